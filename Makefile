@@ -1,0 +1,75 @@
+# Everything that is done to this project, one target each; `make` lists them. A fresh clone needs Python 3.10 or newer,
+# Rust (rustup.rs) and a network for the first run; the rest is fetched into .venv and target.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SEEDS  ?= 10
+
+# The wheel is built again when any of these has changed.
+SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
+BUILT   := $(VENV)/.built
+
+.PHONY: help setup demo test quick lint fmt generate validate bench docs test-long debs clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(BUILT) ## a virtual environment in .venv with Penstock (release build) and what its tests need
+
+$(VENV)/bin/maturin:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Penstock needs Python 3.10 or newer")'
+	@command -v cargo >/dev/null || { echo "Penstock needs Rust: https://rustup.rs"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.9,<2'
+
+$(BUILT): $(VENV)/bin/maturin $(SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test
+	@touch $@
+
+demo: setup ## the main job: a load rise under DropTail, RED and ARED; table here, figures and a page in out/
+	$(BIN)/python -m penstock.demo --out out --seeds $(SEEDS)
+
+test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the demo's page
+	cargo test --workspace --quiet
+	$(BIN)/pytest -m 'not long'
+
+quick: setup ## seconds: the Python tests that start no process and no browser
+	$(BIN)/pytest -m 'not long and not browser' tests/test_package.py tests/test_python.py
+
+lint: setup ## formatting, clippy, ruff, mypy --strict
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+fmt: setup ## format Rust and Python, sort imports
+	cargo fmt --all
+	$(BIN)/ruff check --quiet --select I --fix .
+	$(BIN)/ruff format .
+
+generate: setup ## write again what is made from the Rust tables: python/penstock/kinds.py, the examples' output
+	$(BIN)/python -m penstock._generate
+	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
+
+validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
+	$(BIN)/penstock validate
+
+bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memory; ns-2 beside us where it is installed
+	$(BIN)/python benches/bench.py
+
+docs: setup ## the Rust API's documentation, with warnings as errors
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+
+test-long: setup ## minutes more: every scenario at full length, Rust's ignored tests
+	cargo test --workspace --release --quiet -- --include-ignored
+	$(BIN)/pytest
+
+debs:
+	@.ci/debs
+
+clean: ## remove what was built and written
+	rm -rf target out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f python/penstock/_penstock*.so

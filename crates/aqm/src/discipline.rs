@@ -1,0 +1,65 @@
+//! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind the trait.
+
+use crate::droptail::DropTail;
+use crate::pi::Pi;
+use crate::red::RedFamily;
+use crate::rem::Rem;
+use crate::{Aqm, Packet, Queue, Verdict};
+use penstock_units::{Rng, Time};
+
+/// Any discipline.
+#[non_exhaustive]
+pub enum Discipline {
+    /// DropTail.
+    DropTail(DropTail),
+    /// RED and its descendants.
+    Red(RedFamily),
+    /// REM.
+    Rem(Rem),
+    /// PI.
+    Pi(Pi),
+    /// A user's own.
+    User(Box<dyn Aqm + Send>),
+}
+
+macro_rules! each {
+    ($self:ident, $d:ident => $e:expr) => {
+        match $self {
+            Discipline::DropTail($d) => $e,
+            Discipline::Red($d) => $e,
+            Discipline::Rem($d) => $e,
+            Discipline::Pi($d) => $e,
+            Discipline::User($d) => $e,
+        }
+    };
+}
+
+impl Aqm for Discipline {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        each!(self, d => d.arrive(now, pkt, q, rng))
+    }
+    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
+        each!(self, d => d.overflow(now, pkt, q));
+    }
+    fn depart(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        each!(self, d => d.depart(now, pkt, q, rng))
+    }
+    fn decides_at_departure(&self) -> bool {
+        each!(self, d => d.decides_at_departure())
+    }
+    #[inline]
+    fn next_tick(&self) -> Option<Time> {
+        each!(self, d => d.next_tick())
+    }
+    fn tick(&mut self, now: Time, q: &Queue) {
+        each!(self, d => d.tick(now, q));
+    }
+    #[inline]
+    fn average_pkts(&self) -> Option<f64> {
+        each!(self, d => d.average_pkts())
+    }
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, d => d.state(out));
+    }
+}

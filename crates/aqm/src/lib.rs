@@ -1,0 +1,136 @@
+//! Active queue management, one algorithm a file.
+//!
+//! This crate never reads a clock, opens a socket, spawns a thread, logs, or draws randomness of its own:
+//! time, packets, the queue's state and a random stream come in, verdicts go out. The simulator, the
+//! real-packet router, Python and users' programs all run the same object.
+//!
+//! RED and its descendants are five parts: an [`estimator`] (how `avg` follows `q`), a [`profile`] (from `avg`
+//! to a probability), a [`gate`] (from the probability to a verdict for this packet), a [`signal`] (drop, or
+//! mark and how), and an [`adapter`] (what retunes the others, and when). [`red::RedFamily`] composes them;
+//! disciplines outside the family stand beside it behind the same trait, [`Aqm`].
+
+pub mod adapter;
+pub mod droptail;
+pub mod estimator;
+pub mod gate;
+pub mod pi;
+pub mod profile;
+pub mod red;
+pub mod rem;
+pub mod signal;
+
+mod discipline;
+mod registry;
+pub use discipline::Discipline;
+pub use registry::{build, kind, Context, Kind, State, COMMON, KINDS};
+
+use penstock_units::{Rng, Time};
+
+/// The two ECN bits of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    NotEct = 0,
+    /// ECT(1).
+    Ect1 = 1,
+    /// ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// What a discipline sees of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Size on the wire in bytes.
+    pub bytes: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// A number that tells flows apart.
+    pub flow: u32,
+    /// Its priority class (DSCP).
+    pub class: u8,
+}
+
+/// What a discipline sees of its queue. The packet in transmission has left the queue: it counts neither in
+/// the length nor against the limit (unless `count_in_service` says so).
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Waiting packets, the arriving one not among them.
+    pub pkts: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Since when the link has had nothing to send; `None` while it transmits.
+    pub idle_since: Option<Time>,
+}
+
+/// Why a packet was signalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The gate's random decision.
+    Early,
+    /// A full threshold (`avg` beyond the end of the profile).
+    Forced,
+    /// A full buffer.
+    Overflow,
+}
+
+/// How strong a mark is. A marker never lowers a mark that an earlier router set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Multi-level ECN's first level: ECT(1) on the wire.
+    Incipient,
+    /// Congestion experienced; multi-level ECN's moderate level.
+    Ce,
+}
+
+/// What to do with a packet.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Queue it (at the head: send it) as it is.
+    Pass,
+    /// Mark it, then as `Pass`.
+    Mark(Level, Reason),
+    /// Drop it.
+    Drop(Reason),
+}
+
+/// A queue discipline.
+pub trait Aqm {
+    /// A packet arrives; `q` does not count it yet. The caller carries the verdict out, unless the buffer is
+    /// full: then it drops the packet whatever the verdict, and calls [`Aqm::overflow`].
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict;
+
+    /// The packet that `arrive` has just seen did not fit and was dropped.
+    fn overflow(&mut self, _now: Time, _pkt: &Packet, _q: &Queue) {}
+
+    /// A packet is about to be transmitted; `q` no longer counts it. Called only where
+    /// [`Aqm::decides_at_departure`] says so.
+    fn depart(&mut self, _now: Time, _pkt: &Packet, _q: &Queue, _rng: &mut Rng) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// Whether the verdict of [`Aqm::depart`] matters (CoDel, marking REM). A driver may compute the
+    /// departures of the others ahead of time.
+    fn decides_at_departure(&self) -> bool {
+        false
+    }
+
+    /// When [`Aqm::tick`] is due next; `None` for never.
+    fn next_tick(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time that [`Aqm::next_tick`] named has come.
+    fn tick(&mut self, _now: Time, _q: &Queue) {}
+
+    /// The average queue as the discipline sees it, in packets; `None` where it keeps none.
+    fn average_pkts(&self) -> Option<f64> {
+        None
+    }
+
+    /// Publishes the named variables, in the order of the kind's declaration.
+    fn state(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,145 @@
+//! PI, the proportional-integral controller. C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers
+//! for AQM routers supporting TCP flows", INFOCOM 2001: `p <- p + a(q − q_ref) − b(q_old − q_ref)`, `w` times a second.
+
+use crate::registry::mean_packet;
+use crate::signal::Classic;
+use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
+use penstock_units::param::{num, num_open, Param, Ty, PARAM};
+use penstock_units::{Duration, QueueLen, Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "pi",
+    doc: "Proportional-integral control of the queue length.",
+    source: "Hollot, Misra, Towsley, Gong 2001",
+    params: &[PARAMS],
+    state: &[State { name: "p", doc: "The probability." }],
+    defaults: &[],
+    ns2: &[],
+    build: |v, _| {
+        let mean = mean_packet(v)?;
+        let bytes = v.is("unit", "bytes");
+        Ok(Discipline::Pi(Pi {
+            a: v.num("a"),
+            b: v.num("b"),
+            q_ref: match v.queue("q_ref") {
+                QueueLen::Packets(n) => n,
+                QueueLen::Bytes(b) => b as f64 / mean.0 as f64,
+            },
+            period: Duration::from_secs_f64(1.0 / v.num("w")),
+            per_pkt: bytes.then_some(mean.0 as f64),
+            signal: Classic { ecn: v.bool("ecn"), mark_p: 1.0, mark_forced: false },
+            p: 0.0,
+            q_old: 0.0,
+            next: Time::ZERO + Duration::from_secs_f64(1.0 / v.num("w")),
+        }))
+    },
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "a",
+        ty: num(0.0, 1.0),
+        unit: "1/packet",
+        default: Some("1.822e-5"),
+        source: "Hollot 2001; ns-2",
+        doc: "Gain of the present error.",
+        ..PARAM
+    },
+    Param {
+        name: "b",
+        ty: num(0.0, 1.0),
+        unit: "1/packet",
+        default: Some("1.816e-5"),
+        source: "Hollot 2001; ns-2",
+        doc: "Gain of the error one period ago.",
+        ..PARAM
+    },
+    Param {
+        name: "w",
+        ty: num_open(0.0, 1e6),
+        unit: "Hz",
+        default: Some("170"),
+        source: "Hollot 2001; ns-2",
+        doc: "Updates a second.",
+        ..PARAM
+    },
+    Param {
+        name: "q_ref",
+        ty: Ty::Queue,
+        unit: "packets",
+        default: Some("50"),
+        source: "Hollot 2001; ns-2",
+        doc: "Target queue length.",
+        ..PARAM
+    },
+];
+
+/// PI.
+#[derive(Clone, Debug)]
+pub struct Pi {
+    a: f64,
+    b: f64,
+    q_ref: f64,
+    period: Duration,
+    /// Bytes of a mean packet, where the queue is measured in bytes.
+    per_pkt: Option<f64>,
+    signal: Classic,
+    p: f64,
+    q_old: f64,
+    next: Time,
+}
+
+impl Pi {
+    // p <- p + a (q - q_ref) - b (q_old - q_ref)
+    fn update(&mut self, q: f64) {
+        let p = self.p + self.a * (q - self.q_ref) - self.b * (self.q_old - self.q_ref);
+        self.p = p.clamp(0.0, 1.0);
+        self.q_old = q;
+    }
+}
+
+impl Aqm for Pi {
+    #[inline]
+    fn arrive(&mut self, _: Time, pkt: &Packet, _: &Queue, rng: &mut Rng) -> Verdict {
+        if self.p > 0.0 && rng.unit() < self.p {
+            self.signal.early(pkt, self.p)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn tick(&mut self, now: Time, q: &Queue) {
+        self.update(self.per_pkt.map_or(f64::from(q.pkts), |m| q.bytes as f64 / m));
+        self.next = now + self.period;
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::{context, values};
+
+    #[test]
+    fn probability_by_hand() {
+        let Discipline::Pi(mut pi) = (KIND.build)(&values(&KIND, &[]), &context()).unwrap() else {
+            unreachable!()
+        };
+        pi.update(150.0); // 1.822e-5 * 100 - 1.816e-5 * (0 - 50) = 2.730e-3
+        assert!((pi.p - 2.730e-3).abs() < 1e-12);
+        pi.update(150.0); // + (1.822e-5 - 1.816e-5) * 100 = 6e-6
+        assert!((pi.p - 2.736e-3).abs() < 1e-12);
+        pi.update(0.0); // - 1.822e-5 * 50 - 1.816e-5 * 100 = -2.727e-3
+        assert!((pi.p - 9e-6).abs() < 1e-12);
+        pi.update(0.0);
+        assert!(pi.p >= 0.0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed in
+//! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
+
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// The exceptions that Python's side declares.
+mod errors {
+    pyo3::import_exception!(penstock.errors, ScenarioError);
+    pyo3::import_exception!(penstock.errors, SimulationError);
+}
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn schema() -> String {
+    penstock_scenario::schema()
+}
+
+/// What there is (`"aqm"`, `"tcp"`, `"traffic"`, `"topology"`, `"scenario"`, `"metrics"`), with parameters, as JSON.
+#[pyfunction]
+fn list_json(what: &str) -> PyResult<String> {
+    penstock_scenario::list_json(what)
+        .ok_or_else(|| pyo3::exceptions::PyValueError::new_err(format!("nothing is called {what}")))
+}
+
+/// A commented scenario to start from.
+#[pyfunction]
+fn init_template() -> String {
+    penstock_scenario::init_template().to_string()
+}
+
+/// The factor of a 95 % confidence interval of a mean of `n` values (Student's t with n − 1 degrees of
+/// freedom); `None` below two values.
+#[pyfunction]
+fn t95(n: usize) -> Option<f64> {
+    (n >= 2).then(|| penstock_scenario::t95(n))
+}
+
+/// Seconds of a span of time with its unit: `"10 ms"`.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<f64> {
+    let span =
+        penstock_units::parse_duration(text).map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    Ok(span.as_nanos() as f64 / 1e9) // a division rounds once: "10 ms" is 0.01
+}
+
+#[pymodule]
+fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<scenario::Scenario>()?;
+    m.add_class::<run::RunResult>()?;
+    m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    m.add_function(wrap_pyfunction!(schema, m)?)?;
+    m.add_function(wrap_pyfunction!(list_json, m)?)?;
+    m.add_function(wrap_pyfunction!(init_template, m)?)?;
+    m.add_function(wrap_pyfunction!(t95, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! A checked scenario.
+
+use crate::errors::ScenarioError;
+use pyo3::prelude::*;
+
+/// A checked scenario; nothing in it changes.
+#[pyclass(frozen, module = "penstock._penstock")]
+pub struct Scenario {
+    pub inner: penstock_scenario::Scenario,
+}
+
+fn made(result: Result<penstock_scenario::Scenario, penstock_scenario::ScenarioError>) -> PyResult<Scenario> {
+    result.map(|inner| Scenario { inner }).map_err(|e| ScenarioError::new_err(e.to_string()))
+}
+
+#[pymethods]
+impl Scenario {
+    /// From the text of a scenario file; `file_name` stands in messages.
+    #[staticmethod]
+    fn from_toml(text: &str, file_name: &str) -> PyResult<Self> {
+        made(penstock_scenario::Scenario::from_toml(text, file_name))
+    }
+
+    /// From the same tables as JSON.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        made(penstock_scenario::Scenario::from_json(text))
+    }
+
+    /// Another scenario that differs in one key; `value` is TOML, or a bare word for a string.
+    fn set(&self, path: &str, value: &str) -> PyResult<Self> {
+        made(self.inner.set(path, value))
+    }
+
+    /// The same scenario under another discipline at the bottleneck, which takes its own keys of `[aqm]`.
+    fn with_aqm(&self, kind: &str) -> PyResult<Self> {
+        made(self.inner.with_aqm(kind))
+    }
+
+    /// Every key with its value in force, defaults included.
+    fn resolved_json(&self) -> String {
+        self.inner.resolved_json()
+    }
+
+    /// The scenario's name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// The first seed.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed()
+    }
+
+    /// Simulated time.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.inner.duration_s()
+    }
+}

@@ -1,0 +1,321 @@
+//! From a written value to a checked one: one function for every parameter of every table.
+
+use crate::error::{nearest, Problem, ScenarioError};
+use crate::node::{Item, Node, Table};
+use penstock_units::param::{DelaySpec, Dist, Param, StartSpec, Ty, Value};
+use penstock_units::{
+    parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration, QuantityError, QueueLen, Rate,
+};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The value of `param` that `node`, written at `path`, stands for.
+pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
+    match (&param.ty, &node.item) {
+        // The declaration names the unit, so a number alone is one.
+        (Ty::Size, Item::Int(n)) if !param.unit.is_empty() && *n >= 0 => Ok(Value::Size(Bytes(*n as u64))),
+        (ty, _) => typed(node, ty, path),
+    }
+}
+
+fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
+    let wrong = || ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) });
+    match ty {
+        Ty::Bool => match node.item {
+            Item::Bool(b) => Ok(Value::Bool(b)),
+            _ => Err(wrong()),
+        },
+        Ty::Int { min, max } => {
+            whole(node).filter(|n| (min..=max).contains(&n)).map(Value::Int).ok_or_else(wrong)
+        }
+        Ty::Num { min, max, open } => {
+            let inside = |x: &f64| x.is_finite() && (*x > *min || *x == *min && !open) && *x <= *max;
+            number(node).filter(inside).map(Value::Num).ok_or_else(wrong)
+        }
+        Ty::Loss => number(node).filter(|p| (0.0..=1.0).contains(p)).map(Value::Num).ok_or_else(wrong),
+        Ty::Word(words) => word(node, words, path, wrong),
+        Ty::Text => text(node).map(|s| Value::Word(s.into())).ok_or_else(wrong),
+        Ty::Duration => duration(node, path).map(Value::Duration),
+        Ty::Rate => rate(node, path).map(Value::Rate),
+        Ty::Size => size(node, path).map(Value::Size),
+        Ty::Queue => queue(node, path).map(Value::Queue),
+        Ty::Delay => delay(node, path, wrong).map(Value::Delay),
+        Ty::Start => start(node, path, wrong).map(Value::Start),
+        Ty::SizeDist => dist(node, path, &|n, p| size(n, p).map(|b| b.0 as f64), wrong).map(Value::Dist),
+        Ty::TimeDist => {
+            dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong).map(Value::Dist)
+        }
+        Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
+        Ty::NumOr(_, words) if text(node).is_some() => word(node, words, path, wrong),
+        Ty::NumOr(number, _) => typed(node, number, path).map_err(|_| wrong()),
+    }
+}
+
+/// What a type allows, for a person: "a number in (0, 1]".
+pub(crate) fn allowed(ty: &Ty) -> String {
+    let words = |w: &[&str]| format!("\"{}\"", w.join("\", \""));
+    match ty {
+        Ty::Bool => "true or false".into(),
+        Ty::Int { min, max } => format!("a whole number in [{min}, {max}]"),
+        Ty::Num { min, max, open } => format!("a number in {}{min}, {max}]", if *open { "(" } else { "[" }),
+        Ty::Word(w) => format!("one of {}", words(w)),
+        Ty::Text => "a text".into(),
+        Ty::Duration => "a time with its unit, for example \"40 ms\"".into(),
+        Ty::Rate => "a rate with its unit, for example \"1.5 Mbit/s\"".into(),
+        Ty::Size => "a size with its unit, for example \"1000 B\"".into(),
+        Ty::Queue => "a number of packets, or a size, for example 40, \"40 packets\" or \"30 kB\"".into(),
+        Ty::Delay => {
+            "a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = [\"2 ms\", \"27 ms\"] }"
+                .into()
+        }
+        Ty::Start => "a time, { uniform = [a, b] } or { every = d, from = t }, \
+                      for example { uniform = [\"0 s\", \"0.1 s\"] }"
+            .into(),
+        Ty::SizeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }, \
+                         { exponential = \"12 kB\" } or { constant = \"12 kB\" }"
+            .into(),
+        Ty::TimeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"1 s\" } }, \
+                         { exponential = \"1 s\" } or { constant = \"1 s\" }"
+            .into(),
+        Ty::Loss => "a probability in [0, 1]".into(),
+        Ty::Schedule => {
+            "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }]".into()
+        }
+        Ty::NumOr(number, w) => format!("{} or one of {}", allowed(number), words(w)),
+    }
+}
+
+fn number(node: &Node) -> Option<f64> {
+    match node.item {
+        Item::Int(i) => Some(i as f64),
+        Item::Float(x) => Some(x),
+        _ => None,
+    }
+}
+
+/// A whole number, also when it is written with a point (as Python and JSON may).
+fn whole(node: &Node) -> Option<i64> {
+    match node.item {
+        Item::Int(i) => Some(i),
+        Item::Float(x) if x.trunc() == x && x.abs() < 9e15 => Some(x as i64),
+        _ => None,
+    }
+}
+
+fn text(node: &Node) -> Option<&str> {
+    match &node.item {
+        Item::Text(s) => Some(s),
+        _ => None,
+    }
+}
+
+fn word(node: &Node, words: &[&str], path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Value> {
+    let found = text(node).ok_or_else(wrong)?;
+    if words.contains(&found) {
+        return Ok(Value::Word(found.into()));
+    }
+    let allowed = words.iter().map(|w| w.to_string()).collect();
+    let nearest = nearest(found, words.iter().copied());
+    Err(ScenarioError::at(node, path, Problem::UnknownWord { allowed, nearest }))
+}
+
+/// A quantity in a string. A number alone is an error that shows it with a unit.
+fn quantity<T>(
+    node: &Node,
+    path: &str,
+    ty: &Ty,
+    parse: fn(&str) -> std::result::Result<T, QuantityError>,
+) -> Result<T> {
+    let parsed = match &node.item {
+        Item::Text(s) => parse(s),
+        Item::Int(i) => parse(&i.to_string()),
+        Item::Float(x) if x.is_finite() => parse(&x.to_string()),
+        _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) })),
+    };
+    parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
+}
+
+fn duration(node: &Node, path: &str) -> Result<Duration> {
+    quantity(node, path, &Ty::Duration, parse_duration)
+}
+
+fn rate(node: &Node, path: &str) -> Result<Rate> {
+    quantity(node, path, &Ty::Rate, parse_rate)
+}
+
+fn size(node: &Node, path: &str) -> Result<Bytes> {
+    quantity(node, path, &Ty::Size, parse_size)
+}
+
+fn queue(node: &Node, path: &str) -> Result<QueueLen> {
+    quantity(node, path, &Ty::Queue, parse_queue)
+}
+
+/// The only entry of a table that chooses one of several forms.
+fn form<'a>(table: &'a Table, wrong: &impl Fn() -> ScenarioError) -> Result<(&'a str, &'a Node)> {
+    let mut entries = table.iter();
+    match (entries.next(), entries.next()) {
+        (Some(only), None) => Ok(only),
+        _ => Err(wrong()),
+    }
+}
+
+fn unknown(key: &str, node: &Node, path: &str, allowed: &[&str]) -> ScenarioError {
+    let nearest = nearest(key, allowed.iter().copied());
+    let allowed = allowed.iter().map(|w| w.to_string()).collect();
+    ScenarioError::new(node.origin, format!("{path}.{key}"), Problem::UnknownKey { allowed, nearest })
+}
+
+/// `[a, b]`, both durations.
+fn pair(node: &Node, path: &str) -> Result<(Duration, Duration)> {
+    match &node.item {
+        Item::List(list) if list.len() == 2 => Ok((duration(&list[0], path)?, duration(&list[1], path)?)),
+        _ => {
+            let allowed = "a list of two times, for example [\"40 ms\", \"60 ms\"]".into();
+            Err(ScenarioError::at(node, path, Problem::Value { allowed }))
+        }
+    }
+}
+
+fn uniform(node: &Node, path: &str) -> Result<(Duration, Duration)> {
+    let (low, high) = pair(node, path)?;
+    if low > high {
+        let problem = Problem::Conflict("the first time must not be above the second".into());
+        return Err(ScenarioError::at(node, path, problem));
+    }
+    Ok((low, high))
+}
+
+fn delay(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<DelaySpec> {
+    let Some(table) = node.table() else {
+        return if text(node).is_some() || number(node).is_some() {
+            duration(node, path).map(DelaySpec::Fixed)
+        } else {
+            Err(wrong())
+        };
+    };
+    let (key, inner) = form(table, &wrong)?;
+    let inner_path = format!("{path}.{key}");
+    match key {
+        "uniform" => uniform(inner, &inner_path).map(|(a, b)| DelaySpec::Uniform(a, b)),
+        "spread" => pair(inner, &inner_path).map(|(a, b)| DelaySpec::Spread(a, b)),
+        _ => Err(unknown(key, inner, path, &["uniform", "spread"])),
+    }
+}
+
+fn start(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<StartSpec> {
+    let Some(table) = node.table() else {
+        return if text(node).is_some() || number(node).is_some() {
+            duration(node, path).map(StartSpec::Fixed)
+        } else {
+            Err(wrong())
+        };
+    };
+    let (mut every, mut from) = (None, None);
+    for (key, inner) in table.iter() {
+        let inner_path = format!("{path}.{key}");
+        match key {
+            "every" => every = Some(duration(inner, &inner_path)?),
+            "from" => from = Some(duration(inner, &inner_path)?),
+            "uniform" => {
+                let (_, only) = form(table, &wrong)?;
+                return uniform(only, &inner_path).map(|(a, b)| StartSpec::Uniform(a, b));
+            }
+            _ => return Err(unknown(key, inner, path, &["uniform", "every", "from"])),
+        }
+    }
+    let every = every.ok_or_else(wrong)?;
+    Ok(StartSpec::Every { every, from: from.unwrap_or(Duration::ZERO) })
+}
+
+type Quantity<'a> = &'a dyn Fn(&Node, &str) -> Result<f64>;
+
+fn dist(node: &Node, path: &str, quantity: Quantity, wrong: impl Fn() -> ScenarioError) -> Result<Dist> {
+    let (key, inner) = form(node.table().ok_or_else(&wrong)?, &wrong)?;
+    let path = &format!("{path}.{key}");
+    match key {
+        "constant" => quantity(inner, path).map(Dist::Constant),
+        "exponential" => positive(inner, path, quantity).map(Dist::Exponential),
+        "pareto" => pareto(inner.table().ok_or_else(&wrong)?, path, quantity, wrong),
+        _ => {
+            let parent = path.strip_suffix(key).unwrap_or(path).trim_end_matches('.');
+            Err(unknown(key, inner, parent, &["pareto", "exponential", "constant"]))
+        }
+    }
+}
+
+fn positive(node: &Node, path: &str, quantity: Quantity) -> Result<f64> {
+    let x = quantity(node, path)?;
+    if x > 0.0 {
+        Ok(x)
+    } else {
+        Err(ScenarioError::at(node, path, Problem::Conflict("must be above zero".into())))
+    }
+}
+
+fn pareto(table: &Table, path: &str, quantity: Quantity, wrong: impl Fn() -> ScenarioError) -> Result<Dist> {
+    // At 1 the mean is infinite; far above it the law is a constant.
+    const SHAPE: Ty = Ty::Num { min: 1.0, max: 1000.0, open: true };
+    let (mut shape, mut mean, mut max) = (None, None, None);
+    for (key, inner) in table.iter() {
+        let inner_path = &format!("{path}.{key}");
+        match key {
+            "shape" => {
+                typed(inner, &SHAPE, inner_path)?;
+                shape = number(inner);
+            }
+            "mean" => mean = Some(positive(inner, inner_path, quantity)?),
+            "max" => max = Some(positive(inner, inner_path, quantity)?),
+            _ => return Err(unknown(key, inner, path, &["shape", "mean", "max"])),
+        }
+    }
+    match (shape, mean) {
+        (Some(shape), Some(mean)) => Ok(Dist::Pareto { shape, mean, max }),
+        _ => Err(wrong()),
+    }
+}
+
+fn schedule(
+    node: &Node,
+    path: &str,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Vec<(Duration, Option<Rate>)>> {
+    let Item::List(list) = &node.item else { return Err(wrong()) };
+    let mut steps: Vec<(Duration, Option<Rate>)> = vec![];
+    for (i, step) in list.iter().enumerate() {
+        let path = &format!("{path}.{i}");
+        let (at, rate) = schedule_step(step, path, &wrong)?;
+        if steps.last().is_some_and(|(last, _)| at <= *last) {
+            let problem = Problem::Conflict("must be later than the step before".into());
+            return Err(ScenarioError::at(step, path, problem));
+        }
+        steps.push((at, rate));
+    }
+    Ok(steps)
+}
+
+fn schedule_step(
+    step: &Node,
+    path: &str,
+    wrong: &impl Fn() -> ScenarioError,
+) -> Result<(Duration, Option<Rate>)> {
+    let (mut at, mut to) = (None, None);
+    for (key, inner) in step.table().ok_or_else(wrong)?.iter() {
+        let path_of = format!("{path}.{key}");
+        match key {
+            "at" => at = Some(duration(inner, &path_of)?),
+            "rate" => to = Some(rate_or_down(inner, &path_of)?),
+            _ => return Err(unknown(key, inner, path, &["at", "rate"])),
+        }
+    }
+    at.zip(to).ok_or_else(wrong)
+}
+
+/// A rate; `"0 bit/s"` is a link that is down.
+fn rate_or_down(node: &Node, path: &str) -> Result<Option<Rate>> {
+    match rate(node, path) {
+        Ok(rate) => Ok(Some(rate)),
+        Err(e) if matches!(e.problem(), Problem::Quantity(QuantityError::Zero { .. })) => Ok(None),
+        Err(e) => Err(e),
+    }
+}

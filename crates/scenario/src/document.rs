@@ -1,0 +1,110 @@
+//! The document that `penstock run --json` prints. No clock stands in it: the same input gives the same bytes.
+
+use crate::scenario::Scenario;
+use penstock_sim::{Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
+use serde_json::{json, Map, Value as Json};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A scenario's results: the resolved scenario, each run, and mean and 95 % interval over the runs.
+pub fn document(scenario: &Scenario, runs: &[&RunResult]) -> String {
+    let document = json!({
+        "scenario": scenario.resolved(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "runs": runs.iter().map(|r| run(r)).collect::<Json>(),
+        "summary": summary(runs),
+    });
+    document.to_string()
+}
+
+/// `null` stands for what does not apply, and for what JSON has no number for.
+fn named(names: &[Metric], values: &[Option<f64>]) -> Map<String, Json> {
+    names.iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
+}
+
+fn run(result: &RunResult) -> Json {
+    let groups = result.groups.iter().enumerate();
+    let groups: Map<String, Json> =
+        groups.map(|(i, g)| (i.to_string(), Json::Object(named(GROUP_METRICS, g)))).collect();
+    let flows = result.flows.iter().map(|flow| {
+        let mut out = Map::new();
+        out.insert("group".into(), json!(flow.group));
+        out.extend(named(FLOW_METRICS, &flow.metrics));
+        Json::Object(out)
+    });
+    json!({
+        "seed": result.seed,
+        "events": result.events,
+        "metrics": named(METRICS, &result.metrics),
+        "groups": groups,
+        "flows": flows.collect::<Json>(),
+    })
+}
+
+fn summary(runs: &[&RunResult]) -> Json {
+    let metrics = METRICS.iter().enumerate().map(|(i, metric)| {
+        let values: Vec<f64> = runs.iter().filter_map(|r| r.metrics.get(i).copied().flatten()).collect();
+        (metric.name.to_string(), estimate(&values))
+    });
+    Json::Object(metrics.collect())
+}
+
+/// Mean, half-width of the 95 % interval, and the number of values, summed in the order of the seeds.
+fn estimate(values: &[f64]) -> Json {
+    let n = values.len();
+    if n == 0 {
+        return json!({ "mean": null, "ci95": null, "n": 0 });
+    }
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let ci95 = (n > 1).then(|| {
+        let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
+        twelve_digits(t95(n) * (variance / n as f64).sqrt())
+    });
+    json!({ "mean": mean, "ci95": ci95, "n": n })
+}
+
+/// The factor of a 95 % confidence interval of a mean of `n` values: Student's t with n − 1 degrees of freedom at
+/// 0.975. Infinite below two values, which have no interval.
+pub fn t95(n: usize) -> f64 {
+    // The law exists for every positive number of degrees of freedom.
+    let law = StudentsT::new(0.0, 1.0, n.saturating_sub(1) as f64);
+    law.map_or(f64::INFINITY, |law| twelve_digits(law.inverse_cdf(0.975)))
+}
+
+/// Rounded to twelve significant digits: the quantile's last digits depend on the platform's logarithm.
+fn twelve_digits(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (n, t) in [(2, 12.706_204_736), (3, 4.302_652_730), (10, 2.262_157_163), (30, 2.045_229_642)] {
+            assert!((t95(n) - t).abs() < 1e-8, "n = {n}: {}", t95(n));
+        }
+        assert_eq!(t95(1), f64::INFINITY);
+    }
+
+    /// 1, 2, 3, 4: mean 2.5, variance 5/3, standard error sqrt(5/12), t(3) = 3.182446305284.
+    #[test]
+    fn intervals_by_hand() {
+        let e = estimate(&[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!((e["mean"].as_f64(), e["n"].as_u64()), (Some(2.5), Some(4)));
+        let ci95 = e["ci95"].as_f64().unwrap();
+        assert!((ci95 - 3.182_446_305_284 * (5.0f64 / 12.0).sqrt()).abs() < 1e-9, "{ci95}");
+        assert_eq!(estimate(&[7.0]), json!({ "mean": 7.0, "ci95": null, "n": 1 }));
+        assert_eq!(estimate(&[]), json!({ "mean": null, "ci95": null, "n": 0 }));
+        assert_eq!(estimate(&[2.0, 2.0])["ci95"], json!(0.0));
+    }
+
+    /// Zipping would drop a metric without a word.
+    #[test]
+    fn every_metric_is_named() {
+        let values = vec![Some(f64::NAN); METRICS.len()];
+        let named = named(METRICS, &values);
+        assert_eq!(named.len(), METRICS.len());
+        assert!(named.values().all(Json::is_null));
+    }
+}

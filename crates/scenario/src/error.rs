@@ -1,0 +1,156 @@
+//! The one error of this crate: where, what was found, what is allowed, what is nearest.
+
+use crate::node::{shorten, Node, Origin};
+use penstock_units::QuantityError;
+use std::fmt;
+
+/// A scenario that cannot be: the first thing that is wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioError(Box<Facts>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Facts {
+    file: Option<String>,
+    origin: Origin,
+    path: String,
+    found: Option<String>,
+    problem: Problem,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text is not TOML or JSON.
+    Syntax(String),
+    /// Nothing is declared under this key.
+    UnknownKey {
+        /// Keys that are.
+        allowed: Vec<String>,
+        /// The one that looks most like it.
+        nearest: String,
+    },
+    /// A word that the key does not take.
+    UnknownWord {
+        /// Words that it takes.
+        allowed: Vec<String>,
+        /// The one that looks most like it.
+        nearest: String,
+    },
+    /// A value of another type, or outside its range.
+    Value {
+        /// What the value must be.
+        allowed: String,
+    },
+    /// A quantity that cannot be read.
+    Quantity(QuantityError),
+    /// A required key is absent.
+    Missing {
+        /// What its value must be.
+        allowed: String,
+    },
+    /// A value that does not go together with another, or that this version cannot do.
+    Conflict(String),
+}
+
+impl ScenarioError {
+    pub(crate) fn new(origin: Origin, path: impl Into<String>, problem: Problem) -> Self {
+        ScenarioError(Box::new(Facts { file: None, origin, path: path.into(), found: None, problem }))
+    }
+
+    /// An error about a value that was written down.
+    pub(crate) fn at(node: &Node, path: &str, problem: Problem) -> Self {
+        ScenarioError::new(node.origin, path, problem).found(node.shown())
+    }
+
+    pub(crate) fn found(mut self, found: String) -> Self {
+        self.0.found = Some(found);
+        self
+    }
+
+    pub(crate) fn in_file(mut self, file: Option<&str>) -> Self {
+        self.0.file = file.map(Into::into);
+        self
+    }
+
+    /// The file that the scenario was read from.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+    /// The line in that file, from 1.
+    pub fn line(&self) -> Option<u32> {
+        match self.0.origin {
+            Origin::Line(line) => Some(line),
+            _ => None,
+        }
+    }
+    /// The dotted key path; empty where the text as a whole is wrong.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+    /// The value that was found, as TOML would write it.
+    pub fn found_value(&self) -> Option<&str> {
+        self.0.found.as_deref()
+    }
+    /// What is wrong with it.
+    pub fn problem(&self) -> &Problem {
+        &self.0.problem
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Facts { file, origin, path, found, problem } = &*self.0;
+        match (file, origin) {
+            (Some(file), Origin::Line(line)) => write!(f, "{file}:{line}: ")?,
+            (Some(file), _) => write!(f, "{file}: ")?,
+            (None, Origin::Line(line)) => write!(f, "line {line}: ")?,
+            (None, _) => {}
+        }
+        if *origin == Origin::Set {
+            write!(f, "--set ")?;
+        }
+        match (path.as_str(), found) {
+            ("", _) => {}
+            (path, Some(found)) => write!(f, "{} = {found}: ", shorten(path))?,
+            (path, None) => write!(f, "{}: ", shorten(path))?,
+        }
+        write!(f, "{problem}")
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Syntax(message) => write!(f, "{message}"),
+            Problem::UnknownKey { allowed, nearest } => {
+                write!(f, "unknown key; nearest: {nearest}; allowed: {}", allowed.join(", "))
+            }
+            Problem::UnknownWord { allowed, nearest } => {
+                write!(f, "must be one of \"{}\"; nearest: \"{nearest}\"", allowed.join("\", \""))
+            }
+            Problem::Value { allowed } => write!(f, "must be {allowed}"),
+            Problem::Quantity(QuantityError::UnknownUnit { found, allowed, nearest }) => {
+                let found = shorten(found);
+                write!(f, "unknown unit \"{found}\"; allowed: {}; nearest: {nearest}", allowed.join(", "))
+            }
+            Problem::Quantity(QuantityError::NotANumber { allowed, example, .. }) => {
+                let allowed = allowed.join(", ");
+                write!(f, "must be a number with a unit, for example \"{example}\"; allowed units: {allowed}")
+            }
+            Problem::Quantity(error) => write!(f, "{error}"),
+            Problem::Missing { allowed } => write!(f, "is required: {allowed}"),
+            Problem::Conflict(text) => write!(f, "{text}"),
+        }
+    }
+}
+
+/// The candidate that looks most like `word`; the first where none does.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    // Long garbage would cost time and tell nothing.
+    let word: String = word.chars().take(64).collect();
+    let distance = |c: &&str| strsim::osa_distance(&word, c);
+    candidates.into_iter().min_by_key(distance).unwrap_or_default().to_string()
+}

@@ -1,0 +1,33 @@
+//! Scenario files: from text to a checked [`Scenario`], from there to a run of the simulator, and everything else
+//! that is made from the same declarations: the JSON Schema, the lists of `penstock list`, result documents.
+//!
+//! A file is read in two passes. The first (`walk`) checks each key and value against its declaration, in the order of
+//! the file. The second (`plan`) fills in defaults, checks values together and tries out every discipline and
+//! transport. What has passed both can be lowered without further errors, but for memory.
+
+mod check;
+mod document;
+mod error;
+mod list;
+mod lower;
+mod node;
+mod plan;
+mod scenario;
+mod schema;
+mod show;
+mod sweep;
+mod tables;
+mod walk;
+
+pub use document::{document, t95};
+pub use error::{Problem, ScenarioError};
+pub use list::{list, list_json};
+pub use lower::MEMORY_LIMIT;
+pub use scenario::Scenario;
+pub use schema::{schema, schema_json};
+pub use sweep::Axis;
+
+/// A commented scenario to start from.
+pub fn init_template() -> &'static str {
+    include_str!("template.toml")
+}

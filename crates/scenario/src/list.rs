@@ -1,0 +1,155 @@
+//! What `penstock list` prints, from the declarations.
+
+use crate::check;
+use crate::tables::{
+    ACCESS, LINK, MEASURE, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+};
+use penstock_sim::{Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_tcp::VARIANTS;
+use penstock_units::param::{Param, Ty};
+use serde_json::{json, Value as Json};
+
+/// The names that [`list`] takes.
+const LISTS: &[(&str, fn() -> Vec<Json>)] = &[
+    ("aqm", aqm),
+    ("tcp", tcp),
+    ("traffic", traffic),
+    ("metrics", metrics),
+    ("topology", topology),
+    ("scenario", scenario),
+];
+
+/// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of objects with `name`,
+/// `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`, `ns2`, `auto`, `source`), disciplines also
+/// with `state`; `None` if there is no such list.
+pub fn list(what: &str) -> Option<Json> {
+    let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
+    Some(Json::Array(make()))
+}
+
+/// [`list`] as text.
+pub fn list_json(what: &str) -> Option<String> {
+    list(what).map(|l| l.to_string())
+}
+
+/// A declaration as an object; defaults as a person would write them, without TOML's quotes around a lone string.
+pub(crate) fn param(p: &Param) -> Json {
+    let plain =
+        |text: &str| text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).to_string();
+    json!({
+        "name": p.name,
+        "doc": p.doc,
+        "type": type_name(&p.ty),
+        "range": check::allowed(&p.ty),
+        "unit": p.unit,
+        "default": p.default.map(plain),
+        "ns2": p.ns2.map(plain),
+        "auto": p.auto,
+        "source": p.source,
+    })
+}
+
+/// One word for a type, for programs.
+fn type_name(ty: &Ty) -> &'static str {
+    match ty {
+        Ty::Bool => "bool",
+        Ty::Int { .. } => "int",
+        Ty::Num { .. } | Ty::Loss => "number",
+        Ty::Word(_) => "word",
+        Ty::Text => "text",
+        Ty::Duration => "duration",
+        Ty::Rate => "rate",
+        Ty::Size => "size",
+        Ty::Queue => "queue",
+        Ty::Delay => "delay",
+        Ty::Start => "start",
+        Ty::SizeDist => "size distribution",
+        Ty::TimeDist => "time distribution",
+        Ty::Schedule => "schedule",
+        Ty::NumOr(..) => "number or word",
+    }
+}
+
+fn params<'a>(list: impl IntoIterator<Item = &'a Param>) -> Json {
+    list.into_iter().map(param).collect()
+}
+
+fn entry(name: &str, doc: &str, source: &str, params: Json) -> Json {
+    json!({ "name": name, "doc": doc, "source": source, "params": params })
+}
+
+/// Each kind with the defaults that it changes written over its tables'.
+fn aqm() -> Vec<Json> {
+    let kinds = penstock_aqm::KINDS.iter().map(|kind| {
+        let own = |list: &[(&'static str, &'static str)], p: &Param| {
+            list.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
+        };
+        let tables = kind.params.iter().copied().chain([penstock_aqm::COMMON]).flatten();
+        let effective: Vec<Param> = tables
+            .map(|p| Param {
+                default: own(kind.defaults, p).or(p.default),
+                // A default of the kind's own stands before the table's for ns-2.
+                ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
+                ..*p
+            })
+            .collect();
+        let state: Json = kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
+        let mut out = entry(kind.name, kind.doc, kind.source, params(&effective));
+        out["state"] = state;
+        out
+    });
+    kinds.collect()
+}
+
+/// Each variant with the keys that are its own, and the keys of all.
+fn tcp() -> Vec<Json> {
+    let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let variants = VARIANTS.iter().map(|v| {
+        let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
+        let own: Vec<Param> = own
+            .map(|p| Param { ns2: v.ns2.iter().find(|(k, _)| *k == p.name).map(|(_, t)| *t).or(p.ns2), ..*p })
+            .collect();
+        entry(v.name, v.doc, v.source, params(&own))
+    });
+    let all = penstock_tcp::PARAMS.iter().filter(|p| !owned(p));
+    let all = entry("any", "Keys of every TCP flow.", "", params(all));
+    variants.chain([all]).collect()
+}
+
+fn traffic() -> Vec<Json> {
+    let kinds = TRAFFICS.iter().map(|kind| {
+        // TCP's keys have a list of their own.
+        let own = kind.params.iter().copied().filter(|t| !std::ptr::eq(*t, penstock_tcp::PARAMS)).flatten();
+        let own = own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
+        entry(kind.name, kind.doc, kind.source, params(own))
+    });
+    kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(TRAFFIC))]).collect()
+}
+
+fn topology() -> Vec<Json> {
+    let kinds = TOPOLOGIES.iter().map(|k| entry(k.name, k.doc, "", params(k.params)));
+    let all = entry("any", "Keys of every [topology].", "", params(TOPOLOGY));
+    let link = entry("bottleneck, link", "A link between routers.", "", params(LINK));
+    let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(ACCESS)));
+    kinds.chain([all, link]).chain(sides).collect()
+}
+
+fn scenario() -> Vec<Json> {
+    vec![
+        entry("top", "Keys at the top of a scenario.", "", params(TOP)),
+        entry("measure", "The measured window.", "", params(MEASURE)),
+        entry(
+            "sweep",
+            "Axes of a grid: a key path to a list of values; besides:",
+            "",
+            params([&SWEEP_SEEDS]),
+        ),
+    ]
+}
+
+fn metrics() -> Vec<Json> {
+    let of = |list: &'static [Metric], per: &'static str| {
+        list.iter().map(move |m| json!({ "name": m.name, "doc": m.doc, "per": per }))
+    };
+    of(METRICS, "run").chain(of(GROUP_METRICS, "group")).chain(of(FLOW_METRICS, "flow")).collect()
+}

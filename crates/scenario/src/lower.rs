@@ -1,0 +1,338 @@
+//! From a checked scenario to one run of the simulator: links, hosts, routes, flows.
+
+use crate::error::{Problem, ScenarioError};
+use crate::node::Origin;
+use crate::plan::{Line, Plan, Traffic};
+use crate::scenario::Scenario;
+use penstock_sim::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+use penstock_tcp::TcpParams;
+use penstock_units::param::{DelaySpec, StartSpec, Value, Values};
+use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What [`Scenario::lower`] lets a run take: 8 GiB.
+pub const MEMORY_LIMIT: u64 = 8 << 30;
+
+/// Memory of a flow: connection, timers, hosts, results.
+const BYTES_A_FLOW: f64 = 2048.0;
+/// Memory of a packet that is under way or waiting.
+const BYTES_A_PACKET: f64 = 100.0;
+
+impl Scenario {
+    /// The run with this seed.
+    ///
+    /// # Errors
+    /// If it would take more than [`MEMORY_LIMIT`].
+    pub fn lower(&self, seed: u64) -> Result<Config, ScenarioError> {
+        self.lower_within(seed, MEMORY_LIMIT)
+    }
+
+    /// The run with this seed, if it takes at most `limit` bytes of memory, as far as can be told beforehand.
+    ///
+    /// # Errors
+    /// If it would take more.
+    pub fn lower_within(&self, seed: u64, limit: u64) -> Result<Config, ScenarioError> {
+        guard(&self.plan, limit).map_err(|e| e.in_file(self.file.as_deref()))?;
+        Ok(lower(&self.plan, seed))
+    }
+}
+
+fn time(d: Duration) -> Time {
+    Time::ZERO + d
+}
+
+fn lower(plan: &Plan, seed: u64) -> Config {
+    let topology = &plan.topology;
+    let (links, hops) = (links(plan), topology.hops());
+    let duration = plan.top.duration("duration");
+    let cross = cross_traffic(plan);
+    let groups = plan.traffic.len() + usize::from(!cross.is_empty());
+    let mut build = Build { plan, seed, routes: Routes::default(), hosts: vec![], flows: vec![] };
+    // Route 0 goes all the way forward, route 1 all the way back, whatever the traffic.
+    build.routes.between(0, hops);
+    build.routes.between(hops, 0);
+    for (i, traffic) in plan.traffic.iter().enumerate() {
+        build.group(i, &i.to_string(), traffic);
+    }
+    for (hop, traffic) in cross.iter().enumerate() {
+        build.group(plan.traffic.len(), &format!("cross/{hop}"), traffic);
+    }
+    Config {
+        seed,
+        duration,
+        measure_from: time(plan.measure.duration("from")),
+        measure_to: time(plan.measure.opt_duration("to").unwrap_or(duration)),
+        links,
+        // The last hop: in a dumbbell the only one, in a parking lot the one that every through flow crosses.
+        bottleneck: 2 * (hops as usize - 1),
+        hosts: build.hosts,
+        routes: build.routes.list,
+        groups,
+        flows: build.flows,
+        record: Record::default(),
+    }
+}
+
+/// The links in pairs: hop `i` forward is link `2i`, back `2i + 1`.
+fn links(plan: &Plan) -> Vec<LinkConfig> {
+    let topology = &plan.topology;
+    let wire = &topology.link;
+    let schedule = match wire.get("schedule") {
+        Some(Value::Schedule(steps)) => steps.iter().map(|(at, rate)| (time(*at), *rate)).collect(),
+        _ => vec![],
+    };
+    let dumbbell = topology.kind.name == "dumbbell";
+    let mut links = vec![];
+    for i in 0..topology.hops() {
+        let (forward, backward) = if dumbbell {
+            ("bottleneck".into(), "bottleneck.reverse".into())
+        } else {
+            (format!("R{i}-R{}", i + 1), format!("R{}-R{i}", i + 1))
+        };
+        links.push(link(forward, &topology.forward, wire.num("loss"), schedule.clone()));
+        links.push(link(backward, &topology.backward, 0.0, vec![]));
+    }
+    links
+}
+
+fn link(name: String, line: &Line, loss: f64, schedule: Vec<(Time, Option<Rate>)>) -> LinkConfig {
+    LinkConfig {
+        name,
+        rate: line.rate,
+        delay: line.delay,
+        buffer: line.buffer,
+        count_in_service: line.values.bool("count_in_service"),
+        aqm: line.aqm.name,
+        aqm_values: Arc::clone(&line.values),
+        aqm_context: penstock_aqm::Context { rate: line.rate, delay: line.delay, buffer: line.buffer },
+        loss,
+        schedule,
+    }
+}
+
+/// One-hop flows of a parking lot, a group for each hop: the first FTP entry's transport and start.
+fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
+    let count = plan.topology.cross_flows();
+    let Some(first) = plan.traffic.iter().find(|t| t.kind.name == "ftp").filter(|_| count > 0) else {
+        return vec![];
+    };
+    let hops = 0..plan.topology.hops();
+    hops.map(|hop| {
+        let mut traffic = Traffic { from: hop, to: hop + 1, ..first.clone() };
+        traffic.values.set("flows", Value::Int(i64::from(count)));
+        traffic
+    })
+    .collect()
+}
+
+/// Sequences of links, each kept once.
+#[derive(Default)]
+struct Routes {
+    list: Vec<Vec<u32>>,
+    by_ends: BTreeMap<(u32, u32), u32>,
+}
+
+impl Routes {
+    /// The route from router `a` to router `b`.
+    fn between(&mut self, a: u32, b: u32) -> u32 {
+        let list = &mut self.list;
+        *self.by_ends.entry((a, b)).or_insert_with(|| {
+            list.push(if a < b {
+                (a..b).map(|hop| 2 * hop).collect()
+            } else {
+                (b..a).rev().map(|hop| 2 * hop + 1).collect()
+            });
+            list.len() as u32 - 1
+        })
+    }
+}
+
+struct Build<'a> {
+    plan: &'a Plan,
+    seed: u64,
+    routes: Routes,
+    hosts: Vec<HostConfig>,
+    flows: Vec<FlowConfig>,
+}
+
+impl Build<'_> {
+    /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry moves no other's.
+    fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
+        let count = traffic.flows();
+        let hosts = self.host_pairs(name, traffic);
+        let forward = self.routes.between(traffic.from, traffic.to);
+        let backward = self.routes.between(traffic.to, traffic.from);
+        let starts = starts(traffic.values.start("start"), count, self.seed, name);
+        // The first of the offset that this hop's flows already have in their group.
+        let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
+        for (i, start) in (0..count).zip(starts) {
+            let (src, dst) = hosts[i as usize % hosts.len()];
+            self.flows.push(FlowConfig {
+                group: group as u32,
+                index: first + i,
+                src,
+                dst,
+                forward,
+                backward,
+                counts: traffic.kind.name == "ftp" && traffic.from < traffic.to,
+                class: traffic.values.int("class") as u8,
+                app: app(traffic, start),
+            });
+        }
+    }
+
+    /// Pairs (source, sink), one a flow, or as many as a web entry shares. The left host hangs on `access`, the right
+    /// one on `egress`, whichever sends.
+    fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
+        let topology = &self.plan.topology;
+        let count = traffic.values.opt_int("pairs").map_or(traffic.flows(), |pairs| pairs as u32);
+        let access = topology.access.as_ref();
+        let egress = topology.egress.as_ref().or(access);
+        let own = traffic.values.opt_delay("access_delay");
+        let left = self.side(access, own, count, &format!("traffic/{name}/access"));
+        let right = self.side(egress, None, count, &format!("traffic/{name}/egress"));
+        let mut pairs = Vec::with_capacity(count as usize);
+        for (left, right) in left.into_iter().zip(right) {
+            let next = self.hosts.len() as u32;
+            let (src, dst) = if traffic.from < traffic.to { (left, right) } else { (right, left) };
+            self.hosts.extend([src, dst]);
+            pairs.push((next, next + 1));
+        }
+        pairs
+    }
+
+    fn side(
+        &self,
+        table: Option<&Values>,
+        own: Option<DelaySpec>,
+        count: u32,
+        stream: &str,
+    ) -> Vec<HostConfig> {
+        let Some(values) = table else {
+            return vec![HostConfig { rate: None, delay: Duration::ZERO, buffer: None }; count as usize];
+        };
+        let mean = self.plan.aqm.values.size("mean_packet").0;
+        let buffer = values.opt_queue("buffer").map(|q| match q {
+            QueueLen::Packets(n) => n as u32,
+            QueueLen::Bytes(b) => u32::try_from(b / mean).unwrap_or(u32::MAX).max(1),
+        });
+        let rate = values.opt_rate("rate");
+        let delays = delays(own.unwrap_or_else(|| values.delay("delay")), count, self.seed, stream);
+        delays.into_iter().map(|delay| HostConfig { rate, delay, buffer }).collect()
+    }
+}
+
+/// Uniform in [a, b), whole nanoseconds.
+fn uniform(rng: &mut Rng, a: Duration, b: Duration) -> Duration {
+    let width = b.as_nanos().saturating_sub(a.as_nanos());
+    a + Duration::from_nanos((width as f64 * rng.unit()) as u64)
+}
+
+/// Step `i` of `n` from `a` to `b`; the middle for `n` = 1.
+fn spread(a: Duration, b: Duration, i: u32, n: u32) -> Duration {
+    let (a, b) = (i128::from(a.as_nanos()), i128::from(b.as_nanos()));
+    let at = if n == 1 { (a + b) / 2 } else { a + (b - a) * i128::from(i) / i128::from(n - 1) };
+    // Between a and b, both of which are 64-bit.
+    Duration::from_nanos(at as u64)
+}
+
+fn delays(spec: DelaySpec, n: u32, seed: u64, stream: &str) -> Vec<Duration> {
+    let mut rng = Rng::stream(seed, stream);
+    let one = |i| match spec {
+        DelaySpec::Fixed(d) => d,
+        DelaySpec::Uniform(a, b) => uniform(&mut rng, a, b),
+        DelaySpec::Spread(a, b) => spread(a, b, i, n),
+    };
+    (0..n).map(one).collect()
+}
+
+fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
+    let mut rng = Rng::stream(seed, &format!("traffic/{name}/start"));
+    let one = |i: u32| match spec {
+        StartSpec::Fixed(t) => time(t),
+        StartSpec::Uniform(a, b) => time(uniform(&mut rng, a, b)),
+        StartSpec::Every { every, from } => {
+            time(from) + Duration::from_nanos(every.as_nanos().saturating_mul(u64::from(i)))
+        }
+    };
+    (0..n).map(one).collect()
+}
+
+fn app(traffic: &Traffic, start: Time) -> App {
+    let v = &traffic.values;
+    let stop = v.opt_duration("stop").map(time);
+    match (&traffic.tcp, traffic.kind.name) {
+        (Some(tcp), "web") => App::Web {
+            tcp: Arc::clone(tcp),
+            start,
+            stop,
+            object: v.dist("object"),
+            objects_per_page: v.int("objects_per_page") as u32,
+            think: v.dist("think"),
+            inter_object: v.dist("inter_object"),
+        },
+        (Some(tcp), _) => {
+            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: v.opt_size("bytes").map(|b| b.0) }
+        }
+        (None, kind) => {
+            let pattern = match kind {
+                "poisson" => UdpPattern::Poisson,
+                "onoff" => UdpPattern::OnOff { on: v.dist("on"), off: v.dist("off") },
+                _ => UdpPattern::Cbr { jitter: v.num("jitter") },
+            };
+            App::Udp { rate: v.rate("rate"), packet: v.size("packet"), pattern, start, stop }
+        }
+    }
+}
+
+/// Refuses what would not fit into memory, before any of it is taken.
+fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
+    let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
+    let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
+    let packets = packets_under_way(plan, cross);
+    let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET;
+    if bytes <= limit as f64 {
+        return Ok(());
+    }
+    let problem = format!(
+        "would take about {:.1} GiB ({flows:.0} flows, up to {packets:.0} packets under way or waiting), \
+         above the limit of {:.1} GiB",
+        bytes / f64::from(1 << 30),
+        limit as f64 / f64::from(1 << 30),
+    );
+    Err(ScenarioError::new(Origin::Unknown, "traffic", Problem::Conflict(problem)))
+}
+
+/// At most this many packets exist at one time: what the windows allow or the links hold, and what datagram sources
+/// pile up in front of their own access links.
+fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
+    let window = |t: &Traffic| t.tcp.as_deref().map_or(0.0, |tcp: &TcpParams| f64::from(tcp.window));
+    let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.flows()) * window(t)).sum();
+    windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
+    let mean = plan.aqm.values.size("mean_packet").0 as f64;
+    let (topology, hops) = (&plan.topology, f64::from(plan.topology.hops()));
+    let held = |line: &Line| {
+        let buffer = match line.buffer {
+            QueueLen::Packets(n) => n,
+            QueueLen::Bytes(b) => b as f64 / mean,
+        };
+        hops * (buffer + line.rate.as_bps() as f64 * line.delay.as_secs_f64() / (8.0 * mean))
+    };
+    windows.min(held(&topology.forward) + held(&topology.backward)) + datagrams(plan)
+}
+
+fn datagrams(plan: &Plan) -> f64 {
+    let access = plan.topology.access.as_ref();
+    let egress = plan.topology.egress.as_ref().or(access);
+    let seconds = plan.top.duration("duration").as_secs_f64();
+    let backlog = |t: &Traffic| {
+        let side = if t.from < t.to { access } else { egress };
+        let (Some(rate), Some(side)) = (t.values.opt_rate("rate"), side) else { return 0.0 };
+        let excess = rate.as_bps().saturating_sub(side.rate("rate").as_bps()) as f64;
+        let piled = excess * seconds / (8.0 * t.values.size("packet").0 as f64);
+        let most = side.opt_queue("buffer").map_or(f64::INFINITY, |_| 1e9);
+        f64::from(t.flows()) * piled.min(most)
+    };
+    plan.traffic.iter().map(backlog).sum()
+}

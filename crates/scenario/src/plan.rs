@@ -1,0 +1,415 @@
+//! The second pass: defaults filled in, values checked together, disciplines and transports tried out.
+
+use crate::check;
+use crate::error::{Problem, ScenarioError};
+use crate::node::{Item, Node, Origin};
+use crate::show;
+use crate::tables::{TopologyKind, TrafficKind, ACCESS, LINK, MEASURE, REQUIRED, TOP, TOPOLOGY};
+use crate::walk::{self, join, Params};
+use penstock_aqm::{Context, Kind};
+use penstock_tcp::{TcpParams, VARIANTS};
+use penstock_units::param::{Param, ParamError, StartSpec, Value, Values};
+use penstock_units::{format_duration, Bytes, Duration, QueueLen, Rate};
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Event times are exact in an f64 up to here (52 days).
+const LONGEST: Duration = Duration::from_nanos(1 << 52);
+
+/// A scenario whose values are complete and fit together.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub top: Values,
+    pub measure: Values,
+    pub topology: Topology,
+    pub aqm: Discipline,
+    pub reverse: Discipline,
+    pub traffic: Vec<Traffic>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Topology {
+    pub kind: &'static TopologyKind,
+    pub own: Values,
+    pub link: Values,
+    pub access: Option<Values>,
+    pub egress: Option<Values>,
+    pub forward: Line,
+    pub backward: Line,
+}
+
+impl Topology {
+    /// Links in a row.
+    pub fn hops(&self) -> u32 {
+        self.own.opt_int("hops").unwrap_or(1) as u32
+    }
+    pub fn cross_flows(&self) -> u32 {
+        self.own.opt_int("cross_flows").unwrap_or(0) as u32
+    }
+}
+
+/// One direction of a link between routers.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub rate: Rate,
+    pub delay: Duration,
+    pub buffer: QueueLen,
+    pub aqm: &'static Kind,
+    pub values: Arc<Values>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Discipline {
+    pub kind: &'static Kind,
+    pub values: Values,
+}
+
+/// An entry of `[[traffic]]`.
+#[derive(Clone)]
+pub(crate) struct Traffic {
+    pub kind: &'static TrafficKind,
+    pub values: Values,
+    pub tcp: Option<Arc<TcpParams>>,
+    /// Routers at which the data enter and leave.
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Traffic {
+    /// Flows, or sessions.
+    pub fn flows(&self) -> u32 {
+        self.values.opt_int("sessions").unwrap_or_else(|| self.values.int("flows")) as u32
+    }
+}
+
+/// Defaults that a kind or a variant has instead of its tables': key and TOML literal.
+type Own = &'static [(&'static str, &'static str)];
+
+/// Which defaults hold.
+#[derive(Clone, Copy, Default)]
+struct Defaults {
+    ns2: bool,
+    /// Of the kind, always.
+    kind: Own,
+    /// Of the kind, under profile ns-2.
+    kind_ns2: Own,
+}
+
+impl Defaults {
+    /// The kind's own before the table's, and in each the profile's before the general.
+    fn of(&self, param: &Param) -> Option<&'static str> {
+        let own = |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
+        let when_ns2 = |text: Option<&'static str>| text.filter(|_| self.ns2);
+        when_ns2(own(self.kind_ns2)).or(own(self.kind)).or(when_ns2(param.ns2)).or(param.default)
+    }
+}
+
+/// One table of the scenario with everything that is needed to read and to complain about it.
+struct Section<'a> {
+    path: String,
+    node: Option<&'a Node>,
+    /// The place that a missing key is reported at.
+    origin: Origin,
+}
+
+impl<'a> Section<'a> {
+    fn new(root: &'a Node, path: &str) -> Self {
+        let node = if path.is_empty() { Some(root) } else { root.at(path) };
+        // An absent table is reported at the nearest one that is there.
+        let parent = path.rsplit_once('.').map_or(root, |(parent, _)| root.at(parent).unwrap_or(root));
+        Section { path: path.into(), node, origin: node.unwrap_or(parent).origin }
+    }
+
+    fn fill(&self, params: &Params, defaults: Defaults) -> Result<Values> {
+        let mut values = Values::new();
+        for param in params.iter().copied().flatten() {
+            let path = join(&self.path, param.name);
+            if let Some(node) = self.node.and_then(|n| n.child(param.name)) {
+                values.set(param.name, check::value(node, param, &path)?);
+            } else if let Some(text) = defaults.of(param) {
+                values.set(param.name, walk::literal(param, text));
+            } else if param.auto == REQUIRED {
+                let problem = Problem::Missing { allowed: check::allowed(&param.ty) };
+                return Err(ScenarioError::new(self.origin, path, problem));
+            }
+        }
+        Ok(values)
+    }
+
+    fn given(&self, key: &str) -> bool {
+        self.node.is_some_and(|n| n.child(key).is_some())
+    }
+
+    /// A value that does not fit: with its line where it was written, else with the value in force.
+    fn conflict(&self, key: &str, values: &Values, problem: impl Into<String>) -> ScenarioError {
+        let path = join(&self.path, key);
+        let problem = Problem::Conflict(problem.into());
+        match self.node.and_then(|n| n.child(key)) {
+            Some(node) => ScenarioError::at(node, &path, problem),
+            None => {
+                let error = ScenarioError::new(self.origin, path, problem);
+                match values.get(key) {
+                    Some(value) => error.found(format!("{} (default)", show::value(value))),
+                    None => error,
+                }
+            }
+        }
+    }
+
+    fn param_error(&self, values: &Values, error: ParamError) -> ScenarioError {
+        self.conflict(error.name, values, error.problem)
+    }
+}
+
+/// Reads a tree that has passed [`walk::scenario`].
+pub(crate) fn plan(root: &Node) -> Result<Plan> {
+    let head = Section::new(root, "");
+    let top = head.fill(&vec![TOP], Defaults::default())?;
+    let duration = top.duration("duration");
+    if duration == Duration::ZERO || duration > LONGEST {
+        let problem = format!("must be above 0 s and at most {}", format_duration(LONGEST));
+        return Err(head.conflict("duration", &top, problem));
+    }
+    let ns2 = top.is("profile", "ns-2");
+    let measure = measured(root, duration)?;
+    let aqm = discipline(root, "aqm", ns2)?;
+    let reverse = discipline(root, "aqm.reverse", ns2)?;
+    let topology = topology(root, &aqm, &reverse)?;
+    let entries = match root.child("traffic").map(|n| &n.item) {
+        Some(Item::List(list)) => list.as_slice(),
+        _ => &[],
+    };
+    if entries.is_empty() {
+        let problem = Problem::Missing { allowed: "at least one [[traffic]]".into() };
+        return Err(ScenarioError::new(root.origin, "traffic", problem));
+    }
+    let traffic = entries.iter().enumerate();
+    let traffic = traffic.map(|(i, e)| entry(root, e, i, &top, &topology)).collect::<Result<Vec<_>>>()?;
+    if topology.cross_flows() > 0 && !traffic.iter().any(|t| t.kind.name == "ftp") {
+        let problem = "needs a [[traffic]] of kind \"ftp\", whose transport the cross flows take";
+        return Err(Section::new(root, "topology").conflict("cross_flows", &topology.own, problem));
+    }
+    Ok(Plan { top, measure, topology, aqm, reverse, traffic })
+}
+
+fn measured(root: &Node, duration: Duration) -> Result<Values> {
+    let section = Section::new(root, "measure");
+    let values = section.fill(&vec![MEASURE], Defaults::default())?;
+    let to = values.opt_duration("to").unwrap_or(duration);
+    if to > duration {
+        let problem = format!("must not be above duration ({})", format_duration(duration));
+        return Err(section.conflict("to", &values, problem));
+    }
+    if values.duration("from") >= to {
+        let end = if values.get("to").is_some() { "measure.to" } else { "the end of the run" };
+        let problem = format!("must be below {end} ({})", format_duration(to));
+        return Err(section.conflict("from", &values, problem));
+    }
+    Ok(values)
+}
+
+fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
+    let kind = walk::aqm_kind(root, path)?;
+    let section = Section::new(root, path);
+    let defaults = Defaults { ns2, kind: kind.defaults, kind_ns2: kind.ns2 };
+    let values = section.fill(&walk::aqm_params(kind), defaults)?;
+    if values.size("mean_packet").0 == 0 {
+        return Err(section.conflict("mean_packet", &values, "must be above 0 B"));
+    }
+    Ok(Discipline { kind, values })
+}
+
+fn topology(root: &Node, aqm: &Discipline, reverse: &Discipline) -> Result<Topology> {
+    let kind = walk::topology_kind(root)?;
+    let own = Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
+    let section = Section::new(root, &join("topology", kind.link));
+    let link = section.fill(&vec![LINK], Defaults::default())?;
+    let (rate, delay, buffer) = (link.rate("rate"), link.duration("delay"), link.queue("buffer"));
+    check_buffer(&section, "buffer", &link, buffer)?;
+    let reverse_buffer = link.opt_queue("reverse_buffer").unwrap_or(buffer);
+    check_buffer(&section, "reverse_buffer", &link, reverse_buffer)?;
+    if delay > LONGEST || link.opt_duration("reverse_delay").is_some_and(|d| d > LONGEST) {
+        return Err(section.conflict(
+            "delay",
+            &link,
+            format!("must be at most {}", format_duration(LONGEST)),
+        ));
+    }
+    let forward = line(root, "aqm", aqm, (rate, delay, buffer))?;
+    let back = (
+        link.opt_rate("reverse_rate").unwrap_or(rate),
+        link.opt_duration("reverse_delay").unwrap_or(delay),
+        reverse_buffer,
+    );
+    let backward = line(root, "aqm.reverse", reverse, back)?;
+    let (access, egress) = (side(root, "access")?, side(root, "egress")?);
+    Ok(Topology { kind, own, link, access, egress, forward, backward })
+}
+
+/// A buffer holds at least one packet, and a number that exists.
+fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
+    let fits = match buffer {
+        QueueLen::Packets(n) => n.fract() == 0.0 && (1.0..=1e9).contains(&n),
+        QueueLen::Bytes(b) => (1..=1 << 50).contains(&b),
+    };
+    if fits {
+        return Ok(());
+    }
+    let problem = "must be a whole number of packets in [1, 1000000000], or a size of at least 1 B";
+    Err(section.conflict(key, values, problem))
+}
+
+/// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried out.
+fn line(root: &Node, path: &str, aqm: &Discipline, link: (Rate, Duration, QueueLen)) -> Result<Line> {
+    let section = Section::new(root, path);
+    let (rate, delay, buffer) = link;
+    let mut values = aqm.values.clone();
+    let in_bytes = |q: &QueueLen| matches!(q, QueueLen::Bytes(_));
+    let threshold_in_bytes = values.iter().any(|(_, v)| matches!(v, Value::Queue(q) if in_bytes(q)));
+    let automatic = if in_bytes(&buffer) || threshold_in_bytes { "bytes" } else { "packets" };
+    let unit = values.opt_word("unit").unwrap_or_else(|| automatic.into());
+    let mean = values.size("mean_packet").0;
+    let buffer = match buffer {
+        // A float times a whole number; both far below 2^53.
+        QueueLen::Packets(n) if unit == "bytes" => QueueLen::Bytes((n * mean as f64).round() as u64),
+        QueueLen::Bytes(b) if unit == "packets" => {
+            let problem = format!(
+                "contradicts the buffer, which is given in bytes ({}); leave unit out, or give the buffer in packets",
+                penstock_units::format_size(Bytes(b)),
+            );
+            return Err(section.conflict("unit", &values, problem));
+        }
+        other => other,
+    };
+    values.set("unit", Value::Word(unit));
+    let context = Context { rate, delay, buffer };
+    if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
+        return Err(section.param_error(&values, error));
+    }
+    Ok(Line { rate, delay, buffer, aqm: aqm.kind, values: Arc::new(values) })
+}
+
+/// `topology.access` or `.egress`; `None` where it is left out.
+fn side(root: &Node, name: &str) -> Result<Option<Values>> {
+    let section = Section::new(root, &join("topology", name));
+    if section.node.is_none() {
+        return Ok(None);
+    }
+    let values = section.fill(&vec![ACCESS], Defaults::default())?;
+    if let Some(buffer) = values.opt_queue("buffer") {
+        check_buffer(&section, "buffer", &values, buffer)?;
+    }
+    Ok(Some(values))
+}
+
+fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) -> Result<Traffic> {
+    let kind = walk::traffic_kind(node, i)?;
+    let section = Section::new(root, &format!("traffic.{i}"));
+    let ns2 = top.is("profile", "ns-2");
+    let tcp = match node.child("tcp").map(|n| &n.item) {
+        Some(Item::Text(name)) => name.as_str(),
+        _ => default_variant(),
+    };
+    let variant = VARIANTS.iter().find(|v| v.name == tcp);
+    let defaults = Defaults { ns2, kind: &[], kind_ns2: variant.map_or(&[], |v| v.ns2) };
+    let values = section.fill(&walk::traffic_params(kind), defaults)?;
+    let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
+    check_times(&section, &values)?;
+    check_sizes(&section, &values)?;
+    if let (Some(sessions), true) = (values.opt_int("sessions"), section.given("flows")) {
+        if sessions != values.int("flows") {
+            let problem = format!("must be left out beside sessions ({sessions}), or be the same");
+            return Err(section.conflict("flows", &values, problem));
+        }
+    }
+    let flows = values.opt_int("sessions").unwrap_or_else(|| values.int("flows"));
+    if values.opt_int("pairs").is_some_and(|pairs| pairs > flows) {
+        return Err(section.conflict("pairs", &values, format!("must not be above the sessions ({flows})")));
+    }
+    if values.get("access_delay").is_some() && topology.access.is_none() {
+        return Err(section.conflict("access_delay", &values, "needs topology.access, which has the rate"));
+    }
+    let (from, to) = ends(&section, &values, topology.hops())?;
+    Ok(Traffic { kind, values, tcp, from, to })
+}
+
+/// The variant of entries that name none.
+fn default_variant() -> &'static str {
+    let text = walk::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
+    text.map_or("", |t| t.trim_matches('"'))
+}
+
+/// A group's transport: what the scenario as a whole decides is filled in.
+fn transport(section: &Section, values: &Values, top: &Values) -> Result<TcpParams> {
+    let mut values = values.clone();
+    if values.get("header").is_none() {
+        values.set("header", Value::Size(top.size("overhead")));
+    }
+    if top.is("profile", "ns-2") && values.get("initial_ssthresh").is_none() {
+        values.set("initial_ssthresh", Value::Num(values.int("window") as f64));
+    }
+    if let Some(key) = ["segment", "header"].into_iter().find(|key| values.size(key).0 > 1_000_000) {
+        return Err(section.conflict(key, &values, "must be at most 1 MB"));
+    }
+    TcpParams::from_values(&values).map_err(|e| section.param_error(&values, e))
+}
+
+fn check_times(section: &Section, values: &Values) -> Result<()> {
+    let first = match values.start("start") {
+        StartSpec::Fixed(t) | StartSpec::Uniform(t, _) | StartSpec::Every { from: t, .. } => t,
+    };
+    if values.opt_duration("stop").is_some_and(|stop| stop <= first) {
+        let problem = format!("must be above start ({})", format_duration(first));
+        return Err(section.conflict("stop", values, problem));
+    }
+    Ok(())
+}
+
+fn check_sizes(section: &Section, values: &Values) -> Result<()> {
+    if values.get("packet").is_some_and(|_| !(1..=1_000_000).contains(&values.size("packet").0)) {
+        return Err(section.conflict("packet", values, "must be between 1 B and 1 MB"));
+    }
+    if values.opt_size("bytes").is_some_and(|b| !(1..=1 << 50).contains(&b.0)) {
+        return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
+    }
+    let random_gaps = values.is("kind", "poisson") || values.is("kind", "onoff");
+    if random_gaps && values.num("jitter") > 0.0 {
+        return Err(section.conflict(
+            "jitter",
+            values,
+            "is only for kind = \"cbr\"; this kind's gaps are random",
+        ));
+    }
+    Ok(())
+}
+
+/// The routers at which a group's data enter and leave.
+fn ends(section: &Section, values: &Values, last: u32) -> Result<(u32, u32)> {
+    let router = |key: &str| -> Result<Option<u32>> {
+        let Some(name) = values.opt_word(key) else { return Ok(None) };
+        let number = name.strip_prefix('R').and_then(|n| n.parse::<u32>().ok());
+        match number.filter(|n| *n <= last && name == format!("R{n}")) {
+            Some(n) => Ok(Some(n)),
+            None => Err(section.conflict(key, values, format!("must be a router, \"R0\" to \"R{last}\""))),
+        }
+    };
+    let reverse = values.is("direction", "reverse");
+    let (first, end) = if reverse { (last, 0) } else { (0, last) };
+    let (from, to) = (router("from")?.unwrap_or(first), router("to")?.unwrap_or(end));
+    if from == to {
+        let key = if section.given("to") { "to" } else { "from" };
+        return Err(section.conflict(key, values, format!("the data would stay at R{from}")));
+    }
+    if values.get("direction").is_some() && (from > to) != reverse {
+        let problem = format!("contradicts from and to (R{from} to R{to}); leave one of them out");
+        return Err(section.conflict("direction", values, problem));
+    }
+    Ok((from, to))
+}
+
+/// Whether an entry reads a parameter: keys that belong to other TCP variants it does not.
+pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
+    let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
+    owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
+}

@@ -1,0 +1,190 @@
+//! A checked scenario and what can be done with it.
+
+use crate::error::{Problem, ScenarioError};
+use crate::node::{Item, Node, Origin, SyntaxError};
+use crate::plan::{self, Plan};
+use crate::tables::{ACCESS, LINK, MEASURE, TOP, TOPOLOGY};
+use crate::{show, walk};
+use penstock_units::param::{Param, Values};
+use penstock_units::Duration;
+use serde_json::{Map, Value as Json};
+use std::fmt;
+
+/// A scenario that has been checked as a whole; nothing in it changes.
+#[derive(Clone)]
+pub struct Scenario {
+    pub(crate) file: Option<String>,
+    pub(crate) root: Node,
+    pub(crate) plan: Plan,
+    name: String,
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scenario({})", self.resolved())
+    }
+}
+
+impl Scenario {
+    /// Reads and checks the text of a scenario file; `file_name` stands in messages.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
+        let root = Node::from_toml(text).map_err(|e| syntax(e).in_file(Some(file_name)))?;
+        Scenario::checked(root, Some(file_name.into()))
+    }
+
+    /// Reads and checks the same tables as JSON, where a null is the same as an absent key.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let json: Json = serde_json::from_str(text).map_err(|e| {
+            syntax(SyntaxError { line: u32::try_from(e.line()).ok(), message: e.to_string() })
+        })?;
+        Scenario::checked(Node::from_json(&json, Origin::Unknown), None)
+    }
+
+    pub(crate) fn checked(root: Node, file: Option<String>) -> Result<Self, ScenarioError> {
+        let plan = walk::scenario(&root).and_then(|()| plan::plan(&root));
+        match plan {
+            Ok(plan) => Ok(Scenario { file, root, name: plan.top.word("name"), plan }),
+            Err(e) => Err(e.in_file(file.as_deref())),
+        }
+    }
+
+    /// The scenario with one key changed, as `--set path=value` does: `value` is a TOML literal, or else plain text
+    /// (`aqm.kind`, `red`; `topology.bottleneck.rate`, `2 Mbit/s`; `traffic.0.flows`, `5`).
+    ///
+    /// # Errors
+    /// If there is no such key, or the changed scenario is wrong.
+    pub fn set(&self, path: &str, value: &str) -> Result<Self, ScenarioError> {
+        let mut root = self.root.clone();
+        self.put(&mut root, path, Node::from_argument(value))?;
+        Scenario::checked(root, self.file.clone())
+    }
+
+    pub(crate) fn put(&self, root: &mut Node, path: &str, value: Node) -> Result<(), ScenarioError> {
+        let origin = value.origin;
+        // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the check.
+        let failed = root.put(path, value).err();
+        let Some(stop) = failed else { return Ok(()) };
+        let entries = match root.child("traffic").map(|n| &n.item) {
+            Some(Item::List(list)) => list.len(),
+            _ => 0,
+        };
+        let error = if stop.starts_with("traffic.") && stop.matches('.').count() == 1 {
+            walk::no_entry(&stop, entries, origin)
+        } else {
+            let parent = stop.rsplit_once('.').map_or(stop.as_str(), |(parent, _)| parent);
+            let problem = Problem::Conflict(format!("{parent} has no keys inside; set it as a whole"));
+            ScenarioError::new(origin, path, problem)
+        };
+        Err(error.in_file(self.file.as_deref()))
+    }
+
+    /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind takes its own keys
+    /// of `[aqm]`, and for `mecn` and `amecn` the flows that use ECN use its multi-level form.
+    ///
+    /// # Errors
+    /// If there is no such kind, or its keys do not fit.
+    pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
+        let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
+        let mut root = self.root.clone();
+        self.put(&mut root, "aqm.kind", text(kind))?;
+        if matches!(kind, "mecn" | "amecn") {
+            for (i, traffic) in self.plan.traffic.iter().enumerate() {
+                if traffic.kind.tcp && !traffic.values.is("ecn", "off") {
+                    self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
+                }
+            }
+        }
+        Scenario::checked(root, self.file.clone())
+    }
+
+    /// The scenario's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first seed.
+    pub fn seed(&self) -> u64 {
+        self.plan.top.int("seed").unsigned_abs()
+    }
+
+    /// Simulated time.
+    pub fn duration(&self) -> Duration {
+        self.plan.top.duration("duration")
+    }
+
+    /// Simulated time in seconds.
+    pub fn duration_s(&self) -> f64 {
+        self.duration().as_secs_f64()
+    }
+
+    /// The names of the traffic groups, in the order of the results' groups.
+    pub fn group_names(&self) -> Vec<String> {
+        let entries = self.plan.traffic.iter();
+        let mut names: Vec<String> =
+            entries.map(|t| t.values.opt_word("name").unwrap_or_else(|| t.kind.name.into())).collect();
+        if self.plan.topology.cross_flows() > 0 {
+            names.push("cross".into());
+        }
+        names
+    }
+
+    /// The scenario as it was written, `[sweep]` and `[[variant]]` included, as JSON.
+    pub fn source(&self) -> Json {
+        self.root.to_json()
+    }
+
+    /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as the same
+    /// scenario. `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
+    pub fn resolved(&self) -> Json {
+        let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
+        let mut root = Map::new();
+        root.extend(show::values(TOP.iter(), top));
+        root.insert("measure".into(), Json::Object(show::values(MEASURE.iter(), measure)));
+        root.insert("topology".into(), Json::Object(resolved_topology(topology)));
+        let mut at_bottleneck = discipline(aqm);
+        at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse)));
+        root.insert("aqm".into(), Json::Object(at_bottleneck));
+        let entries = traffic.iter().map(|t| {
+            let params = walk::traffic_params(t.kind);
+            let read = flat(&params).filter(|p| plan::is_read(p, &t.values));
+            Json::Object(show::values(read, &t.values))
+        });
+        root.insert("traffic".into(), entries.collect());
+        Json::Object(root)
+    }
+
+    /// [`Scenario::resolved`] as text.
+    pub fn resolved_json(&self) -> String {
+        self.resolved().to_string()
+    }
+}
+
+fn syntax(error: SyntaxError) -> ScenarioError {
+    let origin = error.line.map_or(Origin::Unknown, Origin::Line);
+    ScenarioError::new(origin, "", Problem::Syntax(error.message))
+}
+
+fn flat<'a>(params: &'a walk::Params) -> impl Iterator<Item = &'static Param> + 'a {
+    params.iter().copied().flatten()
+}
+
+fn discipline(d: &plan::Discipline) -> Map<String, Json> {
+    show::values(flat(&walk::aqm_params(d.kind)), &d.values)
+}
+
+fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
+    let side = |values: &Option<Values>| {
+        values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(ACCESS.iter(), v)))
+    };
+    let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
+    out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.link)));
+    out.insert("access".into(), side(&t.access));
+    out.insert("egress".into(), side(&t.egress));
+    out
+}

@@ -1,0 +1,241 @@
+//! The JSON Schema (2020-12) of a scenario file, from which editors complete and check.
+
+use crate::show;
+use crate::tables::{
+    ACCESS, AQM_KIND, LINK, MEASURE, REQUIRED, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+};
+use crate::walk;
+use penstock_aqm::{COMMON, KINDS};
+use penstock_units::param::{Param, Ty};
+use serde_json::{json, Map, Value as Json};
+
+const NUMBER: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*";
+const DURATION_UNITS: &str = r"(ns|us|µs|μs|ms|s|min|h)\s*$";
+const RATE_UNITS: &str = r"([kMGT]?bit/s|[kMG]?bps|[kMG]?b/s|[kMG]?B/s)\s*$";
+const SIZE_UNITS: &str = r"([kMG]?B|[KMG]iB)\s*$";
+const QUEUE_UNITS: &str = r"(packets?|pkts?|[kMG]?B|[KMG]iB|)\s*$";
+
+/// The schema as an indented text.
+pub fn schema() -> String {
+    format!("{:#}\n", schema_json())
+}
+
+/// The schema.
+pub fn schema_json() -> Json {
+    let mut top = properties(TOP.iter());
+    top.insert("measure".into(), table("The measured window.", MEASURE.iter(), vec![]));
+    top.insert("topology".into(), topology());
+    let reverse = discipline("The discipline of the other direction.", vec![]);
+    let at_bottleneck = discipline("The discipline at the bottleneck, forward.", vec![("reverse", reverse)]);
+    top.insert("aqm".into(), at_bottleneck);
+    top.insert("traffic".into(), traffic());
+    top.insert("sweep".into(), sweep());
+    top.insert("variant".into(), variant());
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Penstock scenario",
+        "type": "object",
+        "properties": top,
+        "required": ["duration", "topology", "traffic"],
+        "additionalProperties": false,
+    })
+}
+
+fn properties<'a>(params: impl Iterator<Item = &'a Param>) -> Map<String, Json> {
+    params.map(|p| (p.name.to_string(), property(p))).collect()
+}
+
+/// A table's schema: parameters, and tables within.
+fn table<'a>(
+    doc: &str,
+    params: impl Iterator<Item = &'a Param> + Clone,
+    inner: Vec<(&'static str, Json)>,
+) -> Json {
+    let required: Vec<&str> = params.clone().filter(|p| p.auto == REQUIRED).map(|p| p.name).collect();
+    let mut properties = properties(params);
+    properties.extend(inner.into_iter().map(|(key, schema)| (key.to_string(), schema)));
+    json!({
+        "description": doc,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn property(p: &Param) -> Json {
+    let mut schema = match p.ty {
+        // The declaration names the unit, so a number alone is one.
+        Ty::Size if !p.unit.is_empty() => {
+            json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, typed(&p.ty)] })
+        }
+        _ => typed(&p.ty),
+    };
+    let mut doc = p.doc.to_string();
+    let mut add = |label: &str, text: &str| {
+        if !text.is_empty() {
+            doc += &format!(" {label}: {text}.");
+        }
+    };
+    add("Unit", if p.unit == "1" { "" } else { p.unit });
+    add("Automatic", if p.auto == REQUIRED { "" } else { p.auto });
+    add("With profile ns-2", p.ns2.unwrap_or(""));
+    add("Source", p.source);
+    schema["description"] = json!(doc);
+    if let Some(text) = p.default {
+        schema["default"] = show::json(&walk::literal(p, text), &p.ty);
+    }
+    schema
+}
+
+fn text(units: &str, example: &str) -> Json {
+    json!({ "type": "string", "pattern": format!("{NUMBER}{units}"), "examples": [example] })
+}
+
+fn typed(ty: &Ty) -> Json {
+    let duration = || text(DURATION_UNITS, "40 ms");
+    let size = || text(SIZE_UNITS, "1000 B");
+    let pair = || json!({ "type": "array", "items": duration(), "minItems": 2, "maxItems": 2 });
+    match ty {
+        Ty::Bool => json!({ "type": "boolean" }),
+        Ty::Int { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Ty::Num { min, max, open: true } => {
+            json!({ "type": "number", "exclusiveMinimum": min, "maximum": max })
+        }
+        Ty::Num { min, max, open: false } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Ty::Loss => json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 }),
+        Ty::Word(words) => json!({ "enum": words }),
+        Ty::Text => json!({ "type": "string" }),
+        Ty::Duration => duration(),
+        Ty::Rate => text(RATE_UNITS, "1.5 Mbit/s"),
+        Ty::Size => size(),
+        Ty::Queue => {
+            json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(QUEUE_UNITS, "40 packets")] })
+        }
+        Ty::Delay => json!({ "anyOf": [duration(), one_of("uniform", pair()), one_of("spread", pair())] }),
+        Ty::Start => json!({ "anyOf": [duration(), one_of("uniform", pair()), every(duration())] }),
+        Ty::SizeDist => dist(&size()),
+        Ty::TimeDist => dist(&duration()),
+        Ty::Schedule => schedule(),
+        Ty::NumOr(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
+    }
+}
+
+/// `{ key = … }`.
+fn one_of(key: &str, inner: Json) -> Json {
+    json!({ "type": "object", "properties": { key: inner }, "required": [key], "additionalProperties": false })
+}
+
+fn every(duration: Json) -> Json {
+    json!({
+        "type": "object",
+        "properties": { "every": duration, "from": duration },
+        "required": ["every"],
+        "additionalProperties": false,
+    })
+}
+
+fn dist(quantity: &Json) -> Json {
+    let pareto = json!({
+        "type": "object",
+        "properties": {
+            "shape": { "type": "number", "exclusiveMinimum": 1.0 },
+            "mean": quantity,
+            "max": quantity,
+        },
+        "required": ["shape", "mean"],
+        "additionalProperties": false,
+    });
+    let forms = [
+        one_of("pareto", pareto),
+        one_of("exponential", quantity.clone()),
+        one_of("constant", quantity.clone()),
+    ];
+    json!({ "anyOf": forms })
+}
+
+fn schedule() -> Json {
+    let step = json!({
+        "type": "object",
+        "properties": { "at": text(DURATION_UNITS, "10 s"), "rate": text(RATE_UNITS, "1 Mbit/s") },
+        "required": ["at", "rate"],
+        "additionalProperties": false,
+    });
+    json!({ "type": "array", "items": step })
+}
+
+fn topology() -> Json {
+    let kinds = TOPOLOGIES.iter().map(|kind| {
+        let mut inner = vec![(kind.link, table("A link between routers.", LINK.iter(), vec![]))];
+        inner.extend(SIDES.iter().map(|(name, doc)| (*name, table(doc, ACCESS.iter(), vec![]))));
+        let mut schema = table(kind.doc, TOPOLOGY.iter().chain(kind.params), inner);
+        schema["properties"]["kind"]["enum"] = json!([kind.name]);
+        // A dumbbell need not say so.
+        let named = TOPOLOGY[0].default.is_some_and(|d| d.trim_matches('"') == kind.name);
+        if let (false, Some(required)) = (named, schema["required"].as_array_mut()) {
+            required.push(json!("kind"));
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.push(json!(kind.link));
+        }
+        schema
+    });
+    json!({ "oneOf": kinds.collect::<Vec<_>>() })
+}
+
+/// All kinds' keys may stand in one table, for a sweep; a name that kinds declare differently may be either.
+fn discipline(doc: &str, inner: Vec<(&'static str, Json)>) -> Json {
+    let mut all: Vec<(&str, Vec<Json>)> = vec![];
+    for param in COMMON.iter().chain(KINDS.iter().flat_map(|k| k.params).copied().flatten()) {
+        let schema = property(param);
+        match all.iter_mut().find(|(name, _)| *name == param.name) {
+            None => all.push((param.name, vec![schema])),
+            Some((_, known)) if !known.contains(&schema) => known.push(schema),
+            Some(_) => {}
+        }
+    }
+    let mut out = table(doc, AQM_KIND.iter(), inner);
+    for (name, mut forms) in all {
+        let only = forms.len() == 1;
+        out["properties"][name] = if only { forms.remove(0) } else { json!({ "anyOf": forms }) };
+    }
+    out
+}
+
+fn traffic() -> Json {
+    let kinds = TRAFFICS.iter().map(|kind| {
+        let params = walk::traffic_params(kind);
+        let mut schema = table(kind.doc, params.iter().copied().flatten(), vec![]);
+        schema["properties"]["kind"] = json!({ "const": kind.name, "description": kind.doc });
+        schema
+    });
+    json!({
+        "description": "Groups of flows.",
+        "type": "array",
+        "minItems": 1,
+        "items": { "oneOf": kinds.collect::<Vec<_>>() },
+    })
+}
+
+fn sweep() -> Json {
+    json!({
+        "description": "Axes of a grid: a key path to a list of values.",
+        "type": "object",
+        "properties": { "seeds": property(&SWEEP_SEEDS) },
+        "additionalProperties": true,
+    })
+}
+
+fn variant() -> Json {
+    let named = json!({ "type": "string", "description": "What tables and figures call the variant." });
+    json!({
+        "description": "Changes that belong together: one more axis of the grid.",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": { "name": named, "set": { "type": "object", "description": "Key paths and values." } },
+            "required": ["name", "set"],
+            "additionalProperties": false,
+        },
+    })
+}

@@ -1,0 +1,88 @@
+//! Checked values as a person writes them: for the resolved scenario and for messages.
+
+use crate::node::{Node, Origin};
+use penstock_units::param::{DelaySpec, Dist, Param, StartSpec, Ty, Value, Values};
+use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
+use serde_json::{json, Map, Value as Json};
+
+/// A value in a message.
+pub(crate) fn value(value: &Value) -> String {
+    Node::from_json(&json(value, &Ty::TimeDist), Origin::Unknown).shown()
+}
+
+/// A value as JSON that [`crate::check::value`] reads back; the type tells sizes from times in a distribution.
+pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
+    match value {
+        Value::Bool(b) => json!(b),
+        Value::Int(i) => json!(i),
+        Value::Num(x) => json!(x),
+        Value::Word(w) => json!(w),
+        Value::Duration(d) => json!(format_duration(*d)),
+        Value::Rate(r) => json!(format_rate(*r)),
+        Value::Size(b) => json!(format_size(*b)),
+        Value::Queue(q) => json!(queue(*q)),
+        Value::Delay(d) => delay(d),
+        Value::Start(s) => start(s),
+        Value::Dist(d) => dist(d, ty),
+        Value::Schedule(steps) => steps.iter().map(step).collect(),
+    }
+}
+
+/// The values of some tables in declared order, `null` where a key is automatic.
+pub(crate) fn values<'a>(params: impl Iterator<Item = &'a Param>, values: &Values) -> Map<String, Json> {
+    params.map(|p| (p.name.to_string(), values.get(p.name).map_or(Json::Null, |v| json(v, &p.ty)))).collect()
+}
+
+fn queue(q: QueueLen) -> String {
+    match q {
+        QueueLen::Bytes(b) => format_size(Bytes(b)),
+        QueueLen::Packets(1.0) => "1 packet".into(),
+        // Hundreds of digits would not parse back.
+        QueueLen::Packets(n) if n >= 1e15 => format!("{n:e} packets"),
+        QueueLen::Packets(n) => format!("{n} packets"),
+    }
+}
+
+fn pair(a: Duration, b: Duration) -> Json {
+    json!([format_duration(a), format_duration(b)])
+}
+
+fn delay(d: &DelaySpec) -> Json {
+    match *d {
+        DelaySpec::Fixed(d) => json!(format_duration(d)),
+        DelaySpec::Uniform(a, b) => json!({ "uniform": pair(a, b) }),
+        DelaySpec::Spread(a, b) => json!({ "spread": pair(a, b) }),
+    }
+}
+
+fn start(s: &StartSpec) -> Json {
+    match *s {
+        StartSpec::Fixed(d) => json!(format_duration(d)),
+        StartSpec::Uniform(a, b) => json!({ "uniform": pair(a, b) }),
+        StartSpec::Every { every, from } => {
+            json!({ "every": format_duration(every), "from": format_duration(from) })
+        }
+    }
+}
+
+fn dist(d: &Dist, ty: &Ty) -> Json {
+    // Both were whole bytes or nanoseconds before they became real numbers.
+    let quantity = |x: f64| match ty {
+        Ty::SizeDist => format_size(Bytes(x as u64)),
+        _ => format_duration(Duration::from_secs_f64(x)),
+    };
+    match *d {
+        Dist::Constant(x) => json!({ "constant": quantity(x) }),
+        Dist::Exponential(mean) => json!({ "exponential": quantity(mean) }),
+        Dist::Pareto { shape, mean, max: None } => {
+            json!({ "pareto": { "shape": shape, "mean": quantity(mean) } })
+        }
+        Dist::Pareto { shape, mean, max: Some(max) } => {
+            json!({ "pareto": { "shape": shape, "mean": quantity(mean), "max": quantity(max) } })
+        }
+    }
+}
+
+fn step((at, rate): &(Duration, Option<Rate>)) -> Json {
+    json!({ "at": format_duration(*at), "rate": rate.map_or("0 bit/s".into(), format_rate) })
+}

@@ -1,0 +1,450 @@
+//! The parameters that belong to the scenario itself: the top level, topologies and traffic. Those of disciplines and
+//! of TCP are declared in their crates.
+
+use penstock_units::param::{int, num, Param, Ty, PARAM};
+
+/// What an absent required key says in `Param::auto`.
+pub(crate) const REQUIRED: &str = "required";
+
+/// Keys beside the tables at the top of a scenario.
+pub(crate) const TOP: &[Param] = &[
+    Param {
+        name: "name",
+        ty: Ty::Text,
+        default: Some("\"scenario\""),
+        doc: "What the scenario is called in tables, figures and reports.",
+        ..PARAM
+    },
+    Param { name: "duration", ty: Ty::Duration, auto: REQUIRED, doc: "Simulated time.", ..PARAM },
+    Param {
+        name: "seed",
+        // Whole numbers up to here survive every JSON reader.
+        ty: int(0, 1 << 53),
+        unit: "1",
+        default: Some("1"),
+        doc: "The root of every random stream; `--seeds N` means this one and the N − 1 after it.",
+        ..PARAM
+    },
+    Param {
+        name: "profile",
+        ty: Ty::Word(&["rfc", "ns-2"]),
+        default: Some("\"rfc\""),
+        source: "RFCs and papers; ns-2 2.35",
+        doc: "Whose defaults the keys that are left out take; single keys still win.",
+        ..PARAM
+    },
+    Param {
+        name: "overhead",
+        ty: Ty::Size,
+        default: Some("\"40 B\""),
+        source: "IPv4 and TCP without options",
+        doc: "Header bytes that the wire counts on a TCP data segment.",
+        ..PARAM
+    },
+];
+
+/// `measure = { … }`.
+pub(crate) const MEASURE: &[Param] = &[
+    Param {
+        name: "from",
+        ty: Ty::Duration,
+        default: Some("\"0 s\""),
+        doc: "Start of the measured window; everything before is warm-up.",
+        ..PARAM
+    },
+    Param {
+        name: "to",
+        ty: Ty::Duration,
+        auto: "the end of the run",
+        doc: "End of the measured window (excluded).",
+        ..PARAM
+    },
+];
+
+/// A kind of topology: a chain of routers R0 … Rn, whose links are alike.
+#[derive(Clone, Copy)]
+pub(crate) struct TopologyKind {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub params: &'static [Param],
+    /// The table that describes the link between two routers.
+    pub link: &'static str,
+}
+
+pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
+    TopologyKind {
+        name: "dumbbell",
+        doc: "Two routers R0 and R1 with the bottleneck between them; each flow has a host of its own on either side.",
+        params: &[],
+        link: "bottleneck",
+    },
+    TopologyKind {
+        name: "parking-lot",
+        doc: "Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. \
+              The run's metrics describe the last hop, which every through flow crosses.",
+        params: &[
+            Param {
+                name: "hops",
+                ty: int(1, 1000),
+                unit: "1",
+                auto: REQUIRED,
+                doc: "Links between routers.",
+                ..PARAM
+            },
+            Param {
+                name: "cross_flows",
+                ty: int(0, 1_000_000),
+                unit: "1",
+                default: Some("0"),
+                doc: "One-hop FTP flows on every hop, with the transport and the start of the first `ftp` entry; \
+                      together they are one more group after the entries of `[[traffic]]`.",
+                ..PARAM
+            },
+        ],
+        link: "link",
+    },
+];
+
+/// `topology.kind`. `graph` is declared so that it is refused by name.
+pub(crate) const TOPOLOGY: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&["dumbbell", "parking-lot", "graph"]),
+    default: Some("\"dumbbell\""),
+    doc: "The arrangement of routers and links; \"graph\" is not yet supported.",
+    ..PARAM
+}];
+
+/// `topology.bottleneck`, `topology.link`.
+pub(crate) const LINK: &[Param] = &[
+    Param { name: "rate", ty: Ty::Rate, auto: REQUIRED, doc: "Rate of the link.", ..PARAM },
+    Param { name: "delay", ty: Ty::Duration, auto: REQUIRED, doc: "Propagation delay of the link.", ..PARAM },
+    Param {
+        name: "buffer",
+        ty: Ty::Queue,
+        default: Some("\"50 packets\""),
+        source: "ns-2: limit_ 50",
+        doc: "What may wait in front of the link.",
+        ..PARAM
+    },
+    Param {
+        name: "reverse_rate",
+        ty: Ty::Rate,
+        auto: "as forward",
+        doc: "Rate of the opposite direction.",
+        ..PARAM
+    },
+    Param {
+        name: "reverse_delay",
+        ty: Ty::Duration,
+        auto: "as forward",
+        doc: "Propagation delay of the opposite direction.",
+        ..PARAM
+    },
+    Param {
+        name: "reverse_buffer",
+        ty: Ty::Queue,
+        auto: "as forward",
+        doc: "What may wait for the opposite direction.",
+        ..PARAM
+    },
+    Param {
+        name: "loss",
+        ty: Ty::Loss,
+        unit: "1",
+        default: Some("0"),
+        doc: "Probability that a forward packet is lost on the wire, after the queue.",
+        ..PARAM
+    },
+    Param {
+        name: "schedule",
+        ty: Ty::Schedule,
+        auto: "the rate never changes",
+        doc: "Steps of the forward rate over time; \"0 bit/s\" is a link that is down.",
+        ..PARAM
+    },
+];
+
+/// `topology.access`, `topology.egress`.
+pub(crate) const ACCESS: &[Param] = &[
+    Param { name: "rate", ty: Ty::Rate, auto: REQUIRED, doc: "Rate of a host's link to its router.", ..PARAM },
+    Param {
+        name: "delay",
+        ty: Ty::Delay,
+        default: Some("\"0 s\""),
+        doc: "Propagation delay of that link, per flow.",
+        ..PARAM
+    },
+    Param {
+        name: "buffer",
+        ty: Ty::Queue,
+        auto: "large enough never to drop",
+        doc: "What may wait for that link, in each direction; bytes are turned into packets of `aqm.mean_packet`.",
+        ..PARAM
+    },
+];
+
+/// What access and egress are, for schema and lists.
+pub(crate) const SIDES: &[(&str, &str)] = &[
+    ("access", "Links of the hosts on the sources' (left) side; left out: the hosts are the router itself."),
+    ("egress", "Links of the hosts on the sinks' (right) side; left out: as access."),
+];
+
+/// A kind of traffic.
+#[derive(Clone, Copy)]
+pub(crate) struct TrafficKind {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub source: &'static str,
+    /// Its parameters besides [`TRAFFIC`].
+    pub params: &'static [&'static [Param]],
+    /// Whether it takes TCP's keys, which `params` then holds.
+    pub tcp: bool,
+}
+
+pub(crate) const TRAFFICS: &[TrafficKind] = &[
+    TrafficKind {
+        name: "ftp",
+        doc: "Long-lived TCP transfers.",
+        source: "ns-2: Application/FTP",
+        params: &[FTP, penstock_tcp::PARAMS],
+        tcp: true,
+    },
+    TrafficKind {
+        name: "web",
+        doc: "Sessions of pages: each object is a TCP connection of its own.",
+        source: "ns-2: web traffic; RARED paper, section 4",
+        params: &[WEB, penstock_tcp::PARAMS],
+        tcp: true,
+    },
+    TrafficKind {
+        name: "cbr",
+        doc: "Datagrams at a constant rate.",
+        source: "ns-2: Application/Traffic/CBR",
+        params: &[UDP],
+        tcp: false,
+    },
+    TrafficKind {
+        name: "poisson",
+        doc: "Datagrams with exponential gaps.",
+        source: "ns-2: exponential source without burst time",
+        params: &[UDP],
+        tcp: false,
+    },
+    TrafficKind {
+        name: "onoff",
+        doc: "Datagrams at a constant rate during on-periods, silence between.",
+        source: "ns-2: Application/Traffic/Exponential, /Pareto",
+        params: &[UDP, ONOFF],
+        tcp: false,
+    },
+];
+
+/// Keys of every entry of `[[traffic]]`, besides `kind`.
+pub(crate) const TRAFFIC: &[Param] = &[
+    Param {
+        name: "name",
+        ty: Ty::Text,
+        auto: "its kind",
+        doc: "What tables and figures call the group.",
+        ..PARAM
+    },
+    Param {
+        name: "flows",
+        ty: int(1, 10_000_000),
+        unit: "1",
+        default: Some("1"),
+        doc: "Flows of the group (web: sessions, where `sessions` is left out).",
+        ..PARAM
+    },
+    Param { name: "start", ty: Ty::Start, default: Some("\"0 s\""), doc: "When each flow starts.", ..PARAM },
+    Param { name: "stop", ty: Ty::Duration, auto: "never", doc: "When all flows stop.", ..PARAM },
+    Param {
+        name: "direction",
+        ty: Ty::Word(&["forward", "reverse"]),
+        auto: "forward, or as `from` and `to` say",
+        doc: "Whether data go from the first router to the last or back.",
+        ..PARAM
+    },
+    Param {
+        name: "from",
+        ty: Ty::Text,
+        auto: "the first router (reverse: the last)",
+        doc: "Router at which the data enter: \"R0\", \"R1\" …",
+        ..PARAM
+    },
+    Param {
+        name: "to",
+        ty: Ty::Text,
+        auto: "the last router (reverse: the first)",
+        doc: "Router at which the data leave.",
+        ..PARAM
+    },
+    Param {
+        name: "class",
+        ty: int(0, 63),
+        unit: "1",
+        default: Some("0"),
+        source: "RFC 2474: DSCP",
+        doc: "Priority class of the group's data.",
+        ..PARAM
+    },
+    Param {
+        name: "access_delay",
+        ty: Ty::Delay,
+        auto: "the topology's",
+        doc: "Delay of this group's access links, instead of `topology.access.delay`.",
+        ..PARAM
+    },
+];
+
+/// `kind` of an entry of `[[traffic]]`.
+pub(crate) const TRAFFIC_KIND: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&["ftp", "web", "cbr", "poisson", "onoff"]),
+    auto: REQUIRED,
+    doc: "What the group sends.",
+    ..PARAM
+}];
+
+const FTP: &[Param] = &[Param {
+    name: "bytes",
+    ty: Ty::Size,
+    unit: "B",
+    auto: "without end",
+    doc: "Payload of each flow.",
+    ..PARAM
+}];
+
+const WEB: &[Param] = &[
+    Param {
+        name: "sessions",
+        ty: int(1, 10_000_000),
+        unit: "1",
+        auto: "`flows`",
+        doc: "Sessions, each of which fetches page after page.",
+        ..PARAM
+    },
+    Param {
+        name: "pairs",
+        ty: int(1, 10_000_000),
+        unit: "1",
+        auto: "one a session",
+        doc: "Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left.",
+        ..PARAM
+    },
+    Param {
+        name: "object",
+        ty: Ty::SizeDist,
+        default: Some("{ pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }"),
+        source: "the reference runs in ns-2",
+        doc: "Size of an object.",
+        ..PARAM
+    },
+    Param {
+        name: "objects_per_page",
+        ty: int(1, 1_000_000),
+        unit: "1",
+        default: Some("1"),
+        doc: "Objects of a page, fetched one after the other.",
+        ..PARAM
+    },
+    Param {
+        name: "think",
+        ty: Ty::TimeDist,
+        default: Some("{ exponential = \"1 s\" }"),
+        source: "the reference runs in ns-2",
+        doc: "Time from the end of a page to the start of the next.",
+        ..PARAM
+    },
+    Param {
+        name: "inter_object",
+        ty: Ty::TimeDist,
+        default: Some("{ constant = \"0 s\" }"),
+        doc: "Time between two objects of a page.",
+        ..PARAM
+    },
+];
+
+const UDP: &[Param] = &[
+    Param {
+        name: "rate",
+        ty: Ty::Rate,
+        auto: REQUIRED,
+        doc: "Rate of each flow (onoff: while on), counted on the wire.",
+        ..PARAM
+    },
+    Param {
+        name: "packet",
+        ty: Ty::Size,
+        default: Some("\"1000 B\""),
+        source: "the papers' packets",
+        doc: "Size of a packet on the wire.",
+        ..PARAM
+    },
+    Param {
+        name: "jitter",
+        ty: num(0.0, 1.0),
+        unit: "1",
+        default: Some("0"),
+        source: "ns-2: random_ is 0.5",
+        doc: "Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already, 0.",
+        ..PARAM
+    },
+];
+
+const ONOFF: &[Param] = &[
+    Param {
+        name: "on",
+        ty: Ty::TimeDist,
+        default: Some("{ exponential = \"0.5 s\" }"),
+        source: "ns-2: burst_time_",
+        doc: "Length of an on-period.",
+        ..PARAM
+    },
+    Param {
+        name: "off",
+        ty: Ty::TimeDist,
+        default: Some("{ exponential = \"0.5 s\" }"),
+        source: "ns-2: idle_time_",
+        doc: "Length of an off-period.",
+        ..PARAM
+    },
+];
+
+const AQM_NAMES: [&str; penstock_aqm::KINDS.len()] = {
+    let mut names = [""; penstock_aqm::KINDS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = penstock_aqm::KINDS[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// `aqm.kind`, `aqm.reverse.kind`.
+pub(crate) const AQM_KIND: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&AQM_NAMES),
+    default: Some("\"droptail\""),
+    doc: "The queue's discipline.",
+    ..PARAM
+}];
+
+pub(crate) const SWEEP_SEEDS: Param = Param {
+    name: "seeds",
+    ty: int(1, 1_000_000),
+    unit: "1",
+    auto: "1",
+    doc: "Seeds of every point of the grid.",
+    ..PARAM
+};
+
+/// The topology of that name.
+pub(crate) fn topology(name: &str) -> Option<&'static TopologyKind> {
+    TOPOLOGIES.iter().find(|k| k.name == name)
+}
+
+/// The kind of traffic of that name.
+pub(crate) fn traffic(name: &str) -> Option<&'static TrafficKind> {
+    TRAFFICS.iter().find(|k| k.name == name)
+}

@@ -1,0 +1,368 @@
+//! The first pass: every key is declared and every value has its declared type, in the order of the file. What values
+//! mean together is the second pass's (`plan.rs`).
+
+use crate::check;
+use crate::error::{nearest, Problem, ScenarioError};
+use crate::node::{Item, Node, Origin, Table};
+use crate::tables::{
+    self, ACCESS, AQM_KIND, LINK, MEASURE, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+    TRAFFIC_KIND,
+};
+use penstock_aqm::{COMMON, KINDS};
+use penstock_units::param::{Param, Value, PARAM};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Tables of parameters that one table of the scenario may hold.
+pub(crate) type Params = Vec<&'static [Param]>;
+
+/// What one table of a scenario may hold.
+struct Keys {
+    path: String,
+    own: Params,
+    /// Keys of other kinds, which stand there for a sweep or a comparison: checked, not used.
+    foreign: Params,
+    sections: Vec<&'static str>,
+}
+
+impl Keys {
+    fn new(path: &str, own: Params) -> Self {
+        Keys { path: path.into(), own, foreign: vec![], sections: vec![] }
+    }
+
+    fn sections(mut self, sections: &[&'static str]) -> Self {
+        self.sections = sections.to_vec();
+        self
+    }
+
+    fn foreign(mut self, foreign: Params) -> Self {
+        self.foreign = foreign;
+        self
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.own.iter().copied().flatten().map(|p| p.name).chain(self.sections.iter().copied())
+    }
+
+    /// Checks a value under a declared key; `Ok(false)` if it is not a parameter's.
+    fn check(&self, key: &str, node: &Node) -> Result<bool> {
+        let path = join(&self.path, key);
+        if let Some(param) = find(&self.own, key) {
+            return check::value(node, param, &path).map(|_| true);
+        }
+        // Kinds may declare one name with different types: one of them must fit.
+        let mut first = Ok(false);
+        for param in self.foreign.iter().copied().flatten().filter(|p| p.name == key) {
+            match check::value(node, param, &path) {
+                Ok(_) => return Ok(true),
+                Err(e) => first = first.and(Err(e)),
+            }
+        }
+        first
+    }
+
+    fn unknown(&self, key: &str, origin: Origin) -> ScenarioError {
+        let mut allowed: Vec<String> = vec![];
+        for name in self.names() {
+            allowed.push(name.into());
+        }
+        let foreign = self.foreign.iter().copied().flatten().map(|p| p.name);
+        let nearest = nearest(key, self.names().chain(foreign));
+        ScenarioError::new(origin, join(&self.path, key), Problem::UnknownKey { allowed, nearest })
+    }
+
+    /// Checks a table's parameters; `section` gets the keys that are tables of their own.
+    fn walk(&self, node: &Node, mut section: impl FnMut(&str, &Node) -> Result<()>) -> Result<()> {
+        for (key, inner) in table(node, &self.path)?.iter() {
+            if self.sections.contains(&key) {
+                section(key, inner)?;
+            } else if !self.check(key, inner)? {
+                return Err(self.unknown(key, inner.origin));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The declaration of `key` in some tables.
+pub(crate) fn find(tables: &[&'static [Param]], key: &str) -> Option<&'static Param> {
+    tables.iter().copied().flatten().find(|p| p.name == key)
+}
+
+/// A dotted path.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.into()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+fn table<'a>(node: &'a Node, path: &str) -> Result<&'a Table> {
+    let allowed = || Problem::Value { allowed: "a table".into() };
+    node.table().ok_or_else(|| ScenarioError::at(node, path, allowed()))
+}
+
+fn list<'a>(node: &'a Node, path: &str) -> Result<&'a [Node]> {
+    match &node.item {
+        Item::List(list) => Ok(list),
+        _ => {
+            let allowed = format!("a list of tables, each under its own [[{path}]]");
+            Err(ScenarioError::at(node, path, Problem::Value { allowed }))
+        }
+    }
+}
+
+const SECTIONS: &[&str] = &["measure", "topology", "aqm", "traffic", "sweep", "variant"];
+
+/// Checks the whole tree.
+pub(crate) fn scenario(root: &Node) -> Result<()> {
+    let top = Keys::new("", vec![TOP]).sections(SECTIONS);
+    top.walk(root, |key, node| match key {
+        "measure" => measure().walk(node, nothing),
+        "topology" => topology(root, node),
+        "aqm" => aqm(root, "aqm")?.walk(node, |_, reverse| aqm(root, "aqm.reverse")?.walk(reverse, nothing)),
+        "traffic" => list(node, "traffic")?
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, entry)| traffic(entry, i, false)?.walk(entry, nothing)),
+        "sweep" => sweep(root, node),
+        _ => list(node, "variant")?.iter().enumerate().try_for_each(|(i, v)| variant(root, v, i)),
+    })
+}
+
+fn nothing(_: &str, _: &Node) -> Result<()> {
+    Ok(())
+}
+
+fn measure() -> Keys {
+    Keys::new("measure", vec![MEASURE])
+}
+
+/// The checked word under `kind`, or its default; `None` where it is required and absent.
+fn kind(node: Option<&Node>, path: &str, declared: &'static [Param]) -> Result<Option<String>> {
+    let param = &declared[0];
+    let path = join(path, "kind");
+    let value = match node.and_then(|n| n.child("kind")) {
+        Some(given) => check::value(given, param, &path)?,
+        None => match param.default {
+            Some(text) => literal(param, text),
+            None => return Ok(None),
+        },
+    };
+    match value {
+        Value::Word(word) => Ok(Some(word)),
+        _ => Ok(None),
+    }
+}
+
+/// The value of a declared default.
+///
+/// # Panics
+/// If the table's own default does not pass its type; a test tries them all.
+pub(crate) fn literal(param: &Param, text: &str) -> Value {
+    let node = Node::from_literal(text, Origin::Unknown);
+    let node = node.unwrap_or_else(|| panic!("default of {}: {text} is not TOML", param.name));
+    check::value(&node, param, param.name).unwrap_or_else(|e| panic!("default: {e}"))
+}
+
+/// The kind of the tree's topology.
+pub(crate) fn topology_kind(root: &Node) -> Result<&'static tables::TopologyKind> {
+    let node = root.child("topology");
+    let name = kind(node, "topology", TOPOLOGY)?.unwrap_or_default();
+    tables::topology(&name).ok_or_else(|| {
+        let problem =
+            format!("not yet supported; use \"{}\" or \"{}\"", TOPOLOGIES[0].name, TOPOLOGIES[1].name);
+        let origin = node.and_then(|n| n.child("kind")).map_or(Origin::Unknown, |n| n.origin);
+        ScenarioError::new(origin, "topology.kind", Problem::Conflict(problem)).found(format!("\"{name}\""))
+    })
+}
+
+fn topology(root: &Node, node: &Node) -> Result<()> {
+    table(node, "topology")?;
+    let kind = topology_kind(root)?;
+    let keys = Keys::new("topology", vec![TOPOLOGY, kind.params]).sections(&[kind.link, "access", "egress"]);
+    keys.walk(node, |key, inner| topology_section(key).walk(inner, nothing))
+}
+
+fn topology_section(key: &str) -> Keys {
+    let params = if matches!(key, "access" | "egress") { ACCESS } else { LINK };
+    Keys::new(&join("topology", key), vec![params])
+}
+
+/// The discipline's kind under `aqm` or `aqm.reverse`.
+pub(crate) fn aqm_kind(root: &Node, path: &str) -> Result<&'static penstock_aqm::Kind> {
+    let node = root.at(path);
+    if let Some(node) = node {
+        table(node, path)?;
+    }
+    let name = kind(node, path, AQM_KIND)?.unwrap_or_default();
+    // The word has passed a list that is made from the same table.
+    Ok(penstock_aqm::kind(&name).unwrap_or(&KINDS[0]))
+}
+
+/// The tables of a kind of discipline.
+pub(crate) fn aqm_params(kind: &penstock_aqm::Kind) -> Params {
+    [AQM_KIND, COMMON].into_iter().chain(kind.params.iter().copied()).collect()
+}
+
+fn aqm(root: &Node, path: &str) -> Result<Keys> {
+    let others = KINDS.iter().flat_map(|k| k.params).copied().collect();
+    let keys = Keys::new(path, aqm_params(aqm_kind(root, path)?)).foreign(others);
+    Ok(if path == "aqm" { keys.sections(&["reverse"]) } else { keys })
+}
+
+/// The tables of a kind of traffic.
+pub(crate) fn traffic_params(kind: &tables::TrafficKind) -> Params {
+    [TRAFFIC_KIND, TRAFFIC].into_iter().chain(kind.params.iter().copied()).collect()
+}
+
+/// The kind of an entry of `[[traffic]]`.
+pub(crate) fn traffic_kind(entry: &Node, i: usize) -> Result<&'static tables::TrafficKind> {
+    let path = format!("traffic.{i}");
+    table(entry, &path)?;
+    let name = kind(Some(entry), &path, TRAFFIC_KIND)?;
+    let missing = || {
+        let problem = Problem::Missing { allowed: check::allowed(&TRAFFIC_KIND[0].ty) };
+        ScenarioError::new(entry.origin, format!("{path}.kind"), problem)
+    };
+    name.and_then(|n| tables::traffic(&n)).ok_or_else(missing)
+}
+
+/// With `any`, keys of other kinds pass: a sweep may change the kind too.
+fn traffic(entry: &Node, i: usize, any: bool) -> Result<Keys> {
+    let keys = Keys::new(&format!("traffic.{i}"), traffic_params(traffic_kind(entry, i)?));
+    Ok(if any { keys.foreign(TRAFFICS.iter().flat_map(|k| k.params).copied().collect()) } else { keys })
+}
+
+/// Checks a value under a dotted path, as `[sweep]` and `[[variant]]` name it.
+fn at_path(root: &Node, path: &str, value: &Node) -> Result<()> {
+    let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let keys = keys_of(root, section, value.origin)?;
+    if keys.sections.contains(&key) {
+        let problem = Problem::Conflict("is a table: name one of its keys".into());
+        return Err(ScenarioError::new(value.origin, path, problem));
+    }
+    if keys.check(key, value)? {
+        Ok(())
+    } else {
+        Err(keys.unknown(key, value.origin))
+    }
+}
+
+/// What may stand under a section's path.
+fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
+    let top = || Keys::new("", vec![TOP]).sections(SECTIONS);
+    let segments: Vec<&str> = section.split('.').collect();
+    match segments[..] {
+        [""] => Ok(top()),
+        ["measure"] => Ok(measure()),
+        ["aqm"] | ["aqm", "reverse"] => aqm(root, section),
+        ["topology"] => {
+            let kind = topology_kind(root)?;
+            Ok(Keys::new(section, vec![TOPOLOGY, kind.params]).sections(&[kind.link, "access", "egress"]))
+        }
+        ["topology", key] => {
+            let keys = keys_of(root, "topology", origin)?;
+            if keys.sections.contains(&key) {
+                Ok(topology_section(key))
+            } else {
+                Err(keys.unknown(key, origin))
+            }
+        }
+        ["traffic", index] => {
+            let entries = root.child("traffic").map_or(&[][..], |n| list(n, "traffic").unwrap_or_default());
+            let entry = index.parse::<usize>().ok().and_then(|i| Some((i, entries.get(i)?)));
+            entry.map_or_else(|| Err(no_entry(section, entries.len(), origin)), |(i, e)| traffic(e, i, true))
+        }
+        [first, ..] if SECTIONS.contains(&first) => {
+            let problem = Problem::Conflict("has no keys inside".into());
+            Err(ScenarioError::new(origin, section, problem))
+        }
+        [first, ..] => Err(top().unknown(first, origin)),
+        [] => Ok(top()), // split yields at least one segment
+    }
+}
+
+/// An index into `[[traffic]]` that is none.
+pub(crate) fn no_entry(path: &str, entries: usize, origin: Origin) -> ScenarioError {
+    let allowed = (0..entries).map(|i| format!("traffic.{i}")).take(20).collect::<Vec<_>>();
+    let problem = if allowed.is_empty() {
+        "there is no [[traffic]]".into()
+    } else {
+        format!("there is no such entry; allowed: {}", allowed.join(", "))
+    };
+    ScenarioError::new(origin, path, Problem::Conflict(problem))
+}
+
+/// Values under key paths, as a sweep or a variant writes them: quoted (`"aqm.kind" = …`) or bare (`aqm.kind = …`, which
+/// TOML reads as nested tables).
+pub(crate) fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) -> Result<()> {
+    for (key, inner) in table(node, path)?.iter() {
+        let path = join(path, key);
+        if is_section(&path) && inner.table().is_some() {
+            leaves(inner, &path, out)?;
+        } else {
+            out.push((path, inner));
+        }
+    }
+    Ok(())
+}
+
+fn is_section(path: &str) -> bool {
+    let mut segments = path.split('.');
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some(first), None, None) => SECTIONS.contains(&first),
+        (Some("topology"), Some(key), None) => matches!(key, "bottleneck" | "link" | "access" | "egress"),
+        (Some("aqm"), Some(key), None) => key == "reverse",
+        (Some("traffic"), Some(index), None) => index.bytes().all(|b| b.is_ascii_digit()),
+        _ => false,
+    }
+}
+
+fn sweep(root: &Node, node: &Node) -> Result<()> {
+    let mut axes = vec![];
+    table(node, "sweep")?;
+    leaves(node, "", &mut axes)?;
+    for (path, values) in axes {
+        if path == "seeds" {
+            check::value(values, &SWEEP_SEEDS, "sweep.seeds")?;
+            continue;
+        }
+        match &values.item {
+            Item::List(list) if !list.is_empty() => {
+                list.iter().try_for_each(|value| at_path(root, &path, value))?;
+            }
+            _ => {
+                at_path(root, &path, &Node { origin: values.origin, item: values.item.clone() }).or_else(
+                    |e| if matches!(e.problem(), Problem::UnknownKey { .. }) { Err(e) } else { Ok(()) },
+                )?;
+                let allowed = "a list of values, at least one".into();
+                return Err(ScenarioError::at(values, &format!("sweep.{path}"), Problem::Value { allowed }));
+            }
+        }
+    }
+    Ok(())
+}
+
+const VARIANT: &[Param] =
+    &[Param { name: "name", doc: "What tables and figures call the variant.", ..PARAM }];
+
+fn variant(root: &Node, node: &Node, i: usize) -> Result<()> {
+    let path = format!("variant.{i}");
+    let keys = Keys::new(&path, vec![VARIANT]).sections(&["set"]);
+    keys.walk(node, |_, set| {
+        let mut changes = vec![];
+        table(set, &join(&path, "set"))?;
+        leaves(set, "", &mut changes)?;
+        changes.into_iter().try_for_each(|(key, value)| at_path(root, &key, value))
+    })?;
+    for key in ["name", "set"] {
+        if node.child(key).is_none() {
+            let allowed = if key == "name" { "a text" } else { "a table of key paths and values" };
+            let problem = Problem::Missing { allowed: allowed.into() };
+            return Err(ScenarioError::new(node.origin, join(&path, key), problem));
+        }
+    }
+    Ok(())
+}

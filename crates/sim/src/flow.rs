@@ -1,0 +1,263 @@
+//! A flow's two ends and its application.
+
+use crate::config::{App, FlowConfig, UdpPattern};
+use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
+use penstock_units::param::Dist;
+use penstock_units::{Duration, Rng, Time, TxClock};
+use std::sync::Arc;
+
+/// What all flows have.
+pub(crate) struct Flow {
+    pub(crate) group: u32,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) forward: u32,
+    pub(crate) backward: u32,
+    pub(crate) class: u8,
+    /// Which of the flow's connections this is: packets of earlier ones are ignored.
+    pub(crate) epoch: u16,
+    pub(crate) counts: bool,
+    pub(crate) rng: Rng,
+    pub(crate) kind: FlowKind,
+}
+
+/// What differs between them.
+pub(crate) enum FlowKind {
+    /// TCP.
+    Tcp(Box<Tcp>),
+    /// Datagrams.
+    Udp(Box<Udp>),
+}
+
+/// A TCP flow.
+pub(crate) struct Tcp {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) p: Arc<TcpParams>,
+    /// The last segment of the transfer and its payload, where it is short.
+    pub(crate) last: (i64, u32),
+    /// The times for which timer events stand in the queue.
+    pub(crate) timer_at: Time,
+    pub(crate) ack_timer_at: Time,
+    pub(crate) app: TcpApp,
+    /// Payload bytes acknowledged by earlier connections.
+    pub(crate) acked_before: u64,
+    /// Segments received by earlier connections.
+    pub(crate) window: [Snapshot; 2],
+    /// When the present transfer began.
+    pub(crate) began: Time,
+    /// Bytes of the present transfer; `None`: without end.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// Counters at an end of the measured window.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) acked_bytes: u64,
+    pub(crate) counters: Counters,
+}
+
+/// What runs over TCP.
+pub(crate) enum TcpApp {
+    Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
+    Web(Web),
+}
+
+/// A web session.
+pub(crate) struct Web {
+    pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+    pub(crate) object: Dist,
+    pub(crate) objects_per_page: u32,
+    pub(crate) think: Dist,
+    pub(crate) inter_object: Dist,
+    /// Objects of this page still to fetch.
+    pub(crate) left: u32,
+    pub(crate) active: bool,
+}
+
+/// A datagram source.
+pub(crate) struct Udp {
+    pub(crate) bytes: u32,
+    gap: TxClock,
+    gap_ns: f64,
+    pattern: UdpPattern,
+    pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+    /// When the next packet leaves the source.
+    pub(crate) next: Time,
+    /// End of the present on-period.
+    on_until: Time,
+    /// Payload delivered in the measured window.
+    pub(crate) delivered: u64,
+    pub(crate) sent: u64,
+}
+
+/// A draw from a distribution.
+pub(crate) fn draw(dist: &Dist, rng: &mut Rng) -> f64 {
+    match *dist {
+        Dist::Constant(x) => x,
+        Dist::Exponential(mean) => rng.exponential(mean),
+        Dist::Pareto { shape, mean, max } => {
+            let x = rng.pareto(shape, mean * (shape - 1.0) / shape);
+            max.map_or(x, |m| x.min(m))
+        }
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(c: &FlowConfig, seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
+        let kind = match &c.app {
+            App::Ftp { tcp, start, stop, bytes } => {
+                let app = TcpApp::Ftp { start: *start, stop: *stop, bytes: *bytes };
+                FlowKind::Tcp(Box::new(Tcp::new(tcp, app, &mut rng)))
+            }
+            App::Web { tcp, start, stop, object, objects_per_page, think, inter_object } => {
+                let app = TcpApp::Web(Web {
+                    start: *start,
+                    stop: *stop,
+                    object: *object,
+                    objects_per_page: *objects_per_page,
+                    think: *think,
+                    inter_object: *inter_object,
+                    left: *objects_per_page,
+                    active: false,
+                });
+                FlowKind::Tcp(Box::new(Tcp::new(tcp, app, &mut rng)))
+            }
+            App::Udp { rate, packet, pattern, start, stop } => {
+                let bytes = packet.0.clamp(1, u64::from(u32::MAX)) as u32;
+                FlowKind::Udp(Box::new(Udp {
+                    bytes,
+                    gap: TxClock::new(*rate),
+                    gap_ns: packet.0 as f64 * 8e9 / rate.as_bps() as f64,
+                    pattern: *pattern,
+                    start: *start,
+                    stop: *stop,
+                    next: *start,
+                    on_until: Time::ZERO,
+                    delivered: 0,
+                    sent: 0,
+                }))
+            }
+        };
+        Flow {
+            group: c.group,
+            src: c.src,
+            dst: c.dst,
+            forward: c.forward,
+            backward: c.backward,
+            class: c.class,
+            epoch: 0,
+            counts: c.counts,
+            rng,
+            kind,
+        }
+    }
+}
+
+impl Tcp {
+    fn new(p: &Arc<TcpParams>, app: TcpApp, rng: &mut Rng) -> Self {
+        Tcp {
+            sender: Sender::new(Arc::clone(p), rng.unit()),
+            receiver: Receiver::new(p),
+            p: Arc::clone(p),
+            last: (i64::MAX, p.segment),
+            timer_at: Time::NEVER,
+            ack_timer_at: Time::NEVER,
+            app,
+            acked_before: 0,
+            window: [Snapshot::default(); 2],
+            began: Time::ZERO,
+            bytes: None,
+        }
+    }
+
+    /// Cuts a transfer of `bytes` into segments; how many.
+    pub(crate) fn cut(&mut self, bytes: Option<u64>) -> u64 {
+        self.bytes = bytes;
+        let segment = u64::from(self.p.segment);
+        let Some(bytes) = bytes else {
+            self.last = (i64::MAX, self.p.segment);
+            return u64::MAX;
+        };
+        let n = bytes.div_ceil(segment).max(1);
+        let short = bytes - (n - 1) * segment;
+        let last = if self.p.whole_segments { segment } else { short.max(1) };
+        self.last = (self.sender.first_data() + n as i64 - 1, last as u32);
+        n
+    }
+
+    /// Payload of a segment.
+    #[inline]
+    pub(crate) fn payload(&self, seq: i64) -> u32 {
+        if seq < self.last.0 {
+            self.p.segment
+        } else {
+            self.last.1
+        }
+    }
+
+    /// Payload bytes acknowledged so far.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0) as u64;
+        let full = n * u64::from(self.p.segment);
+        let short = if self.sender.acknowledged() >= self.last.0 { self.p.segment - self.last.1 } else { 0 };
+        self.acked_before + full - u64::from(short)
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { acked_bytes: self.acked_bytes(), counters: self.sender.counters() }
+    }
+}
+
+impl Udp {
+    /// The source is switched on: when its first packet leaves.
+    pub(crate) fn begin(&mut self, rng: &mut Rng) -> Option<Time> {
+        match self.pattern {
+            UdpPattern::Cbr { .. } => {}
+            UdpPattern::Poisson => self.next += Duration::from_nanos(rng.exponential(self.gap_ns) as u64),
+            UdpPattern::OnOff { on, .. } => {
+                self.on_until = self.start + Duration::from_secs_f64(draw(&on, rng));
+            }
+        }
+        self.on_time()
+    }
+
+    /// A packet has left at `self.next`: when the one after it does.
+    #[inline]
+    pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
+        match self.pattern {
+            UdpPattern::Cbr { jitter } if jitter == 0.0 => self.next += self.gap.next(self.bytes),
+            UdpPattern::Cbr { jitter } => {
+                let factor = 1.0 + rng.uniform(-jitter, jitter);
+                self.next += Duration::from_nanos((self.gap_ns * factor) as u64);
+            }
+            UdpPattern::Poisson => self.next += Duration::from_nanos(rng.exponential(self.gap_ns) as u64),
+            UdpPattern::OnOff { on, off } => {
+                self.next += self.gap.next(self.bytes);
+                // A period that is over is followed by silence, and that by the next period's first packet.
+                while self.next >= self.on_until {
+                    self.next = self.on_until + Duration::from_secs_f64(draw(&off, rng));
+                    self.on_until = self.next + Duration::from_secs_f64(draw(&on, rng)).max_one();
+                }
+            }
+        }
+        self.on_time()
+    }
+
+    fn on_time(&self) -> Option<Time> {
+        self.stop.is_none_or(|stop| self.next < stop).then_some(self.next)
+    }
+}
+
+/// Keeps a drawn period from being empty, so that on and off cannot alternate without end at one instant.
+trait MaxOne {
+    fn max_one(self) -> Self;
+}
+impl MaxOne for Duration {
+    fn max_one(self) -> Self {
+        self.max(Duration::from_nanos(1))
+    }
+}

@@ -1,0 +1,22 @@
+//! The simulation engine: events, links with their queues, hosts, traffic, metrics, series, captures.
+//!
+//! A run is a pure function of its [`Config`]: no clock, no threads, no global state. [`run`] may be called from many threads at once.
+
+mod access;
+mod config;
+mod engine;
+mod flow;
+mod link;
+mod metrics;
+mod pcap;
+mod result;
+mod sched;
+mod series;
+mod stats;
+
+pub use config::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+pub use engine::{run, Control, SimError};
+pub use metrics::{FLOW_METRICS, GROUP_METRICS, METRICS};
+pub use result::{Column, FlowResult, Metric, RunResult, Table};
+pub use sched::MAX_TIME;
+

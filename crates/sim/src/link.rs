@@ -1,0 +1,455 @@
+//! A link between two routers and the queue in front of it.
+//!
+//! Most disciplines decide at arrival. In a FIFO the departure of an accepted packet is then known at once: the link is *lazy*, it
+//! keeps the starts of the waiting packets' transmissions and replays departures, the discipline's timer and samples up to `now`, in
+//! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
+//! an event when the transmitter falls free.
+
+use crate::config::LinkConfig;
+use crate::series::QueueSeries;
+use crate::stats::LinkStats;
+use penstock_aqm::{Aqm, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock};
+use std::collections::VecDeque;
+
+/// What becomes of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It reaches the other end at this time, with this ECN field.
+    Through(Time, Ecn),
+    /// It waits at an eager link; `Some`: the link asks to be served then.
+    Held(Option<Time>),
+    /// It is gone.
+    Dropped,
+}
+
+/// A packet as a link sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving {
+    pub(crate) pkt: Packet,
+    /// Its place in the engine's pool.
+    pub(crate) index: u32,
+    pub(crate) data: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Time,
+    bytes: u32,
+    flow: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HeldPacket {
+    arrived: Time,
+    arriving: Arriving,
+    ecn: Ecn,
+}
+
+/// The transmitter: a rate, or a rate that changes.
+struct Transmitter {
+    tx: TxClock,
+    /// Steps still to come, the next one last; empty for a constant rate.
+    steps: Vec<(Time, Option<Rate>)>,
+    rate: Option<Rate>,
+    /// Bit-nanoseconds left over, while the rate changes.
+    rest: u128,
+}
+
+impl Transmitter {
+    /// When `bytes` begun at `start` have left; [`Time::NEVER`] where the link stays down.
+    #[inline]
+    fn finish(&mut self, start: Time, bytes: u32) -> Time {
+        if self.steps.is_empty() && self.rest == 0 {
+            if self.rate.is_none() {
+                return Time::NEVER;
+            }
+            return start + self.tx.next(bytes);
+        }
+        self.finish_stepwise(start, bytes)
+    }
+
+    fn finish_stepwise(&mut self, start: Time, bytes: u32) -> Time {
+        let mut t = start;
+        let mut work = u128::from(bytes) * 8_000_000_000 + self.rest;
+        self.rest = 0;
+        loop {
+            while let Some((at, rate)) = self.steps.last().copied() {
+                if at > t {
+                    break;
+                }
+                self.rate = rate;
+                self.steps.pop();
+                if let Some(r) = rate {
+                    self.tx = TxClock::new(r);
+                }
+            }
+            let until = self.steps.last().map(|s| s.0);
+            match (self.rate, until) {
+                (None, None) => return Time::NEVER,
+                (None, Some(u)) => t = u,
+                (Some(r), until) => {
+                    let bps = u128::from(r.as_bps());
+                    let need = Duration::from_nanos(u64::try_from(work / bps).unwrap_or(u64::MAX));
+                    match until {
+                        Some(u) if t + need > u => {
+                            work -= u128::from(u.since(t).as_nanos()) * bps;
+                            t = u;
+                        }
+                        _ => {
+                            self.rest = if self.steps.is_empty() { 0 } else { work % bps };
+                            return t + need;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn idle(&mut self) {
+        self.tx.idle();
+        self.rest = 0;
+    }
+}
+
+/// See the module.
+pub(crate) struct Link {
+    transmitter: Transmitter,
+    delay: Duration,
+    busy_until: Time,
+    limit: u64,
+    limit_in_bytes: bool,
+    count_in_service: bool,
+    in_service_bytes: u32,
+    q: Queue,
+    waiting: VecDeque<Waiting>,
+    held: VecDeque<HeldPacket>,
+    eager: bool,
+    service_due: bool,
+    aqm: Discipline,
+    rng: Rng,
+    /// The earlier of the discipline's timer and the next sample.
+    next_internal: Time,
+    loss: Option<(f64, Rng)>,
+    pub(crate) stats: Option<Box<LinkStats>>,
+    pub(crate) series: Option<Box<QueueSeries>>,
+}
+
+impl Link {
+    pub(crate) fn new(c: &LinkConfig, aqm: Discipline, seed: u64) -> Self {
+        let (limit, limit_in_bytes) = match c.buffer {
+            QueueLen::Packets(n) => (n.max(0.0) as u64, false),
+            QueueLen::Bytes(b) => (b, true),
+        };
+        let mut steps: Vec<_> = c.schedule.clone();
+        steps.reverse();
+        let mut link = Link {
+            transmitter: Transmitter { tx: TxClock::new(c.rate), steps, rate: Some(c.rate), rest: 0 },
+            delay: c.delay,
+            busy_until: Time::ZERO,
+            limit,
+            limit_in_bytes,
+            count_in_service: c.count_in_service,
+            in_service_bytes: 0,
+            q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
+            waiting: VecDeque::new(),
+            held: VecDeque::new(),
+            eager: aqm.decides_at_departure(),
+            service_due: false,
+            aqm,
+            rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
+            next_internal: Time::NEVER,
+            loss: (c.loss > 0.0).then(|| (c.loss, Rng::stream(seed, &format!("loss/{}", c.name)))),
+            stats: None,
+            series: None,
+        };
+        link.schedule_internal();
+        link
+    }
+
+    /// Starts recording: the first sample is taken at time zero.
+    pub(crate) fn record(&mut self, series: QueueSeries) {
+        self.series = Some(Box::new(series));
+        self.schedule_internal();
+    }
+
+    fn schedule_internal(&mut self) {
+        let tick = self.aqm.next_tick().unwrap_or(Time::NEVER);
+        let sample = self.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
+        self.next_internal = tick.min(sample);
+    }
+
+    /// Replays what has happened up to and including `now`: departures first, then timers and samples.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        loop {
+            let start = self.waiting.front().map_or(Time::NEVER, |w| w.start);
+            if start <= now && start <= self.next_internal {
+                let w = self.waiting.pop_front().expect("there is a front");
+                self.leave(start, w.bytes);
+                if let Some(series) = &mut self.series {
+                    series.event(start, "dequeue", w.flow, w.bytes, self.q.pkts);
+                }
+            } else if self.next_internal <= now {
+                self.internal(self.next_internal);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A waiting packet starts to be sent.
+    #[inline]
+    fn leave(&mut self, start: Time, bytes: u32) {
+        if let Some(stats) = &mut self.stats {
+            stats.held(start, self.q.pkts);
+        }
+        self.q.pkts -= 1;
+        self.q.bytes -= u64::from(bytes);
+        self.in_service_bytes = bytes;
+    }
+
+    /// The discipline's timer or a sample, whichever is due at `t`.
+    #[cold]
+    fn internal(&mut self, t: Time) {
+        if self.aqm.next_tick() == Some(t) {
+            self.q.idle_since = (self.busy_until <= t).then_some(self.busy_until);
+            self.aqm.tick(t, &self.q);
+        }
+        if let Some(series) = &mut self.series {
+            if series.next_sample() == t {
+                series.sample(t, &self.q, &self.aqm);
+            }
+        }
+        self.schedule_internal();
+    }
+
+    /// Whether a packet of `bytes` finds no room.
+    #[inline]
+    fn full(&self, bytes: u32) -> bool {
+        let busy = self.count_in_service && self.q.idle_since.is_none();
+        if self.limit_in_bytes {
+            let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
+            self.q.bytes + in_service + u64::from(bytes) > self.limit
+        } else {
+            u64::from(self.q.pkts) + u64::from(busy) >= self.limit
+        }
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, a: &Arriving) -> Fate {
+        self.advance(now);
+        let idle = self.busy_until <= now && self.q.pkts == 0;
+        self.q.idle_since = idle.then_some(self.busy_until);
+        let verdict = self.aqm.arrive(now, &a.pkt, &self.q, &mut self.rng);
+        if let Some(stats) = &mut self.stats {
+            stats.arrival(now, a.data);
+            stats.average(now, self.aqm.average_pkts());
+        }
+        let verdict = if self.full(a.pkt.bytes) {
+            self.aqm.overflow(now, &a.pkt, &self.q);
+            Verdict::Drop(Reason::Overflow)
+        } else {
+            verdict
+        };
+        let ecn = match verdict {
+            Verdict::Drop(reason) => {
+                self.dropped(now, a, reason);
+                return Fate::Dropped;
+            }
+            Verdict::Pass => a.pkt.ecn,
+            Verdict::Mark(level, _) => marked(a.pkt.ecn, level),
+        };
+        if self.eager {
+            return self.hold(now, a, ecn);
+        }
+        let start = self.busy_until.max(now);
+        if idle {
+            self.transmitter.idle();
+            self.in_service_bytes = a.pkt.bytes;
+        }
+        self.busy_until = self.transmitter.finish(start, a.pkt.bytes);
+        if start > now {
+            if let Some(stats) = &mut self.stats {
+                stats.held(now, self.q.pkts);
+            }
+            self.q.pkts += 1;
+            self.q.bytes += u64::from(a.pkt.bytes);
+            self.waiting.push_back(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+        }
+        if let Some(stats) = &mut self.stats {
+            stats.departure(now, start, a.pkt.bytes, a.data);
+            if let Verdict::Mark(level, _) = verdict {
+                stats.mark(start, level);
+            }
+        }
+        if let Some(series) = &mut self.series {
+            series.accepted(now, start, verdict, &a.pkt, &self.q);
+        }
+        self.over_the_wire(ecn)
+    }
+
+    /// What the wire makes of the packet whose transmission ends at `busy_until`.
+    #[inline]
+    fn over_the_wire(&mut self, ecn: Ecn) -> Fate {
+        if let Some((p, rng)) = &mut self.loss {
+            if rng.unit() < *p {
+                return Fate::Dropped;
+            }
+        }
+        Fate::Through(self.busy_until + self.delay, ecn)
+    }
+
+    #[cold]
+    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        if let Some(stats) = &mut self.stats {
+            stats.dropped(now, reason, a.data);
+        }
+        if let Some(series) = &mut self.series {
+            let word = match reason {
+                Reason::Early => "drop_early",
+                Reason::Forced => "drop_forced",
+                Reason::Overflow => "drop_overflow",
+            };
+            series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
+        }
+    }
+
+    // ---- eager links ---------------------------------------------------------------------------------------
+
+    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
+        if let Some(stats) = &mut self.stats {
+            stats.held(now, self.q.pkts);
+        }
+        self.q.pkts += 1;
+        self.q.bytes += u64::from(a.pkt.bytes);
+        self.held.push_back(HeldPacket { arrived: now, arriving: *a, ecn });
+        if self.service_due {
+            return Fate::Held(None);
+        }
+        self.service_due = true;
+        Fate::Held(Some(self.busy_until.max(now)))
+    }
+
+    /// The transmitter is free: the packet that goes next, its fate, and when to be served again. Packets that the discipline drops
+    /// at the head go to `dropped`.
+    pub(crate) fn serve(
+        &mut self,
+        now: Time,
+        mut dropped: impl FnMut(u32),
+    ) -> Option<(Arriving, Fate, Option<Time>)> {
+        self.advance(now);
+        self.service_due = false;
+        loop {
+            let h = self.held.pop_front()?;
+            let bytes = h.arriving.pkt.bytes;
+            if self.busy_until < now {
+                self.transmitter.idle();
+            }
+            self.leave(now, bytes);
+            self.q.idle_since = None;
+            let pkt = Packet { ecn: h.ecn, ..h.arriving.pkt };
+            let verdict = self.aqm.depart(now, &pkt, &self.q, &mut self.rng);
+            let ecn = match verdict {
+                Verdict::Drop(reason) => {
+                    self.dropped(now, &h.arriving, reason);
+                    dropped(h.arriving.index);
+                    continue;
+                }
+                Verdict::Pass => h.ecn,
+                Verdict::Mark(level, _) => marked(h.ecn, level),
+            };
+            if let Some(stats) = &mut self.stats {
+                stats.departure(h.arrived, now, bytes, h.arriving.data);
+                if ecn != h.arriving.pkt.ecn {
+                    stats.mark(now, if ecn == Ecn::Ce { Level::Ce } else { Level::Incipient });
+                }
+            }
+            if let Some(series) = &mut self.series {
+                series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
+            }
+            self.busy_until = self.transmitter.finish(now, bytes);
+            let again = (!self.held.is_empty()).then(|| {
+                self.service_due = true;
+                self.busy_until
+            });
+            let fate = self.over_the_wire(ecn);
+            return Some((h.arriving, fate, again));
+        }
+    }
+
+    /// The run ends at `end`.
+    pub(crate) fn finish(&mut self, end: Time) {
+        self.advance(end);
+        let pkts = self.q.pkts;
+        let avg = self.aqm.average_pkts();
+        if let Some(stats) = &mut self.stats {
+            stats.held(end, pkts);
+            stats.average(end, avg);
+        }
+    }
+
+    /// Packets that wait, for the conservation of packets.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.q.pkts
+    }
+}
+
+/// A marker never lowers a mark that an earlier router set.
+#[inline]
+fn marked(ecn: Ecn, level: Level) -> Ecn {
+    match (ecn, level) {
+        (Ecn::NotEct, _) => Ecn::NotEct,
+        (_, Level::Ce) => Ecn::Ce,
+        (Ecn::Ce, Level::Incipient) => Ecn::Ce,
+        (_, Level::Incipient) => Ecn::Ect1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transmitter(steps: &[(u64, Option<u64>)]) -> Transmitter {
+        let mut steps: Vec<_> = steps
+            .iter()
+            .map(|(ms, bps)| (Time::from_nanos(ms * 1_000_000), bps.and_then(Rate::from_bps)))
+            .collect();
+        steps.reverse();
+        let rate = Rate::from_bps(8_000).unwrap();
+        Transmitter { tx: TxClock::new(rate), steps, rate: Some(rate), rest: 0 }
+    }
+
+    /// 8 kbit/s: 1000 B take a second. By hand.
+    #[test]
+    fn a_rate_may_change_in_the_middle_of_a_packet() {
+        let ms = |t: u64| Time::from_nanos(t * 1_000_000);
+        for (steps, start, want) in [
+            (vec![], 0, 1000),
+            (vec![(500, Some(16_000))], 0, 750), // half at 8, half at 16 kbit/s
+            (vec![(500, None), (800, Some(8_000))], 0, 1300), // 300 ms down
+            (vec![(200, Some(16_000))], 300, 800), // already changed
+            (vec![(100, None), (200, Some(80_000)), (250, Some(8_000))], 0, 650), // 0.1 + 0.5 + 0.4
+        ] {
+            assert_eq!(transmitter(&steps).finish(ms(start), 1000), ms(want), "{steps:?}");
+        }
+        assert_eq!(transmitter(&[(500, None)]).finish(ms(0), 1000), Time::NEVER);
+    }
+
+    #[test]
+    fn marks_are_never_lowered() {
+        use Ecn::{Ce, Ect0, Ect1, NotEct};
+        for (field, level, want) in [
+            (Ect0, Level::Incipient, Ect1),
+            (Ect1, Level::Incipient, Ect1),
+            (Ce, Level::Incipient, Ce),
+            (Ect0, Level::Ce, Ce),
+            (Ect1, Level::Ce, Ce),
+            (NotEct, Level::Ce, NotEct),
+        ] {
+            assert_eq!(marked(field, level), want, "{field:?} {level:?}");
+        }
+    }
+}

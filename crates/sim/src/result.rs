@@ -1,0 +1,58 @@
+//! What a run gives back.
+
+/// The numbers of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// The seed it ran with.
+    pub seed: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Values in the order of [`crate::METRICS`]; `None` where a metric does not apply.
+    pub metrics: Vec<Option<f64>>,
+    /// Per traffic group, values in the order of [`crate::GROUP_METRICS`].
+    pub groups: Vec<Vec<Option<f64>>>,
+    /// Per flow, in the order of the configuration.
+    pub flows: Vec<FlowResult>,
+    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `fct`, `events`.
+    pub series: Vec<Table>,
+    /// The capture that was asked for: a complete pcap file.
+    pub pcap: Option<Vec<u8>>,
+}
+
+/// The numbers of one flow over the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowResult {
+    /// Its entry of `[[traffic]]`.
+    pub group: u32,
+    /// Values in the order of [`crate::FLOW_METRICS`].
+    pub metrics: Vec<Option<f64>>,
+}
+
+/// A table of equally long columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// `"queue"`, `"cwnd"`, …
+    pub name: &'static str,
+    /// Column names and values.
+    pub columns: Vec<(String, Column)>,
+}
+
+/// A column of a [`Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Words out of a small set: the code of each row, and the words.
+    Word(Vec<u8>, &'static [&'static str]),
+}
+
+/// The declaration of one metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name in JSON, tables and Python; the unit is in the name.
+    pub name: &'static str,
+    /// What it is, exactly.
+    pub doc: &'static str,
+}

@@ -1,0 +1,140 @@
+//! Time series: what a run writes down when asked.
+
+use crate::result::{Column, Table};
+use penstock_aqm::{Aqm, Discipline, Packet, Queue, State, Verdict};
+use penstock_units::{Duration, Time};
+
+const EVENTS: &[&str] = &["enqueue", "mark", "dequeue", "drop_early", "drop_forced", "drop_overflow"];
+
+/// The `queue` and `events` series of one link.
+pub(crate) struct QueueSeries {
+    interval: Option<Duration>,
+    next: Time,
+    t: Vec<f64>,
+    pkts: Vec<u64>,
+    bytes: Vec<u64>,
+    state: Vec<(&'static str, Vec<f64>)>,
+    events: Option<Events>,
+}
+
+#[derive(Default)]
+struct Events {
+    t_ns: Vec<u64>,
+    what: Vec<u8>,
+    flow: Vec<u64>,
+    bytes: Vec<u64>,
+    pkts: Vec<u64>,
+}
+
+impl QueueSeries {
+    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &'static [State]) -> Self {
+        QueueSeries {
+            interval,
+            next: if interval.is_some() { Time::ZERO } else { Time::NEVER },
+            t: vec![],
+            pkts: vec![],
+            bytes: vec![],
+            state: state.iter().map(|s| (s.name, vec![])).collect(),
+            events: events.then(Events::default),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_sample(&self) -> Time {
+        self.next
+    }
+
+    pub(crate) fn sample(&mut self, t: Time, q: &Queue, aqm: &Discipline) {
+        self.t.push(t.as_secs_f64());
+        self.pkts.push(u64::from(q.pkts));
+        self.bytes.push(q.bytes);
+        let mut i = 0;
+        aqm.state(&mut |_, value| {
+            self.state[i].1.push(value);
+            i += 1;
+        });
+        self.next = self.interval.map_or(Time::NEVER, |d| t + d);
+    }
+
+    pub(crate) fn event(&mut self, t: Time, word: &str, flow: u32, bytes: u32, pkts: u32) {
+        if let Some(e) = &mut self.events {
+            let code = EVENTS.iter().position(|w| *w == word).expect("a declared word");
+            e.t_ns.push(t.as_nanos());
+            e.what.push(code as u8);
+            e.flow.push(u64::from(flow));
+            e.bytes.push(u64::from(bytes));
+            e.pkts.push(u64::from(pkts));
+        }
+    }
+
+    /// A packet was let in at `now` and starts to be sent at `start`.
+    pub(crate) fn accepted(&mut self, now: Time, start: Time, verdict: Verdict, pkt: &Packet, q: &Queue) {
+        let word = if matches!(verdict, Verdict::Mark(..)) { "mark" } else { "enqueue" };
+        self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
+        if start == now {
+            self.event(now, "dequeue", pkt.flow, pkt.bytes, q.pkts);
+        }
+    }
+
+    pub(crate) fn tables(self) -> Vec<Table> {
+        let mut tables = vec![];
+        if self.interval.is_some() {
+            let mut columns = vec![
+                ("t_s".to_owned(), Column::F64(self.t)),
+                ("queue_pkts".to_owned(), Column::U64(self.pkts)),
+                ("queue_bytes".to_owned(), Column::U64(self.bytes)),
+            ];
+            columns.extend(self.state.into_iter().map(|(n, v)| (n.to_owned(), Column::F64(v))));
+            tables.push(Table { name: "queue", columns });
+        }
+        if let Some(e) = self.events {
+            tables.push(Table {
+                name: "events",
+                columns: vec![
+                    ("t_ns".to_owned(), Column::U64(e.t_ns)),
+                    ("event".to_owned(), Column::Word(e.what, EVENTS)),
+                    ("flow".to_owned(), Column::U64(e.flow)),
+                    ("bytes".to_owned(), Column::U64(e.bytes)),
+                    ("queue_pkts".to_owned(), Column::U64(e.pkts)),
+                ],
+            });
+        }
+        tables
+    }
+}
+
+/// The `cwnd`, `rtt` and `fct` series of all flows.
+#[derive(Default)]
+pub(crate) struct FlowSeries {
+    pub(crate) cwnd: [Vec<f64>; 3],
+    pub(crate) cwnd_flow: Vec<u64>,
+    pub(crate) rtt: [Vec<f64>; 2],
+    pub(crate) rtt_flow: Vec<u64>,
+}
+
+impl FlowSeries {
+    pub(crate) fn tables(self) -> [Table; 2] {
+        let [t, cwnd, ssthresh] = self.cwnd;
+        let [rt, rtt] = self.rtt;
+        let column = |name: &str, c| (name.to_owned(), c);
+        [
+            Table {
+                name: "cwnd",
+                columns: vec![
+                    column("t_s", Column::F64(t)),
+                    column("flow", Column::U64(self.cwnd_flow)),
+                    column("cwnd_segments", Column::F64(cwnd)),
+                    column("ssthresh_segments", Column::F64(ssthresh)),
+                ],
+            },
+            Table {
+                name: "rtt",
+                columns: vec![
+                    column("t_s", Column::F64(rt)),
+                    column("flow", Column::U64(self.rtt_flow)),
+                    column("rtt_s", Column::F64(rtt)),
+                ],
+            },
+        ]
+    }
+}

@@ -1,0 +1,115 @@
+//! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of 4.4BSD and ns-2.
+
+use crate::TcpParams;
+use penstock_units::{Duration, Time};
+
+/// srtt, rttvar and the back-off.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    state: State,
+    /// The timeout before bounds and back-off.
+    rto: Duration,
+    backoff: u32,
+    last: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Seconds.
+    Exact { srtt: Option<f64>, rttvar: f64 },
+    /// Ticks: srtt scaled by 8, rttvar by 4. Zero srtt means that there is none.
+    Ticks { srtt8: i64, rttvar4: i64, phase: Duration },
+}
+
+impl RttEstimator {
+    /// Before the first sample. `phase` is where in its tick the host's clock stood at time zero.
+    pub fn new(p: &TcpParams, phase: Duration) -> Self {
+        RttEstimator {
+            state: if p.rtt_ticks {
+                State::Ticks { srtt8: 0, rttvar4: 0, phase }
+            } else {
+                State::Exact { srtt: None, rttvar: 0.0 }
+            },
+            rto: p.initial_rto,
+            backoff: 1,
+            last: None,
+        }
+    }
+
+    /// The last sample.
+    pub fn last(&self) -> Option<Duration> {
+        self.last
+    }
+
+    /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the caller's).
+    pub fn sample(&mut self, p: &TcpParams, sent: Time, now: Time) {
+        let r = now.since(sent);
+        self.last = Some(r);
+        match &mut self.state {
+            State::Exact { srtt, rttvar } => {
+                // RFC 6298 (2.2), (2.3): alpha = 1/8, beta = 1/4.
+                let r = r.as_secs_f64();
+                let smooth = match *srtt {
+                    None => {
+                        *rttvar = r / 2.0;
+                        r
+                    }
+                    Some(s) => {
+                        *rttvar = 0.75 * *rttvar + 0.25 * (s - r).abs();
+                        0.875 * s + 0.125 * r
+                    }
+                };
+                *srtt = Some(smooth);
+                let g = p.tick.as_secs_f64();
+                self.rto = Duration::from_secs_f64(smooth + g.max(4.0 * *rttvar));
+            }
+            State::Ticks { srtt8, rttvar4, phase } => {
+                // Whole ticks that began between the two instants, at least one.
+                let tick = p.tick.as_nanos();
+                let off = (sent.as_nanos() + phase.as_nanos()) % tick;
+                let ticks = (((r.as_nanos() + off) / tick) as i64).max(1);
+                if *srtt8 == 0 {
+                    *srtt8 = ticks << 3;
+                    *rttvar4 = ticks << 1;
+                } else {
+                    let mut delta = ticks - (*srtt8 >> 3);
+                    *srtt8 = (*srtt8 + delta).max(1);
+                    delta = delta.abs() - (*rttvar4 >> 2);
+                    *rttvar4 = (*rttvar4 + delta).max(1);
+                }
+                // srtt + 4 rttvar in whole ticks: (8 srtt + 8 * 4 rttvar) >> 3.
+                let rto = ((*rttvar4 << 3) + *srtt8) >> 3;
+                self.rto = Duration::from_nanos(rto as u64 * tick);
+            }
+        }
+    }
+
+    /// The timeout in force.
+    pub fn timeout(&self, p: &TcpParams) -> Duration {
+        let base = self.rto.max(p.min_rto).as_nanos();
+        let backed = base.saturating_mul(u64::from(self.backoff)).min(p.max_rto.as_nanos());
+        Duration::from_nanos(backed.max(2 * p.tick.as_nanos()))
+    }
+
+    /// The timer expired: back off (RFC 6298, 5.5).
+    pub fn back_off(&mut self, p: &TcpParams) {
+        if self.backoff < 64 || self.timeout(p) < p.max_rto {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            // So far backed off, the old srtt is no guide: the next sample starts afresh (4.4BSD; RFC 6298, 5.7 allows it).
+            match &mut self.state {
+                State::Exact { srtt, .. } => *srtt = None,
+                State::Ticks { srtt8, rttvar4, .. } => {
+                    *rttvar4 += *srtt8 >> 3;
+                    *srtt8 = 0;
+                }
+            }
+        }
+    }
+
+    /// A valid sample came: no back-off any more.
+    pub fn restore(&mut self) {
+        self.backoff = 1;
+    }
+}

@@ -1,0 +1,541 @@
+//! What all senders share: sequence state, windows, the retransmission timer, ECN's answer, growth and cuts.
+//!
+//! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see [`crate::PARAMS`]); the
+//! comments name them where they differ.
+
+use crate::rtt::RttEstimator;
+use crate::sack::SackState;
+use crate::vegas::VegasState;
+use crate::{Ack, Ecn, TcpParams, Variant};
+use penstock_units::{Duration, Time};
+use std::sync::Arc;
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub seq: i64,
+    /// It is the SYN.
+    pub syn: bool,
+    /// It was sent before.
+    pub retransmit: bool,
+    /// ECN-capable transport.
+    pub ect: bool,
+    /// Congestion window reduced.
+    pub cwr: bool,
+}
+
+/// What a sender asks of its surroundings.
+pub trait Io {
+    /// Sends a segment.
+    fn send(&mut self, segment: Segment);
+    /// A random number uniform in [0, 1), of the flow's own stream.
+    fn random(&mut self) -> f64;
+}
+
+/// What a sender has done so far: reported, never consulted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Retransmission timeouts with data outstanding.
+    pub timeouts: u64,
+    /// Answers to ECN-Echo.
+    pub ecn_cuts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+}
+
+/// Why the window was cut last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    None,
+    DupAcks,
+    Timeout,
+    Ecn,
+    /// Recovery after duplicate ACKs is over.
+    Exited,
+}
+
+/// A sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(crate) p: Arc<TcpParams>,
+    /// The highest segment acknowledged, −1 before the SYN's ACK.
+    pub(crate) highest_ack: i64,
+    /// As `highest_ack`, but SACK's recovery leaves it behind.
+    pub(crate) last_ack: i64,
+    /// The next segment to send; goes back after a timeout.
+    pub(crate) next: i64,
+    /// The highest segment ever sent.
+    pub(crate) max_sent: i64,
+    /// One past the last segment that the application has given.
+    pub(crate) limit: i64,
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: f64,
+    pub(crate) dupacks: u32,
+    /// Inflation of the window during fast recovery: duplicate ACKs seen.
+    pub(crate) inflation: f64,
+    /// The highest segment sent when the last loss event began; `−1`: none.
+    pub(crate) recover: i64,
+    pub(crate) last_cut: Cut,
+    pub(crate) in_recovery: bool,
+    pub(crate) first_partial: bool,
+    /// Segments sent by limited transmit since the last new ACK.
+    limited: u32,
+    initial_window: f64,
+    rtt: RttEstimator,
+    /// The segment whose round trip is being timed, and when it was sent.
+    timed: Option<(i64, Time)>,
+    timed_high: i64,
+    rtx_at: Option<Time>,
+    delayed_send_at: Option<Time>,
+    /// Both ends have agreed on ECN.
+    ect: bool,
+    /// The next segment carries CWR.
+    cwr: bool,
+    ecn_backoff: bool,
+    stopped: bool,
+    pub(crate) sack: SackState,
+    pub(crate) vegas: Option<Box<VegasState>>,
+    counters: Counters,
+}
+
+impl Sender {
+    /// A sender that has sent nothing. `phase` in [0, 1) is the phase of the host's tick.
+    pub fn new(p: Arc<TcpParams>, phase: f64) -> Self {
+        let phase = Duration::from_nanos((phase * p.tick.as_nanos() as f64) as u64);
+        Sender {
+            highest_ack: -1,
+            last_ack: -1,
+            next: 0,
+            max_sent: -1,
+            limit: 0,
+            cwnd: 1.0,
+            ssthresh: p.initial_ssthresh,
+            dupacks: 0,
+            inflation: 0.0,
+            recover: if p.ns2_recovery { 0 } else { -1 },
+            last_cut: Cut::None,
+            in_recovery: false,
+            first_partial: false,
+            limited: 0,
+            initial_window: f64::from(p.initial_window),
+            rtt: RttEstimator::new(&p, phase),
+            timed: None,
+            timed_high: -1,
+            rtx_at: None,
+            delayed_send_at: None,
+            ect: false,
+            cwr: false,
+            ecn_backoff: false,
+            stopped: false,
+            sack: SackState::default(),
+            vegas: (p.variant == Variant::Vegas).then(|| Box::new(VegasState::new(p.gamma))),
+            counters: Counters::default(),
+            p,
+        }
+    }
+
+    /// A fresh connection of the same two ends: everything is forgotten but the counters.
+    pub fn reset(&mut self, phase: f64) {
+        let counters = self.counters;
+        *self = Sender::new(Arc::clone(&self.p), phase);
+        self.counters = counters;
+    }
+
+    /// The first data segment: 1 after a SYN, else 0.
+    pub fn first_data(&self) -> i64 {
+        i64::from(self.p.handshake)
+    }
+
+    /// The application gives `segments` more; the first call opens the connection.
+    pub fn give(&mut self, now: Time, segments: u64, io: &mut impl Io) {
+        let first = if self.limit == 0 { self.first_data() } else { 0 };
+        self.limit = self.limit.saturating_add(first).saturating_add(segments.min(1 << 60) as i64);
+        if let Some(v) = &mut self.vegas {
+            v.started(now);
+        }
+        self.send_window(now, io);
+    }
+
+    /// The application stops: nothing is sent any more, retransmissions included.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+        self.rtx_at = None;
+        self.delayed_send_at = None;
+    }
+
+    /// Whether everything given has been acknowledged.
+    pub fn done(&self) -> bool {
+        self.limit > 0 && self.highest_ack >= self.limit - 1
+    }
+
+    /// The highest segment acknowledged.
+    pub fn acknowledged(&self) -> i64 {
+        self.highest_ack
+    }
+
+    /// The congestion window in segments.
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// The slow-start threshold in segments; infinite before the first cut, where there is no limit.
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// The last round-trip sample.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.last()
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// When [`Sender::on_timer`] is due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        match (self.rtx_at, self.delayed_send_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// An ACK arrives.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
+        if self.stopped {
+            return;
+        }
+        match self.p.variant {
+            Variant::Tahoe => self.tahoe_ack(now, ack, io),
+            Variant::Reno => self.reno_ack(now, ack, io),
+            Variant::NewReno => self.newreno_ack(now, ack, io),
+            Variant::Sack => self.sack_ack(now, ack, io),
+            Variant::Vegas => self.vegas_ack(now, ack, io),
+        }
+    }
+
+    /// The deadline has come.
+    pub fn on_timer(&mut self, now: Time, io: &mut impl Io) {
+        if self.delayed_send_at.is_some_and(|t| t <= now) {
+            self.delayed_send_at = None;
+            self.send_much(now, true, u32::MAX, io);
+        }
+        if self.rtx_at.is_some_and(|t| t <= now) {
+            self.rtx_at = None;
+            self.timeout(now, io);
+        }
+    }
+
+    // ---- windows -------------------------------------------------------------------------------------------
+
+    /// Segments that may be outstanding: the congestion window, inflated in recovery, within the receiver's.
+    #[inline]
+    pub(crate) fn window(&self) -> i64 {
+        let w = (self.cwnd + self.inflation).min(f64::from(self.p.window));
+        w as i64
+    }
+
+    /// Segments outstanding.
+    #[inline]
+    pub(crate) fn flight(&self) -> i64 {
+        self.max_sent - self.highest_ack
+    }
+
+    /// What a cut halves.
+    fn cut_base(&self) -> f64 {
+        if self.p.cut_window {
+            (self.cwnd + self.inflation).min(f64::from(self.p.window))
+        } else {
+            // RFC 5681 3.2 (2): segments of limited transmit do not count.
+            (self.flight() - i64::from(self.limited)).max(0) as f64
+        }
+    }
+
+    /// ssthresh <- max(base/2, 2).
+    pub(crate) fn cut_ssthresh(&mut self, base: f64) {
+        let half = if self.p.cut_window { (base / 2.0).trunc() } else { base / 2.0 };
+        self.ssthresh = half.max(2.0);
+    }
+
+    /// Halve: fast retransmit's and ECN's cut.
+    pub(crate) fn cut_half(&mut self) {
+        let base = self.cut_base();
+        self.cut_ssthresh(base);
+        // ns-2 leaves cwnd at W/2 unrounded and without a floor; RFC 5681: cwnd = ssthresh.
+        self.cwnd = if self.p.cut_window { base / 2.0 } else { self.ssthresh };
+        self.cwnd = self.cwnd.max(self.p.cwnd_floor);
+        self.cwr = true;
+    }
+
+    /// To one segment; `halve` also cuts ssthresh.
+    pub(crate) fn cut_to_one(&mut self, halve: bool) {
+        if halve {
+            let base = self.cut_base();
+            self.cut_ssthresh(base);
+        }
+        self.cwnd = 1.0;
+        self.cwr = true;
+    }
+
+    /// One ACK's growth: `acked` segments newly acknowledged, `flight_before` outstanding before it.
+    #[inline]
+    pub(crate) fn grow(&mut self, acked: i64, flight_before: i64) {
+        if self.p.window_validation && (flight_before as f64) + 1.0 <= self.cwnd {
+            return; // RFC 7661: the window was not what limited us.
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd += 1.0; // min(N, SMSS) with N of at least a segment
+        } else if self.p.growth_per_ack {
+            self.cwnd += 1.0 / self.cwnd;
+        } else {
+            self.cwnd += acked as f64 / self.cwnd;
+        }
+    }
+
+    // ---- sending -------------------------------------------------------------------------------------------
+
+    /// Sends what the window allows.
+    #[inline]
+    pub(crate) fn send_window(&mut self, now: Time, io: &mut impl Io) {
+        self.send_much(now, false, u32::MAX, io);
+    }
+
+    /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
+    pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
+        if self.stopped || (!force && self.delayed_send_at.is_some()) {
+            return;
+        }
+        if self.p.variant == Variant::Sack {
+            return self.sack_send(now, force, io);
+        }
+        let mut n = 0;
+        while self.next <= self.highest_ack + self.window() && self.next < self.limit && n < burst {
+            if self.delay_send(now, force, io) {
+                return;
+            }
+            self.output(now, self.next, io);
+            self.next += 1;
+            n += 1;
+        }
+    }
+
+    /// With `send_overhead`, starts the timer and says that nothing may be sent before it expires.
+    pub(crate) fn delay_send(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
+        if force || self.p.send_overhead == Duration::ZERO {
+            return false;
+        }
+        let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
+        self.delayed_send_at = Some(now + Duration::from_nanos(wait as u64));
+        true
+    }
+
+    /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
+    pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
+        let window = f64::from(self.p.window);
+        let ahead = (self.next - self.highest_ack) as f64;
+        if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks) {
+            self.output(now, self.next, io);
+            self.next += 1;
+            self.limited += 1;
+        }
+    }
+
+    /// Puts segment `seq` on the wire.
+    pub(crate) fn output(&mut self, now: Time, seq: i64, io: &mut impl Io) {
+        if self.stopped {
+            return;
+        }
+        let syn = seq == 0 && self.p.handshake;
+        let retransmit = seq <= self.max_sent;
+        let ect = self.ect && !syn && (!retransmit || self.p.retransmit_ect);
+        // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions as well.
+        let cwr = self.cwr && (!retransmit || self.p.retransmit_ect);
+        if cwr {
+            self.cwr = false;
+        }
+        let idle = self.highest_ack == self.max_sent;
+        if let Some(v) = &mut self.vegas {
+            v.sent(now, seq, self.highest_ack);
+        }
+        io.send(Segment { seq, syn, retransmit, ect, cwr });
+        self.counters.sent += 1;
+        if retransmit {
+            self.counters.retransmits += 1;
+        } else {
+            self.max_sent = seq;
+            // One round trip is timed at a time, and never one of a retransmission (Karn).
+            if self.timed.is_none() && seq > self.timed_high {
+                self.timed = Some((seq, now));
+                self.timed_high = seq;
+            }
+        }
+        if self.rtx_at.is_none() || idle {
+            self.set_timer(now);
+        }
+    }
+
+    // ---- the retransmission timer --------------------------------------------------------------------------
+
+    pub(crate) fn set_timer(&mut self, now: Time) {
+        self.rtx_at = Some(now + self.rtt.timeout(&self.p));
+    }
+
+    /// After a new ACK (RFC 6298, 5.2 and 5.3).
+    pub(crate) fn new_ack_timer(&mut self, now: Time) {
+        if self.max_sent > self.highest_ack || self.p.ns2_recovery {
+            // ns-2 lets the timer run even with nothing outstanding; that matters only when cwnd is below 1.
+            self.set_timer(now);
+        } else {
+            self.rtx_at = None;
+        }
+    }
+
+    /// Duplicate ACKs: restart the timer; `back`: send on from the first hole.
+    pub(crate) fn restart_timer(&mut self, now: Time, back: bool) {
+        self.set_timer(now);
+        if back {
+            self.next = self.highest_ack + 1;
+        }
+        self.timed = None;
+    }
+
+    /// The timer expired.
+    fn timeout(&mut self, now: Time, io: &mut impl Io) {
+        self.inflation = 0.0;
+        self.in_recovery = false;
+        self.dupacks = if self.p.ns2_recovery && self.p.variant == Variant::Tahoe { self.dupacks } else { 0 };
+        if self.p.variant == Variant::Sack {
+            self.sack_timeout();
+        }
+        if self.p.variant == Variant::Vegas {
+            return self.vegas_timeout(now, io);
+        }
+        if self.cwnd < 1.0 {
+            self.cwnd = 1.0;
+        }
+        self.recover = self.max_sent;
+        if self.highest_ack == -1 {
+            // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
+            self.initial_window = 1.0;
+        }
+        let outstanding = self.highest_ack < self.max_sent;
+        if !outstanding {
+            // Nothing to repair: the window was below one segment.
+            self.cut_to_one(false);
+        } else if self.last_cut == Cut::Ecn && self.p.ns2_recovery {
+            // In recovery from an ECN cut: ssthresh is not cut again.
+            self.cut_to_one(false);
+        } else {
+            self.counters.timeouts += 1;
+            // RFC 5681 3.1: ssthresh stays when the segment was already sent again by the timer.
+            let again = self.last_cut == Cut::Timeout && !self.p.ns2_recovery;
+            self.cut_to_one(!again);
+        }
+        if outstanding {
+            self.rtt.back_off(&self.p);
+        }
+        self.limited = 0;
+        self.restart_timer(now, true);
+        self.last_cut = Cut::Timeout;
+        self.send_window(now, io);
+    }
+
+    /// Counts a timeout of a variant with its own procedure and backs off.
+    pub(crate) fn count_timeout(&mut self) {
+        self.counters.timeouts += 1;
+        self.rtt.back_off(&self.p);
+    }
+
+    /// Counts a fast retransmit.
+    pub(crate) fn count_fast_retransmit(&mut self) {
+        self.counters.fast_retransmits += 1;
+    }
+
+    /// Forgets the back-off (ns-2: SACK's partial ACKs do).
+    pub(crate) fn end_back_off(&mut self) {
+        self.rtt.restore();
+    }
+
+    // ---- ACKs ----------------------------------------------------------------------------------------------
+
+    /// What every variant does first with an ACK: the answer to ECN-Echo (RFC 3168, 6.1.2), at most once a window.
+    pub(crate) fn ecn_echo(&mut self, ack: &Ack) {
+        if !ack.ece || self.p.ecn == Ecn::Off || ack.seq < self.first_data() {
+            return;
+        }
+        let cut_over = ack.seq > self.recover || self.last_cut == Cut::Timeout;
+        if !cut_over {
+            return;
+        }
+        self.recover = self.max_sent;
+        self.last_cut = Cut::Ecn;
+        if self.cwnd <= 1.0 {
+            // RFC 3168 6.1.2: with a window of one, back the timer off instead.
+            if self.ecn_backoff {
+                self.rtt.back_off(&self.p);
+            } else {
+                self.ecn_backoff = true;
+            }
+        } else {
+            self.ecn_backoff = false;
+        }
+        self.cut_half();
+        self.counters.ecn_cuts += 1;
+    }
+
+    /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is [`Sender::new_ack`]'s.
+    pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
+        self.dupacks = 0;
+        self.limited = 0;
+        self.last_ack = ack.seq;
+        self.highest_ack = ack.seq;
+        self.next = self.next.max(ack.seq + 1);
+        if let Some((seq, sent)) = self.timed {
+            if ack.seq >= seq {
+                if !(self.ect && self.ecn_backoff && ack.ece) {
+                    self.rtt.restore();
+                    self.ecn_backoff = false;
+                }
+                self.timed = None;
+                self.rtt.sample(&self.p, sent, now);
+            }
+        }
+        self.new_ack_timer(now);
+    }
+
+    /// An ACK of new data outside recovery: advance, then grow unless it carries ECN-Echo.
+    pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
+        let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        self.advance(now, ack);
+        if !self.ect || !ack.ece {
+            self.grow(acked, flight);
+        }
+        if self.ect && !ack.ece {
+            self.ecn_backoff = false;
+        }
+        if !self.ect && ack.ece && self.p.ecn != Ecn::Off {
+            self.ect = true; // the SYN's answer: the other end is capable
+        }
+        if self.last_ack == 0 {
+            self.cwnd = self.initial_window;
+        }
+    }
+
+    /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).
+    pub(crate) fn advance_partially(&mut self, ack: &Ack) {
+        self.last_ack = ack.seq;
+        self.highest_ack = ack.seq;
+        self.next = self.next.max(ack.seq + 1);
+        if self.timed.is_some_and(|(seq, _)| ack.seq >= seq) {
+            self.timed = None;
+            self.rtt.restore();
+        }
+    }
+}

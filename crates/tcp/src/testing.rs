@@ -1,0 +1,38 @@
+//! Parameters for tests, without the parser.
+
+use crate::{Ecn, TcpParams, Variant};
+use penstock_units::Duration;
+
+/// RFC behaviour.
+pub(crate) fn params(variant: Variant) -> TcpParams {
+    TcpParams {
+        variant,
+        ecn: Ecn::Off,
+        segment: 1000,
+        header: 40,
+        window: 1000,
+        delayed_ack: false,
+        delayed_ack_timeout: Duration::from_millis(100),
+        min_rto: Duration::from_secs(1),
+        max_rto: Duration::from_secs(60),
+        initial_rto: Duration::from_secs(1),
+        tick: Duration::from_millis(1),
+        rtt_ticks: false,
+        initial_window: 2,
+        initial_ssthresh: f64::INFINITY,
+        limited_transmit: true,
+        send_overhead: Duration::ZERO,
+        cwnd_floor: 1.0,
+        cut_window: false,
+        growth_per_ack: false,
+        window_validation: true,
+        go_back_n: true,
+        ns2_recovery: false,
+        retransmit_ect: false,
+        handshake: true,
+        whole_segments: false,
+        alpha: 2.0,
+        beta: 4.0,
+        gamma: 1.0,
+    }
+}

@@ -1,0 +1,18 @@
+//! Units of Penstock: integer time, rates, sizes, queue lengths; named random streams; the one
+//! declaration of a parameter ([`param::Param`]) from which TOML, Python, schema, lists, docs and
+//! error messages are made.
+//!
+//! This crate knows nobody. It never reads a clock and never prints.
+
+mod quantity;
+mod rng;
+mod time;
+
+pub mod param;
+
+pub use quantity::{
+    format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate, parse_size,
+    QuantityError,
+};
+pub use rng::Rng;
+pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock};

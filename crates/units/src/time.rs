@@ -1,0 +1,206 @@
+//! Time in integer nanoseconds, rates in bits per second, sizes in bytes.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// An instant: nanoseconds since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+/// A span of time in nanoseconds, never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Time = Time(0);
+    /// Later than anything that happens.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// The instant `ns` nanoseconds after the start.
+    pub const fn from_nanos(ns: u64) -> Self {
+        Time(ns)
+    }
+    /// Nanoseconds since the start.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// Seconds since the start, for reporting and for the real-valued equations.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+    /// The time since `earlier`; zero when `earlier` is later.
+    pub const fn since(self, earlier: Time) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Duration = Duration(0);
+
+    /// A span of `ns` nanoseconds.
+    pub const fn from_nanos(ns: u64) -> Self {
+        Duration(ns)
+    }
+    /// A span of `us` microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Duration(us * 1_000)
+    }
+    /// A span of `ms` milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Duration(ms * 1_000_000)
+    }
+    /// A span of `s` seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Duration(s * 1_000_000_000)
+    }
+    /// The span nearest to `s` seconds; negative and NaN become zero.
+    pub fn from_secs_f64(s: f64) -> Self {
+        // `as` saturates and turns NaN into 0, which is what is promised.
+        Duration(libm::round(s * 1e9) as u64)
+    }
+    /// Nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// Seconds, for the real-valued equations.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, d: Duration) -> Time {
+        Time(self.0.saturating_add(d.0))
+    }
+}
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+impl Sub<Time> for Time {
+    type Output = Duration;
+    fn sub(self, earlier: Time) -> Duration {
+        debug_assert!(self >= earlier, "time runs forward");
+        self.since(earlier)
+    }
+}
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, d: Duration) -> Duration {
+        Duration(self.0.saturating_add(d.0))
+    }
+}
+
+/// Bits per second, never zero: a link that is down has no rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `bps` bits per second; `None` for zero.
+    pub const fn from_bps(bps: u64) -> Option<Self> {
+        if bps == 0 {
+            None
+        } else {
+            Some(Rate(bps))
+        }
+    }
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// Packets of `size` per second: the `C` of the papers' equations.
+    pub fn packets_per_sec(self, size: Bytes) -> f64 {
+        self.0 as f64 / (8.0 * size.0 as f64)
+    }
+}
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A queue length or limit, in the unit that the user chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueLen {
+    /// A count of packets; thresholds may be fractions.
+    Packets(f64),
+    /// A count of bytes.
+    Bytes(u64),
+}
+
+/// When the packets of one transmitter have left it, exact to the nanosecond's remainder: what does
+/// not fill a nanosecond is carried to the next packet of the same busy period, so no rate drifts.
+#[derive(Clone, Copy, Debug)]
+pub struct TxClock {
+    bps: u64,
+    /// Nanoseconds per byte when that is whole, else 0: most rates of the papers are, and a
+    /// division by a 64-bit number costs more than the rest of the packet.
+    ns_per_byte: u64,
+    rest: u64,
+}
+
+impl TxClock {
+    /// A transmitter of the given rate.
+    pub const fn new(rate: Rate) -> Self {
+        let whole = 8_000_000_000 % rate.0 == 0;
+        TxClock { bps: rate.0, ns_per_byte: if whole { 8_000_000_000 / rate.0 } else { 0 }, rest: 0 }
+    }
+
+    /// How long `bytes` take that follow the previous packet at once.
+    #[inline]
+    pub fn next(&mut self, bytes: u32) -> Duration {
+        if self.ns_per_byte != 0 {
+            return Duration(u64::from(bytes) * self.ns_per_byte);
+        }
+        // 2^32 bytes * 8e9 = 3.4e19 overflows u64 only above 2.3 GB a packet; the rest is below bps.
+        let bit_ns = u128::from(bytes) * 8_000_000_000 + u128::from(self.rest);
+        if let Ok(small) = u64::try_from(bit_ns) {
+            self.rest = small % self.bps;
+            Duration(small / self.bps)
+        } else {
+            let bps = u128::from(self.bps);
+            self.rest = (bit_ns % bps) as u64;
+            Duration((bit_ns / bps) as u64)
+        }
+    }
+
+    /// The transmitter fell idle: the next packet starts on a whole nanosecond.
+    #[inline]
+    pub fn idle(&mut self) {
+        self.rest = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transmission_times_do_not_drift() {
+        // 1500 B at 45 Mbit/s take 266666.67 ns; three of them exactly 800000 ns.
+        let mut tx = TxClock::new(Rate::from_bps(45_000_000).unwrap());
+        let ns: Vec<u64> = (0..3).map(|_| tx.next(1500).as_nanos()).collect();
+        assert_eq!(ns, [266_666, 266_667, 266_667]);
+        assert_eq!(ns.iter().sum::<u64>(), 800_000);
+    }
+
+    #[test]
+    fn whole_rates_take_the_short_way_to_the_same_answer() {
+        for bps in [1_000_000_000, 10_000_000, 8_000, 1_500_000, 3, 7_777_777] {
+            let rate = Rate::from_bps(bps).unwrap();
+            let (mut a, mut b) = (TxClock::new(rate), TxClock::new(rate));
+            b.ns_per_byte = 0;
+            for bytes in [40, 1040, 1500, 0, 65_535] {
+                assert_eq!(a.next(bytes), b.next(bytes), "{bps} bit/s, {bytes} B");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_per_second_is_the_papers_c() {
+        let c = Rate::from_bps(1_500_000).unwrap().packets_per_sec(Bytes(1000));
+        assert_eq!(c, 187.5);
+    }
+}

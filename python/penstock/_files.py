@@ -1,0 +1,44 @@
+"""Files that are whole or absent."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` when the block ends well, and leaves nothing when it does not.
+
+    Written under another name in the same folder, flushed to the disk, then renamed: a reader, a full disk or a
+    Ctrl-C never meets half a file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Writes `path` in one step (see `replacing`); text as UTF-8."""
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def _umask() -> int:
+    """The process's mask (it can only be read by setting it)."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

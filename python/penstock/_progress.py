@@ -1,0 +1,53 @@
+"""A progress bar for runs that take over a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+#: Seconds after which a bar is worth drawing.
+PATIENCE_S = 1.0
+
+
+class Bar:
+    """A callback for `penstock.run` that draws on stderr, if that is a terminal and the run is a long one."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._begun = time.monotonic()
+        self._bar: tuple[Progress, TaskID] | None = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __call__(self, fraction: float, done: int, total: int) -> None:
+        """Draws the state; the extension calls this about twenty times a second."""
+        if self._bar is None:
+            if not sys.stderr.isatty() or time.monotonic() - self._begun < PATIENCE_S:
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:3.0f} %  {task.fields[runs]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            progress.start()
+            self._bar = (progress, progress.add_task(self._label, total=1.0, runs=""))
+        progress, task = self._bar
+        progress.update(task, completed=fraction, runs=f"{done}/{total} runs")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar[0].stop()

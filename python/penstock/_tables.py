@@ -1,0 +1,179 @@
+"""Results as text for a person: numbers in units that read well, tables on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.result import Comparison, Estimate, Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: What a comparison shows; `--json` has everything.
+HEADLINES = (
+    "utilization",
+    "goodput_bps",
+    "queue_mean_pkts",
+    "queue_sd_pkts",
+    "delay_mean_s",
+    "delay_p99_s",
+    "delay_variation_s",
+    "loss_ratio",
+    "drops_early",
+    "drops_forced",
+    "drops_overflow",
+    "marks_ce",
+    "timeouts",
+    "jain",
+    "fct_p50_s",
+    "fct_p99_s",
+)
+
+
+def scale(metric: str, size: float) -> tuple[float, str]:
+    """The factor and unit in which a metric of that size reads well; the metric's name ends in its own unit.
+
+    >>> scale("delay_mean_s", 0.08)
+    (1000.0, 'ms')
+    """
+    if metric.endswith("_bps"):
+        for limit, factor, unit in ((1e9, 1e-9, "Gbit/s"), (1e6, 1e-6, "Mbit/s"), (1e3, 1e-3, "kbit/s")):
+            if size >= limit:
+                return factor, unit
+        return 1.0, "bit/s"
+    if metric.endswith("_s2"):
+        return 1e6, "ms²"
+    if metric.endswith("_s"):
+        return (1.0, "s") if size >= 10 else (1e3, "ms")
+    if metric.endswith("_pkts"):
+        return 1.0, "packets"
+    if metric == "utilization" or metric.endswith("_ratio"):
+        return 100.0, "%"
+    return 1.0, ""
+
+
+def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> str:
+    """An estimate as text: the interval to two figures, the mean to the same place.
+
+    >>> number(Estimate(mean=0.08123, ci95=0.00123, n=10), 1000.0)
+    '81.2 ± 1.2'
+    >>> number(Estimate(mean=0.5, ci95=None, n=1), sign=True)
+    '+0.5000'
+    """
+    if estimate.mean is None:
+        return "–"
+    plus = "+" if sign else ""
+    mean = estimate.mean * factor
+    if estimate.ci95 is None:
+        return f"{mean:{plus}.{_places(mean, 4)}f}"
+    half = estimate.ci95 * factor
+    places = _places(half, 2) if half > 0 else _places(mean, 4)
+    return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
+
+
+def _places(value: float, figures: int) -> int:
+    """Decimal places that show `figures` significant figures of `value`; whole numbers show none."""
+    if value == 0 or (figures > 2 and value == int(value) and abs(value) >= 10):
+        return 0
+    return max(0, min(9, figures - 1 - math.floor(math.log10(abs(value)))))
+
+
+def result_table(result: Result) -> Table:
+    """All metrics of one scenario that apply."""
+    table = _new(_title(result))
+    table.add_column("metric")
+    many = len(result.runs) > 1
+    table.add_column("mean ± 95 %" if many else "value", justify="right")
+    table.add_column("")
+    for metric, estimate in result.summary.items():
+        if estimate.mean is not None:
+            factor, unit = scale(metric, abs(estimate.mean))
+            table.add_row(metric, number(estimate, factor), unit)
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Disciplines side by side; under each but the first its paired difference against the first, bold where the
+    interval leaves 0 out."""
+    first = comparison.results[comparison.baseline]
+    many = len(first.runs) > 1
+    table = _new(_title(first, kinds=True))
+    table.add_column("metric")
+    table.add_column("", style="dim")
+    for name in comparison.results:
+        table.add_column(name, justify="right")
+    for name in comparison.results:
+        if name != comparison.baseline:
+            table.add_column(f"{name} − {comparison.baseline}", justify="right")
+    differences = {name: comparison.difference(name) for name in comparison.results if name != comparison.baseline}
+    for metric in HEADLINES:
+        estimates = [result.summary.get(metric) for result in comparison.results.values()]
+        sizes = [abs(e.mean) for e in estimates if e is not None and e.mean is not None]
+        if not sizes or max(sizes) == 0:
+            continue
+        factor, unit = scale(metric, max(sizes))
+        cells = [number(e, factor) if e is not None else "–" for e in estimates]
+        for difference in differences.values():
+            cell = number(difference[metric], factor, sign=True)
+            cells.append(f"[bold]{cell}[/bold]" if many and _clear(difference[metric]) else cell)
+        table.add_row(metric, unit, *cells)
+    if many:
+        table.caption = "mean ± 95 % interval (Student's t); differences are paired by seed, bold where 0 is outside"
+        table.caption_justify = "left"
+    return table
+
+
+def _clear(difference: Estimate) -> bool:
+    """Whether the interval of a difference leaves 0 out."""
+    return (
+        difference.mean is not None
+        and difference.ci95 is not None
+        and abs(difference.mean) > difference.ci95
+    )
+
+
+def _title(result: Result, *, kinds: bool = False) -> str:
+    runs = result.runs
+    seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
+    parts = [result.scenario.name, f"{result.scenario.duration_s:g} s", seeds]
+    if not kinds:
+        parts.insert(1, result.scenario.label)
+    return " · ".join(part for part in parts if part)
+
+
+def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
+    """What `penstock list` shows: an overview, then the parameters of each kind."""
+    overview = _new(what)
+    overview.add_column("name", no_wrap=True)
+    overview.add_column("what")
+    if any(row.get("source") for row in rows):
+        overview.add_column("source", style="dim")
+    for row in rows:
+        cells = [row["name"], row.get("doc", "")]
+        if len(overview.columns) == 3:
+            cells.append(row.get("source", ""))
+        overview.add_row(*cells)
+    return [overview, *(_parameters(row) for row in rows if row.get("params"))]
+
+
+def _parameters(kind: Mapping[str, Any]) -> Table:
+    table = _new(kind["name"])
+    for column in ("key", "default", "range", "unit"):
+        table.add_column(column, no_wrap=column == "key")
+    table.add_column("what")
+    table.add_column("source", style="dim")
+    for p in kind["params"]:
+        default = p["default"] if p.get("default") is not None else p.get("auto", "")
+        if p.get("ns2") is not None:
+            default = f"{default} (ns-2: {p['ns2']})"
+        table.add_row(p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", ""))
+    return table
+
+
+def _new(title: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,0 +1,322 @@
+"""The command `penstock`.
+
+stdout carries results, stderr everything else. Exit 0: done; 1: the machine would not (a full disk); 2: the input was
+wrong, said in one message, and nothing was run or written; 130: Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from penstock import _penstock
+from penstock.errors import Error, ScenarioError
+from penstock.scenario import Scenario
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penstock.result import Comparison, Result
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What `penstock list` knows, in the order in which it shows them.
+LISTS = ("aqm", "tcp", "traffic", "metrics")
+
+EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    try:
+        code = cli.main(args=None if argv is None else list(argv), prog_name="penstock", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        return _fail(error.format_message(), EXIT_INPUT)
+    except (Error, ValueError) as error:
+        return _fail(str(error), EXIT_INPUT)
+    except BrokenPipeError:
+        # Who read our output has gone (`| head`); without this Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_FAILED)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"penstock: {message}", file=sys.stderr)
+    return code
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(_penstock.__version__, package_name="penstock", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Simulate active queue management and TCP, compare disciplines, and see what happens in the queue.
+
+    Start with `penstock init`, then `penstock run scenario.toml`.
+    """
+
+
+def _simulation(command: F) -> F:
+    """The options that `run` and `compare` share."""
+    options = [
+        click.argument("file", type=click.Path(path_type=Path)),
+        click.option("--seeds", type=click.IntRange(min=1), default=1, metavar="N", help="Runs, one a seed."),
+        click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key: aqm.min_th=7."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table."),
+        click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write results and series there."),
+        click.option("--series", metavar="TIME", help="Sampling interval of the series that --out writes."),
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; default: one a core."),
+        click.option("--timing", type=click.Path(path_type=Path), metavar="FILE", help="Write how long it took."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@_simulation
+@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE", help="Capture packets (of the first seed).")
+@click.option("--pcap-link", default="bottleneck", metavar="LINK", show_default=True, help="The link to capture.")
+def run(
+    file: Path,
+    seeds: int,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    jobs: int | None,
+    timing: Path | None,
+    pcap: Path | None,
+    pcap_link: str,
+) -> None:
+    """Run the scenario in FILE.
+
+    Prints a table, or with --json a document that the same input always gives byte for byte. --out DIR receives
+    document.json and the recorded series as Parquet.
+    """
+    from penstock import runner
+    from penstock._progress import Bar
+    from penstock.result import Result
+
+    scenario = _scenario(file, changes)
+    interval = _series_interval(scenario, series, out)
+    _writable(out=out, pcap=pcap, timing=timing)
+    clock = _Clock()
+    with Bar(scenario.name or file.name) as bar:
+        if pcap is None:
+            result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
+        else:
+            # A capture is large, and one is asked for: the first seed's.
+            first = runner.run(scenario, 1, jobs=1, series=interval, pcap=pcap_link, progress=bar)
+            others = range(scenario.seed + 1, scenario.seed + seeds)
+            rest = runner.run(scenario, others, jobs=jobs, series=interval, progress=bar).runs if others else ()
+            result = Result(scenario, (*first.runs, *rest), jobs)
+    clock.stop()
+    if pcap is not None:
+        from penstock._files import write
+
+        write(pcap, result.runs[0].pcap or b"")
+    if out is not None:
+        _write_result(out, result)
+    _report(result.json if as_json else lambda: _tables().result_table(result))
+    clock.report(timing, [result], jobs or runner.cores())
+
+
+@cli.command()
+@_simulation
+@click.option("--aqm", "aqms", multiple=True, required=True, metavar="KIND", help="A discipline; give it repeatedly.")
+def compare(
+    file: Path,
+    seeds: int,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    jobs: int | None,
+    timing: Path | None,
+    aqms: tuple[str, ...],
+) -> None:
+    """Run the scenario in FILE under several disciplines, paired by seed.
+
+    Every discipline takes its own keys of the file's [aqm]. The table shows each discipline's mean with its 95 %
+    interval, and the paired differences against the first.
+    """
+    from penstock import runner
+    from penstock._progress import Bar
+
+    scenario = _scenario(file, changes)
+    interval = _series_interval(scenario, series, out)
+    _writable(out=out, timing=timing)
+    clock = _Clock()
+    with Bar(scenario.name or file.name) as bar:
+        comparison = runner.compare(scenario, aqms, seeds, jobs=jobs, series=interval, progress=bar)
+    clock.stop()
+    if out is not None:
+        _write_comparison(out, comparison)
+    _report(comparison.json if as_json else lambda: _tables().comparison_table(comparison))
+    clock.report(timing, list(comparison.results.values()), jobs or runner.cores())
+
+
+@cli.command("list")
+@click.argument("what", type=click.Choice(LISTS), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def list_(what: str | None, as_json: bool) -> None:
+    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, metrics."""
+    chosen = LISTS if what is None else (what,)
+    lists = {name: json.loads(_penstock.list_json(name)) for name in chosen}
+    if as_json:
+        _print(json.dumps(lists if what is None else lists[what], ensure_ascii=False, indent=2))
+        return
+    for name, rows in lists.items():
+        for table in _tables().list_table(name, rows):
+            _draw(table)
+
+
+@cli.command()
+@click.argument("name", default="scenario")
+def init(name: str) -> None:
+    """Write a commented scenario to start from: NAME.toml (default: scenario.toml)."""
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:  # fails if it is there, also when another makes it just now
+            file.write(_penstock.init_template())
+    except FileExistsError:
+        raise ScenarioError(f"{path}: exists already; give another name") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    click.echo(f"{path}: try `penstock run {path}`", err=True)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, from which editors complete and check."""
+    _print(_penstock.schema())
+
+
+@cli.command()
+@click.option("--cases", type=click.Path(path_type=Path), metavar="FILE", help="Cases; default: those shipped.")
+@click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="What ns-2 measured on them.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The report; default: docs/validation.md.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; default: one a core.")
+def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: int | None) -> int:
+    """Run ns-2's cases here and say pair by pair how well the two agree."""
+    from penstock.validate import validate as compare_with_ns2
+
+    return compare_with_ns2(cases, results, out, jobs)
+
+
+def _scenario(file: Path, changes: Sequence[str]) -> Scenario:
+    """The scenario of a file with the changes of `--set`."""
+    scenario = Scenario.load(file)
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not equals or not path.strip():
+            raise ScenarioError(f"--set {change}: must be KEY=VALUE, as in aqm.min_th=7")
+        scenario = scenario.set(path.strip(), value.strip())
+    return scenario
+
+
+def _series_interval(scenario: Scenario, series: str | None, out: Path | None) -> float | None:
+    """The sampling interval in seconds; `None` where nobody would see the series."""
+    from penstock.runner import auto_interval_s
+    from penstock.scenario import seconds
+
+    if out is None:
+        if series is not None:
+            raise ScenarioError("--series: needs --out DIR, where the series are written")
+        return None
+    return auto_interval_s(scenario.duration_s) if series is None else seconds(series)
+
+
+def _writable(out: Path | None = None, **files: Path | None) -> None:
+    """Refuses, before anything runs, what could not be written afterwards."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise ScenarioError(f"--out {out}: is a file, not a folder")
+    for option, path in files.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ScenarioError(f"--{option} {path}: is a folder, not a file")
+        if not path.parent.is_dir():
+            raise ScenarioError(f"--{option} {path}: there is no folder {path.parent}")
+
+
+def _write_result(out: Path, result: Result) -> None:
+    """Everything about one scenario's runs into a folder."""
+    from penstock import series_files
+
+    series_files.write_series(out, result)
+    _write_text(out / "document.json", result.json() + "\n")  # last: where it stands, the rest is there
+
+
+def _write_comparison(out: Path, comparison: Comparison) -> None:
+    """A folder a discipline, and the document with the differences."""
+    for name, result in comparison.results.items():
+        _write_result(out / name, result)
+    _write_text(out / "comparison.json", comparison.json() + "\n")
+
+
+def _write_text(path: Path, text: str) -> None:
+    from penstock._files import write
+
+    write(path, text)
+
+
+def _report(result: Callable[[], str | Table]) -> None:
+    """Prints a document or draws a table."""
+    shown = result()
+    if isinstance(shown, str):
+        _print(shown)
+    else:
+        _draw(shown)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def _tables() -> Any:
+    """The module that draws tables; with it comes rich, so only when a table is wanted."""
+    from penstock import _tables
+
+    return _tables
+
+
+def _draw(table: Table) -> None:
+    from rich.console import Console
+
+    # Into a pipe or file a table takes the width that it needs: nothing is cut off or folded.
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=200)
+    console.print(table)
+
+
+class _Clock:
+    """How long the runs took. Never in results: the same input gives the same bytes."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def stop(self) -> None:
+        self.wall_s, self.cpu_s = time.perf_counter() - self._wall, time.process_time() - self._cpu
+
+    def report(self, path: Path | None, results: Sequence[Result], jobs: int) -> None:
+        """Into the file that was asked for, and onto a terminal."""
+        runs = [run for result in results for run in result.runs]
+        events = sum(run.events for run in runs)
+        if path is not None:
+            timing = {"wall_s": self.wall_s, "cpu_s": self.cpu_s, "jobs": jobs, "runs": len(runs), "events": events}
+            _write_text(path, json.dumps(timing) + "\n")
+        if sys.stderr.isatty():
+            speed = f", {events / self.wall_s / 1e6:.1f} M events/s" if self.wall_s > 0 else ""
+            click.echo(f"{len(runs)} runs in {self.wall_s:.2f} s{speed}", err=True)

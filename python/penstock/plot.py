@@ -1,0 +1,238 @@
+"""Figures of results, in the house style (`penstock.style`).
+
+Every method gives back a matplotlib `Figure` and leaves matplotlib's state alone. Several seeds are always all shown:
+as faint lines behind one, as points, or as a band of runs; a figure of means alone hides what a discipline does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock import style
+from penstock.scenario import seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from penstock.result import Result
+
+    Numbers = NDArray[np.float64]
+
+
+class Plots:
+    """The figures of one result, or of several side by side: `result.plot`, `comparison.plot`."""
+
+    def __init__(self, results: Mapping[str, Result]) -> None:
+        self._results = dict(results)
+
+    def queue(self) -> Figure:
+        """The queue over time, a panel a discipline: every seed faint, the first one strong with its average."""
+        panels = len(self._results)
+        with style.context():
+            figure = _figure(7.6, 1.2 + 1.75 * panels)
+            axes = figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+            tallest = 0.0
+            for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
+                tallest = max(tallest, _queue_panel(ax, name, result, style.look(i)))
+            axes[0].set_xlim(0, _first(self._results).scenario.duration_s)
+            axes[0].set_ylim(0, tallest * 1.08 or 1)
+            axes[-1].set_xlabel("time [s]")
+            return figure
+
+    def delay_cdf(self) -> Figure:
+        """The share of packets that waited at most so long, over the measured window: every seed faint, all together
+        strong."""
+        import numpy as np
+
+        with style.context():
+            figure = _figure(7.6, 3.8)
+            ax = figure.subplots()
+            shares = np.linspace(0.0, 1.0, 201)
+            for i, (name, result) in enumerate(self._results.items()):
+                look = style.look(i)
+                waits = _waits_ms(result)
+                for each in waits.values():
+                    ax.plot(np.quantile(each, shares), shares, color=look.colour, alpha=0.18, linewidth=0.7)
+                pooled = np.quantile(np.concatenate(list(waits.values())), shares)
+                ax.plot(pooled, shares, color=look.colour, linestyle=look.line, linewidth=2)
+                # Labels climb from curve to curve, so that neighbours do not cover each other.
+                level = 0.3 + 0.45 * i / max(1, len(self._results) - 1)
+                at = float(np.interp(level, shares, pooled))
+                _label(ax, name, (at, level), look.colour, offset=(7, -3))
+            ax.set_xlabel("time in the queue [ms]")
+            ax.set_ylabel("share of packets")
+            ax.set_xlim(left=0)
+            ax.set_ylim(0, 1.01)
+            return figure
+
+    def plane(self) -> Figure:
+        """Delay against throughput: one point a run, the median as a large marker, an ellipse of one standard
+        deviation. The delay axis runs to the left, so better is up and to the right."""
+        import numpy as np
+
+        with style.context():
+            figure = _figure(7.6, 4.2)
+            ax = figure.subplots()
+            for i, (name, result) in enumerate(self._results.items()):
+                look = style.look(i)
+                points = np.array(
+                    [
+                        (run.metrics["delay_mean_s"], run.metrics["throughput_bps"])
+                        for run in result.runs
+                        if run.metrics["delay_mean_s"] is not None
+                    ],
+                    dtype=np.float64,
+                ) * np.array([1e3, 1e-6])
+                if len(points) == 0:
+                    continue
+                ax.scatter(*points.T, s=16, color=look.colour, marker=look.marker, alpha=0.45, linewidth=0)
+                middle = np.median(points, axis=0)
+                ax.scatter(*middle, s=110, color=look.colour, marker=look.marker, edgecolor=style.PAPER, zorder=3)
+                _ellipse(ax, points, look.colour)
+                _label(ax, name, (float(middle[0]), float(middle[1])), look.colour, offset=(9, 7))
+            ax.margins(0.12)
+            ax.invert_xaxis()
+            ax.set_xlabel("mean time in the queue [ms], less is to the right")
+            ax.set_ylabel("throughput [Mbit/s]")
+            ax.annotate(
+                "better ↗",
+                (0.995, 0.985),
+                xycoords="axes fraction",
+                ha="right",
+                va="top",
+                color=style.MUTED,
+            )
+            return figure
+
+    def cwnd(self) -> Figure:
+        """The congestion windows of the first seed, a line a flow, a panel a discipline."""
+        panels = len(self._results)
+        with style.context():
+            figure = _figure(7.6, 1.2 + 1.75 * panels)
+            axes = figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+            for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
+                table = result.series("cwnd")
+                flows, times, windows = (
+                    _column(table, c, result.runs[0].seed) for c in ("flow", "t_s", "cwnd_segments")
+                )
+                for flow in sorted(set(flows.tolist())):
+                    mine = flows == flow
+                    ax.plot(times[mine], windows[mine], color=style.look(i).colour, alpha=0.5, linewidth=0.8)
+                ax.set_title(f"{name}, seed {result.runs[0].seed}", color=style.look(i).colour)
+                ax.set_ylabel("cwnd [segments]")
+            axes[-1].set_xlabel("time [s]")
+            return figure
+
+
+def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float:
+    """Draws one discipline's panel and returns its longest queue."""
+    table = result.series("queue")
+    strong, *others = [run.seed for run in result.runs]
+    for seed in others:
+        ax.plot(
+            _column(table, "t_s", seed),
+            _column(table, "queue_pkts", seed),
+            color=look.colour,
+            alpha=0.13,
+            linewidth=0.6,
+        )
+    times = _column(table, "t_s", strong)
+    ax.plot(times, _column(table, "queue_pkts", strong), color=look.colour, linewidth=0.9)
+    title = f"{name}: queue, seed {strong}" + (f" (faint: {len(others)} more)" if others else "")
+    if "avg_pkts" in table.column_names:
+        ax.plot(times, _column(table, "avg_pkts", strong), color=style.INK, linewidth=1.6)
+        title += "; black: its average"
+    since, until = window_s(result)
+    if since > 0 or until < result.scenario.duration_s:
+        ax.axvspan(since, until, color=style.SHADE, zorder=0, linewidth=0)
+    ax.set_title(title, color=look.colour)
+    ax.set_ylabel("packets")
+    return float(max(_all(table, "queue_pkts"), default=0.0))
+
+
+def window_s(result: Result) -> tuple[float, float]:
+    """The measured window of a result's scenario: seconds."""
+    measure = result.scenario.resolved.get("measure") or {}
+    return seconds(measure.get("from", 0.0)), seconds(measure.get("to", result.scenario.duration_s))
+
+
+def _waits_ms(result: Result) -> dict[int, Numbers]:
+    """Per seed, how long each packet that left in the measured window had been in the queue."""
+    import pyarrow.compute as pc
+
+    since, until = window_s(result)
+    table = result.series("events")
+    left = pc.and_(pc.greater_equal(table["t_s"], since), pc.less(table["t_s"], until))
+    left = pc.and_(left, pc.equal(table["event"].cast("string"), "depart"))
+    table = table.filter(left)
+    waits = {run.seed: _column(table, "delay_s", run.seed) * 1e3 for run in result.runs}
+    return {seed: each for seed, each in waits.items() if len(each)}
+
+
+def _column(table: pa.Table, name: str, seed: int) -> Numbers:
+    """A column's values of one seed."""
+    import pyarrow.compute as pc
+
+    values: Numbers = table.filter(pc.equal(table["seed"], seed))[name].to_numpy()
+    return values
+
+
+def _all(table: pa.Table, name: str) -> Sequence[float]:
+    values: Sequence[float] = table[name].to_numpy()
+    return values
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure of that many inches, apart from pyplot and its global list."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
+
+
+def _first(results: Mapping[str, Result]) -> Result:
+    return next(iter(results.values()))
+
+
+def _label(ax: Axes, text: str, at: tuple[float, float], colour: str, *, offset: tuple[float, float]) -> None:
+    """A name beside what it names, in its colour, on a little paper so that no line runs through it."""
+    paper: dict[str, Any] = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
+    ax.annotate(
+        text,
+        at,
+        xytext=offset,
+        textcoords="offset points",
+        color=colour,
+        fontweight="bold",
+        bbox=paper,
+        zorder=4,
+    )
+
+
+def _ellipse(ax: Axes, points: Numbers, colour: str) -> None:
+    """One standard deviation around the mean, along the directions in which the runs vary; from three runs on."""
+    import numpy as np
+    from matplotlib.patches import Ellipse
+
+    if len(points) < 3:
+        return
+    spread, directions = np.linalg.eigh(np.cov(points.T))
+    width, height = 2 * np.sqrt(np.maximum(spread, 0.0))
+    angle = float(np.degrees(np.arctan2(directions[1, 0], directions[0, 0])))
+    middle = points.mean(axis=0)
+    ax.add_patch(
+        Ellipse(
+            (float(middle[0]), float(middle[1])),
+            float(width),
+            float(height),
+            angle=angle,
+            facecolor=colour,
+            edgecolor=colour,
+            alpha=0.18,
+            linewidth=1,
+        )
+    )

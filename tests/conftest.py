@@ -1,0 +1,65 @@
+"""What the tests share: the repository, the command as a process, a small scenario."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCENARIOS = ROOT / "scenarios"
+
+#: Small enough that a run takes milliseconds, rich enough that every stream of random numbers is used.
+SMALL = """\
+name = "small"
+duration = "5 s"
+measure = { from = "1 s" }
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "1.5 Mbit/s", delay = "10 ms", buffer = "20 packets" }
+access = { rate = "10 Mbit/s", delay = { uniform = ["2 ms", "4 ms"] } }
+
+[aqm]
+kind = "red"
+min_th = 5
+max_th = 15
+ecn = true
+
+[[traffic]]
+kind = "ftp"
+flows = 3
+start = { uniform = ["0 s", "0.1 s"] }
+ecn = "classic"
+
+[[traffic]]
+kind = "cbr"
+rate = "150 kbit/s"
+packet = "1000 B"
+"""
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file in an otherwise empty folder."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def penstock(tmp_path: Path) -> Command:
+    """Runs the command in the test's folder, as a user does: another process, stdout and stderr apart."""
+
+    def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "penstock", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONUTF8": "1"}
+        return subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+
+    return command

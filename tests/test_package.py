@@ -1,0 +1,145 @@
+"""The package as a thing: what its import loads, its stub against the binary, its generated file, its docstrings."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import ROOT
+
+import penstock as ps
+from penstock import _generate, _penstock
+
+PACKAGE = ROOT / "python" / "penstock"
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout
+
+
+def test_import_loads_the_standard_library_and_the_extension() -> None:
+    code = "import sys; before = set(sys.modules); import penstock; print(*(set(sys.modules) - before))"
+    roots = {name.partition(".")[0] for name in python(code).split()}
+    assert "penstock" in roots
+    assert roots - {"penstock"} <= set(sys.stdlib_module_names)
+
+
+def test_a_run_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, penstock as ps\n"
+        "s = ps.Scenario(topology=ps.Dumbbell(bottleneck=ps.Link(rate='1 Mbit/s', delay='1 ms', buffer=9)),"
+        " traffic=[ps.Ftp()], duration='1 s')\n"
+        "ps.run(s).summary\n"
+        "print(*sys.modules)"
+    )
+    heavy = {"numpy", "pyarrow", "matplotlib", "rich", "click", "scipy", "pandas", "dask"}
+    assert heavy & {name.partition(".")[0] for name in python(code).split()} == set()
+
+
+def test_import_is_quick() -> None:
+    # CPU seconds, the best of several, less what an empty Python needs: a busy machine does not fail this.
+    def spent(code: str) -> float:
+        best = float("inf")
+        for _ in range(5):
+            before = os.times()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            after = os.times()
+            best = min(best, after.children_user + after.children_system - before.children_user - before.children_system)
+        return best
+
+    assert spent("import penstock") - spent("pass") < 0.2
+
+
+def stub() -> dict[str, dict[str, list[str]] | list[str]]:
+    """Public names of the stub: functions with their parameters, classes with their members' parameters."""
+    tree = ast.parse((PACKAGE / "_penstock.pyi").read_text(encoding="utf-8"))
+    names: dict[str, dict[str, list[str]] | list[str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            names[node.name] = parameters(node)
+        elif isinstance(node, ast.ClassDef):
+            names[node.name] = {f.name: parameters(f) for f in node.body if isinstance(f, ast.FunctionDef)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names[node.target.id] = []
+    return names
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    arguments = function.args
+    optional = [*([None] * (len(arguments.args) - len(arguments.defaults))), *arguments.defaults]
+    return [
+        a.arg if default is None else f"{a.arg}={ast.unparse(default)}"
+        for a, default in zip(arguments.args, optional, strict=True)
+    ]
+
+
+def signature(member: object) -> list[str]:
+    if not callable(member):
+        return ["self"]  # a property
+    return [
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+        for p in inspect.signature(member).parameters.values()
+    ]
+
+
+def binary() -> dict[str, dict[str, list[str]] | list[str]]:
+    names: dict[str, dict[str, list[str]] | list[str]] = {}
+    for name, member in vars(_penstock).items():
+        if inspect.isclass(member):
+            names[name] = {k: signature(getattr(member, k)) for k in vars(member) if not k.startswith("_")}
+        elif callable(member):
+            names[name] = signature(member)
+        elif name == "__version__":
+            names[name] = []
+    return names
+
+
+def test_the_stub_is_the_binary() -> None:
+    assert stub() == binary()
+
+
+def test_the_generated_classes_are_fresh() -> None:
+    committed = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
+    assert committed == _generate.source(), "stale: make generate"
+
+
+def test_every_public_name_is_there_and_said() -> None:
+    assert len(set(ps.__all__)) == len(ps.__all__)
+    for name in ps.__all__:
+        member = getattr(ps, name)
+        assert name == "__version__" or inspect.getdoc(member), f"{name} has no docstring"
+
+
+def test_the_version_is_the_installed_one() -> None:
+    from importlib.metadata import version
+
+    assert version("penstock") == ps.__version__ == _penstock.__version__
+
+
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if path.stem not in {"__init__", "__main__"})
+
+
+@pytest.mark.parametrize("name", ["penstock", *(f"penstock.{stem}" for stem in MODULES)])
+def test_docstrings_run(name: str) -> None:
+    module: ModuleType = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_doctests_are_looked_for_in_the_right_place() -> None:
+    assert doctest.testmod(importlib.import_module("penstock._tables")).attempted > 2
+
+
+def test_the_wheel_is_abi3() -> None:
+    assert _penstock.__file__ is not None
+    assert "abi3" in Path(_penstock.__file__).name, sysconfig.get_config_var("EXT_SUFFIX")

@@ -1,0 +1,265 @@
+"""The Python interface: what interface.md and the docstrings promise."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from penstock import _files, _tables, runner
+
+
+@pytest.fixture(scope="module")
+def scenario() -> ps.Scenario:
+    return ps.Scenario.from_toml(SMALL)
+
+
+@pytest.fixture(scope="module")
+def result(scenario: ps.Scenario) -> ps.Result:
+    return ps.run(scenario, seeds=3, series="10 ms", events=True)
+
+
+def built() -> ps.Scenario:
+    return ps.Scenario(
+        name="small",
+        duration="5 s",
+        measure={"from": "1 s"},
+        topology=ps.Dumbbell(
+            bottleneck=ps.Link(rate="1.5 Mbit/s", delay="10 ms", buffer="20 packets"),
+            access=ps.Access(rate="10 Mbit/s", delay={"uniform": ["2 ms", "4 ms"]}),
+        ),
+        aqm=ps.Red(min_th=5, max_th=15, ecn=True),
+        traffic=[
+            ps.Ftp(flows=3, start={"uniform": ["0 s", "0.1 s"]}, ecn="classic"),
+            ps.Cbr(rate="150 kbit/s", packet="1000 B"),
+        ],
+    )
+
+
+def test_built_in_python_is_the_same_as_the_file(scenario: ps.Scenario) -> None:
+    assert built().resolved == scenario.resolved
+    assert ps.run(built()).json() == ps.run(scenario).json()
+
+
+def test_a_mistake_in_python_names_the_key() -> None:
+    with pytest.raises(ps.ScenarioError, match="min_th") as caught:
+        ps.Scenario(
+            topology=ps.Dumbbell(bottleneck=ps.Link(rate="1 Mbit/s", delay="1 ms", buffer=9)),
+            aqm=ps.Red(min_th=20, max_th=15),
+            traffic=[ps.Ftp()],
+        )
+    assert isinstance(caught.value, ps.Error)
+    assert isinstance(caught.value, ValueError)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ps.ScenarioError, match=r"none\.toml"):
+        ps.Scenario.load(tmp_path / "none.toml")
+
+
+def test_tables_are_frozen_and_keyword_only() -> None:
+    red = ps.Red(min_th=5)
+    with pytest.raises(AttributeError):
+        red.min_th = 6  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        ps.Red(5)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        ps.Red(min_thh=5)  # type: ignore[call-arg]
+
+
+def test_set_gives_another_scenario(scenario: ps.Scenario) -> None:
+    other = scenario.set("aqm.min_th", 7).set("topology.bottleneck.delay", "30 ms")
+    assert other.resolved["aqm"]["min_th"] == 7
+    assert scenario.resolved["aqm"]["min_th"] == 5
+    spread = scenario.set("topology.access.delay", {"spread": ["1 ms", "9 ms"]})
+    assert "spread" in spread.resolved["topology"]["access"]["delay"]
+    with pytest.raises(ps.ScenarioError, match="aqm"):
+        scenario.set("aqm.min_thh", 7)
+
+
+def test_summary_is_mean_interval_and_number(result: ps.Result) -> None:
+    values = [run.metrics["utilization"] for run in result.runs]
+    assert None not in values
+    used = result.summary["utilization"]
+    assert used.n == 3
+    assert used.mean == pytest.approx(np.mean(np.array(values, float)))
+    half = 4.302653 * np.std(np.array(values, float), ddof=1) / np.sqrt(3)  # t of 2 degrees of freedom, by the table
+    assert used.ci95 == pytest.approx(half, rel=1e-5)
+    ours = ps.Estimate.of([float(v) for v in values if v is not None])
+    assert ours.ci95 == pytest.approx(used.ci95)
+
+
+def test_the_seeds_are_the_ones_asked_for(scenario: ps.Scenario) -> None:
+    runs = ps.run(scenario, seeds=[9, 4, 9], jobs=2).runs
+    assert [run.seed for run in runs] == [9, 4, 9]
+    assert runs[0].metrics == runs[2].metrics != runs[1].metrics
+    with pytest.raises(ValueError, match="at least one"):
+        ps.run(scenario, seeds=[])
+
+
+def test_the_queue_series_and_the_metric_agree(result: ps.Result) -> None:
+    queue = result.series("queue")
+    assert queue.column_names[:3] == ["seed", "t_s", "queue_pkts"]
+    assert "avg_pkts" in queue.column_names
+    seeds, times = queue["seed"].to_numpy(), queue["t_s"].to_numpy()
+    for run in result.runs:
+        window = (seeds == run.seed) & (times >= 1)
+        mean = queue["queue_pkts"].to_numpy()[window].mean()
+        exact = run.metrics["queue_mean_pkts"]
+        assert exact is not None
+        assert mean == pytest.approx(exact, rel=0.1)  # samples every 10 ms against the exact time average
+
+
+def test_the_events_count_what_the_metrics_count(result: ps.Result) -> None:
+    events = result.series("events")
+    first = result.runs[0]
+    rows = (events["seed"].to_numpy() == first.seed) & (events["t_s"].to_numpy() >= 1)
+    words = np.array(events["event"].cast("string").to_pylist())[rows]
+    assert (words == "depart").sum() == first.metrics["departures"]
+    drops = sum(first.metrics[f"drops_{why}"] or 0 for why in ("early", "forced", "overflow"))
+    assert (words == "drop").sum() == drops
+
+
+def test_a_series_nobody_recorded_is_recorded_when_asked_for(scenario: ps.Scenario) -> None:
+    bare = ps.run(scenario, seeds=2)
+    assert "queue" not in bare.runs[0].tables
+    assert bare.series("queue").num_rows > 1000
+    assert set(bare.series("cwnd")["seed"].to_pylist()) == {1, 2}
+    with pytest.raises(ValueError, match="queue"):
+        bare.series("quue")
+
+
+def test_columns_are_the_extensions_buffers(result: ps.Result) -> None:
+    """No element is copied in Python: Arrow reads the bytes that the extension gave."""
+    columns = result.runs[0].table("queue")
+    assert columns is not None
+    name, kind, raw, words = columns[0]
+    assert (name, kind, words) == ("t_s", "f64", [])
+    assert np.frombuffer(raw)[1] > np.frombuffer(raw)[0]
+    assert result.runs[0].table("nothing") is None
+
+
+def test_figures(result: ps.Result, tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from penstock import style
+
+    for name in ("queue", "delay_cdf", "plane", "cwnd"):
+        figure = getattr(result.plot, name)()
+        assert isinstance(figure, Figure)
+        assert figure.axes[0].has_data()
+        style.save(figure, str(tmp_path / f"{name}.svg"))
+    first = (tmp_path / "queue.svg").read_bytes()
+    style.save(result.plot.queue(), str(tmp_path / "again.svg"))
+    assert (tmp_path / "again.svg").read_bytes() == first, "the same runs must give the same bytes"
+
+
+def test_compare(scenario: ps.Scenario) -> None:
+    comparison = ps.compare(scenario, ["droptail", "red"], seeds=3)
+    gap = comparison.difference("red")["queue_mean_pkts"]
+    assert gap.n == 3
+    assert gap.mean is not None
+    assert gap.mean < 0
+    assert json.loads(comparison.json())["baseline"] == "droptail"
+    assert comparison.difference("droptail")["queue_mean_pkts"].mean == 0
+
+
+def test_the_gil_is_released(scenario: ps.Scenario) -> None:
+    """Another Python thread goes on counting while the simulator runs."""
+    counted, running = [0], [True]
+
+    def count() -> None:
+        while running[0]:
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    begun = time.perf_counter()
+    ps.run(scenario.set("duration", "400 s"), jobs=1)
+    spent = time.perf_counter() - begun
+    running[0] = False
+    thread.join()
+    assert counted[0] > spent * 100
+
+
+def test_progress_rises_and_what_it_raises_stops_the_run(scenario: ps.Scenario) -> None:
+    seen: list[tuple[float, int, int]] = []
+    long = scenario.set("duration", "3000 s")
+
+    def note(fraction: float, done: int, total: int) -> None:
+        seen.append((fraction, done, total))
+        if len(seen) == 4:
+            raise RuntimeError("enough")
+
+    begun = time.perf_counter()
+    with pytest.raises(RuntimeError, match="enough"):
+        ps.run(long.set("duration", "1000000 s"), seeds=3, jobs=2, progress=note)
+    assert time.perf_counter() - begun < 2
+    fractions = [fraction for fraction, _, _ in seen]
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[-1] < 1
+    assert {total for _, _, total in seen} == {3}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    flows=st.integers(1, 6),
+    rate=st.integers(100, 20_000),
+    buffer=st.integers(2, 100),
+    kind=st.sampled_from(["droptail", "red", "ared", "rem", "pi"]),
+    tcp=st.sampled_from(["tahoe", "reno", "newreno", "sack", "vegas"]),
+    seed=st.integers(0, 2**32),
+)
+def test_what_arrives_leaves_or_is_dropped(flows: int, rate: int, buffer: int, kind: str, tcp: str, seed: int) -> None:
+    scenario = ps.Scenario(
+        duration="4 s",
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate=f"{rate} kbit/s", delay="5 ms", buffer=buffer)),
+        traffic=[ps.Ftp(flows=flows, tcp=tcp)],  # type: ignore[arg-type]  # hypothesis draws from the declared words
+    ).with_aqm(kind)
+    run = ps.run(scenario, seeds=[seed]).runs[0]
+    count = {name: value or 0 for name, value in run.metrics.items()}
+    drops = count["drops_early"] + count["drops_forced"] + count["drops_overflow"]
+    held = count["arrivals"] - count["departures"] - drops
+    assert 0 <= held <= buffer + 1
+    assert 0 <= count["utilization"] <= 1 + 1e-9
+    assert count["jain"] == 0 or 1 / flows - 1e-9 <= count["jain"] <= 1 + 1e-9
+
+
+def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file"
+    _files.write(path, "one")
+    with pytest.raises(RuntimeError, match="power cut"), _files.replacing(path) as file:
+        file.write(b"half of tw")
+        raise RuntimeError("power cut")
+    assert path.read_text(encoding="utf-8") == "one"
+    assert [p.name for p in path.parent.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (0.0812345, 0.0012, "81.2 ± 1.2"),
+        (0.0812345, 0.012, "81 ± 12"),
+        (0.0812345, None, "81.23"),
+        (0.0, None, "0"),
+        (None, None, "–"),
+        (0.0812345, 0.0, "81.23 ± 0.00"),
+    ],
+)
+def test_numbers_show_what_is_known(mean: float | None, half: float | None, text: str) -> None:
+    assert _tables.number(ps.Estimate(mean=mean, ci95=half, n=3), 1000) == text
+
+
+@pytest.mark.parametrize(("duration", "interval"), [(100, 0.05), (60, 0.05), (1, 0.0005), (1000, 0.5), (5, 0.005)])
+def test_the_interval_that_nobody_chose(duration: float, interval: float) -> None:
+    assert runner.auto_interval_s(duration) == interval

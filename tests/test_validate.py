@@ -1,0 +1,383 @@
+"""Agreement with ns-2: from a case to a scenario, the rules, the report."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import _penstock
+from penstock import validate as v
+from penstock._agreement import RULES, Rule, Value, judge
+from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
+from penstock.errors import Error
+
+DATA = Path(__file__).parents[1] / "validation"
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, v.Case]:
+    return {case.name: case for case in v.read_cases(DATA / "ns2-cases.json")}
+
+
+def red(**args: object) -> dict[str, Any]:
+    """`[aqm]` of a RED case with these arguments."""
+    aqm: dict[str, Any] = scenario("case", {"q": "RED", "bw": 1e6, "meanpkt": 1000, **args})["aqm"]
+    return aqm
+
+
+def rule(metric: str) -> Rule:
+    return next(r for r in RULES if r.metric == metric)
+
+
+# ---------------------------------------------------------------------- from a case to a scenario
+
+
+def test_every_shipped_case_has_a_scenario_and_results(shipped: dict[str, v.Case]) -> None:
+    results = v.read_results(DATA / "ns2.csv")
+    assert len(shipped) == 150
+    for case in shipped.values():
+        assert scenario(case.name, case.args)["profile"] == "ns-2"
+        for r in RULES:
+            assert v.reference_value(results[case.name], r.metric) is not None
+
+
+def test_dumbbells_pass_the_parser(shipped: dict[str, v.Case]) -> None:
+    for case in shipped.values():
+        if "topo" not in case.args:
+            _penstock.Scenario.from_json(json.dumps(scenario(case.name, case.args)))
+
+
+def test_a_load_rise(shipped: dict[str, v.Case]) -> None:
+    s = scenario("rise", shipped["amecn-inc-red-markall-w2550"].args)
+    assert s["measure"] == {"from": "25 s", "to": "50 s"}
+    assert s["topology"]["bottleneck"] == {
+        "rate": "1.5 Mbit/s",
+        "delay": "40 ms",
+        "buffer": 40,
+        "reverse_buffer": 40,
+    }
+    aqm = s["aqm"]
+    assert {k: x for k, x in aqm.items() if k != "reverse"} == aqm["reverse"], "rq same: both directions"
+    assert (aqm["kind"], aqm["min_th"], aqm["max_th"], aqm["w_q"], aqm["mark_p"]) == ("red", 5, 15, 0.0027, 1)
+    first, more, back = s["traffic"]
+    assert (first["flows"], first["window"], first["ecn"]) == (2, 20, "classic")
+    assert (more["flows"], more["window"], more["start"]) == (20, 25, {"every": "100 ms", "from": "25 s"})
+    assert (back["direction"], back["start"]) == ("reverse", {"uniform": ["0 s", "100 ms"]})
+
+
+def test_web_objects_are_packets(shipped: dict[str, v.Case]) -> None:
+    web = scenario("web", shipped["redat-ared-n020"].args)["traffic"][-1]
+    assert web["object"] == {"pareto": {"shape": 1.5, "mean": "12000 B", "max": "500000 B"}}
+    assert (web["sessions"], web["pairs"], web["think"]) == (6, 6, {"exponential": "1 s"})
+
+
+def test_udp_has_no_long_lived_flow() -> None:
+    args: dict[str, object] = {"n1": 0, "cbr": 300e3, "cbrn": 3, "cbrrandom": 1, "cbrpkt": 500, "poisson": 1e5}
+    cbr, poisson = scenario("udp", args)["traffic"]
+    assert cbr == {
+        "kind": "cbr",
+        "name": "cbr",
+        "flows": 3,
+        "rate": "100 kbit/s",
+        "packet": "500 B",
+        "jitter": 0.5,
+        "start": "0 s",
+    }
+    assert (poisson["flows"], poisson["rate"]) == (1, "100 kbit/s")
+    assert forward_flows(args) == 0
+
+
+def test_a_parking_lot(shipped: dict[str, v.Case]) -> None:
+    case = next(c for c in shipped.values() if c.args.get("topo") == "parkinglot")
+    s = scenario(case.name, case.args)
+    assert (s["topology"]["kind"], s["topology"]["hops"], s["topology"]["cross_flows"]) == ("parking-lot", 3, 20)
+    assert [(t["from"], t["flows"]) for t in s["traffic"]] == [("R0", 20), ("R1", 20)]
+    assert forward_flows(case.args) == 100
+
+
+@pytest.mark.parametrize(
+    ("args", "want"),
+    [
+        ({}, {"kind": "red", "w_q": "rtt", "max_p": 0.1, "gentle": True, "gate": "wait", "mark_p": 0.1}),
+        ({"qw": 0}, {"w_q": "auto"}),
+        ({"qw": -1}, {"w_q": "rtt"}),
+        ({"qw": -2}, {"w_q": 1 - math.exp(-10 / 125)}),  # 1 Mbit/s of 1000 B packets: 125 a second
+        ({"thresh": 0, "maxthresh": 0}, {"min_th": None, "max_th": None}),
+        ({"thresh": 5, "maxthresh": 15}, {"min_th": 5, "max_th": 15}),
+        ({"linterm": 50}, {"max_p": 0.02}),
+        ({"gentle": "false", "qset": "wait_=false"}, {"gentle": False, "gate": "uniform"}),
+        ({"ecn": 1}, {"ecn": True, "mark_p": 0.1}),
+        ({"ecn": 1, "qset": "use_mark_p_=false"}, {"mark_p": 1.0}),
+        ({"ecn": 1, "qset": "mark_p_=0.5"}, {"mark_p": 0.5}),
+        ({"bytes": 1}, {"byte_mode": True, "unit": None}),
+        ({"qib": 1}, {"byte_mode": None, "unit": "bytes"}),
+        ({"adaptive": 1}, {"kind": "ared", "alpha": 0.01, "beta": 0.9, "interval": "500 ms", "max_p_low": None}),
+        ({"adaptive": 1, "qset": "bottom_=0.02,top_=0.4"}, {"max_p_low": 0.02, "max_p_high": 0.4}),
+        ({"targetdelay": 0.02}, {"target_delay": "20 ms"}),
+        ({"meanpkt": 500}, {"mean_packet": "500 B"}),
+        ({"qset": "cautious_=0,idle_pktsize_=7"}, {"kind": "red"}),
+    ],
+)
+def test_red_settings(args: dict[str, object], want: dict[str, object]) -> None:
+    aqm = red(**args)
+    assert {key: aqm.get(key) for key in want} == want
+
+
+def test_limits_in_bytes_are_mean_packets() -> None:
+    assert scenario("c", {"q": "RED", "qib": 1, "buf": 30, "meanpkt": 1000})["topology"]["bottleneck"]["buffer"] == (
+        "30000 B"
+    )
+    # DropTail drops as soon as limit * mean is reached, 500 B a packet unless told.
+    droptail = scenario("c", {"qib": 1, "buf": 30})
+    assert droptail["topology"]["bottleneck"]["buffer"] == "14999 B"
+
+
+def test_rem_and_pi() -> None:
+    rem = scenario("c", {"q": "REM", "qset": "phi_=1.01,gamma_=0.01,pbo_=30,pupdtime_=0.01", "ecn": 1})["aqm"]
+    assert rem == {
+        "kind": "rem",
+        "ecn": True,
+        "phi": 1.01,
+        "gamma": 0.01,
+        "b_star": 30,
+        "period": "10 ms",
+        "mean_packet": "1000 B",
+    }
+    pi = scenario("c", {"q": "PI", "qset": "a_=2e-5,b_=1e-5,w_=100,qref_=20", "meanpkt": 1000})["aqm"]
+    assert (pi["a"], pi["b"], pi["w"], pi["q_ref"]) == (2e-5, 1e-5, 100, 20)
+
+
+@pytest.mark.parametrize(
+    ("tcpset", "key", "value"),
+    [
+        ("tcpTick_=0.1", "tick", "100 ms"),
+        ("minrto_=1.0", "min_rto", "1 s"),
+        ("minrto_=0.2", "min_rto", None),
+        ("maxrto_=30", "max_rto", "30 s"),
+        ("rtxcur_init_=6.0", "initial_rto", "6 s"),
+        ("overhead_=0.0001", "send_overhead", "0.1 ms"),
+        ("windowInit_=1", "initial_window", 1),
+        ("useHeaders_=false", "header", "0 B"),
+        ("singledup_=0", "limited_transmit", False),
+        ("packetSize_=500", "segment", "500 B"),
+        ("window_=8,bugFix_=true", "window", 8),
+        ("ecn_=1", "ecn", "classic"),
+    ],
+)
+def test_tcp_settings(tcpset: str, key: str, value: object) -> None:
+    flow = scenario("c", {"tcpset": tcpset})["traffic"][0]
+    assert flow.get(key) == value
+
+
+def test_vegas_never_asks_for_ecn() -> None:
+    flow = scenario("c", {"tcp": "Vegas", "ecn": 1, "tcpset": "useHeaders_=false"})["traffic"][0]
+    assert (flow["tcp"], flow.get("ecn"), flow.get("header")) == ("vegas", None, None)
+
+
+@pytest.mark.parametrize(
+    ("args", "starts"),
+    [
+        ({"n2": 3, "start2": "fixed:25", "gap2": 0.1}, [{"every": "100 ms", "from": "25 s"}]),
+        ({"n2": 3, "start2": "linear:1:2"}, [{"every": "500 ms", "from": "1 s"}]),
+        ({"n2": 3, "start2": "linear:1:2", "gap2": 0.5}, [{"every": "1 s", "from": "1 s"}]),
+        ({"n2": 1, "start2": "linear:1:2"}, ["1.5 s"]),
+        ({"n2": 2, "start2": "uniform:20:20.1"}, [{"uniform": ["20 s", "20.1 s"]}]),
+        (
+            {"n2": 2, "start2": "uniform:0:1", "gap2": 5},
+            [{"uniform": ["0 s", "1 s"]}, {"uniform": ["5 s", "6 s"]}],
+        ),
+        ({"n2": 2, "start2": "linear:2:1"}, ["2 s", "1 s"]),
+        ({"n2": 2, "start2": "3"}, ["3 s"]),
+    ],
+)
+def test_starts(args: dict[str, object], starts: list[object]) -> None:
+    s = scenario("c", {"n1": 0, **args})
+    assert [t["start"] for t in s["traffic"]] == starts
+    assert sum(t["flows"] for t in s["traffic"]) == args["n2"]
+
+
+def test_delays() -> None:
+    s = scenario("c", {"adelay1": "linear:0.002:0.022", "adelay2": "uniform:0.04:0.06", "n1": 5})["topology"]
+    assert s["access"]["delay"] == {"spread": ["2 ms", "22 ms"]}
+    assert s["egress"]["delay"] == {"uniform": ["40 ms", "60 ms"]}
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        ({"latch": 1, "zzz": 2}, "unknown key latch, zzz"),
+        ({"q": "RED/MECN"}, "queue class RED/MECN"),
+        ({"rq": "SFQ"}, "queue class SFQ"),
+        ({"tcp": "Fack"}, "tcp Fack"),
+        ({"tcpset": "numdupacks_=2"}, "tcpset numdupacks_=2"),
+        ({"tcpset": "nonsense_=2"}, "tcpset nonsense_"),
+        ({"q": "RED", "qset": "mid_=10"}, "qset mid_ of queue class RED"),
+        ({"q": "RED", "qset": "drop_front_=true"}, "qset drop_front_=true"),
+        ({"q": "REM", "qset": "inw_=0.5"}, "REM's smoothing"),
+        ({"bw": "fast"}, "bw = 'fast' is not a number"),
+        ({"n1": 1.5}, "n1 = 1.5 is not a whole number"),
+        ({"topo": "ring"}, "topo ring"),
+        ({"adelay1": "linear:1"}, "wrong number of values"),
+    ],
+)
+def test_not_expressible_names_the_reason(args: dict[str, object], reason: str) -> None:
+    with pytest.raises(NotExpressible) as e:
+        scenario("c", args)
+    assert reason in str(e.value)
+
+
+def test_what_has_no_chance(shipped: dict[str, v.Case]) -> None:
+    alone = [c.name for c in shipped.values() if deterministic(c.args, c.seeds)]
+    assert [n for n in shipped if n.startswith(("cal-1flow", "cal-cbr", "cal-winlimited"))] == alone
+    assert not deterministic(shipped["cal-1flow-reno-b60"].args, 10)
+    assert not deterministic({**shipped["cal-1flow-reno-b60"].args, "start1": "uniform:0:1"}, 1)
+
+
+# ---------------------------------------------------------------------- the rules
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "ours", "agrees"),
+    [
+        ("util", (0.9, 0, 10), (0.918, 0), True),  # 2 %
+        ("util", (0.9, 0, 10), (0.9181, 0), False),
+        ("util", (0.9, 0.03, 10), (0.95, 0.04), True),  # 0.05 = sqrt(0.03² + 0.04²)
+        ("util", (0.9, 0.03, 10), (0.9501, 0.04), False),
+        ("qmean_pkts", (100, 0, 10), (105, 0), True),
+        ("qmean_pkts", (100, 0, 10), (94.9, 0), False),
+        ("qmean_pkts", (100, 0, 3), (109.9, 0), True),  # no spread: 10 %
+        ("delay_mean_s", (0.1, 0, 1), (0.111, 0), False),
+        ("loss", (0.02, 0, 10), (0.0219, 0), True),
+        ("loss", (0.02, 0, 10), (0.0221, 0), False),
+        ("loss", (0.02, 0, 10), (0.0, 0), False),
+        ("loss", (0.0, 0, 10), (0.5, 0), None),
+        ("loss", (1e-10, 0, 10), (0.5, 0), None),
+        ("marks/arrivals", (0.01, 0.001, 10), (0.0115, 0.0012), True),
+        ("jain", (0.9, 0, 10), (0.93, 0), True),
+        ("jain", (0.9, 0, 10), (0.94, 0), False),
+        ("jain", (0.9, 0, 3), (0.94, 0), True),
+        ("jain", None, (0.94, 0), None),
+        ("util", (0.9, 0, 10), None, False),
+        ("util", (math.nan, 0, 10), (0.9, 0), None),
+    ],
+)
+def test_rules(
+    metric: str, reference: tuple[float, float, int] | None, ours: tuple[float, float] | None, agrees: bool | None
+) -> None:
+    there = Value(*reference) if reference else None
+    here = Value(*ours, 10) if ours else None
+    assert judge(rule(metric), there, here).agrees is agrees
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "ours", "events", "agrees"),
+    [
+        ("util", 0.9, 0.9045, None, True),  # 0.5 %
+        ("util", 0.9, 0.9046, None, False),
+        ("goodput_bps", 0.9, 0.91, None, False),  # the interval does not help
+        ("loss", 1e-4, 2e-4, (9, 10), True),
+        ("loss", 1e-4, 1.1e-4, (90, 92), False),
+        ("jain", 1.0, 0.98, None, True),
+    ],
+)
+def test_one_flow_without_chance_is_held_to_more(
+    metric: str, reference: float, ours: float, events: tuple[float, float] | None, agrees: bool
+) -> None:
+    verdict = judge(rule(metric), Value(reference, 0, 1), Value(ours, 1.0, 10), alone=True, events=events)
+    assert verdict.agrees is agrees
+
+
+def test_marks_are_a_ratio_of_means() -> None:
+    measured = {"marks": Value(50, 5, 10), "arrivals": Value(1000, 1, 10)}
+    assert v.reference_value(measured, "marks/arrivals") == Value(0.05, 0.005, 10)
+    runs = [{"marks_ce": 40.0, "marks_incipient": None, "arrivals": 1000.0}] * 2
+    assert v.our_value(runs, "marks/arrivals") == Value(0.04, 0.0, 2)
+
+
+# ---------------------------------------------------------------------- files, report, command
+
+SMALL: dict[str, object] = {"bw": 1e6, "n1": 0, "cbr": 5e5, "buf": 20, "dur": 3, "t0": 1, "t1": 3}
+
+
+def files(folder: Path, cases: list[dict[str, object]], rows: list[str]) -> tuple[Path, Path]:
+    """The two files of a validation."""
+    a, b = folder / "cases.json", folder / "results.csv"
+    a.write_text(json.dumps({"about": "", "cases": cases}), encoding="utf-8")
+    b.write_text("\n".join(["case,metric,mean,sd,ci95_half,n", *rows]) + "\n", encoding="utf-8")
+    return a, b
+
+
+def test_other_files_of_the_same_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases, results = files(
+        tmp_path,
+        [
+            {"id": "half", "group": "g", "figure": "half load", "seeds": 1, "note": "", "args": SMALL},
+            {"id": "odd", "seeds": 1, "args": {**SMALL, "wormhole": 1}},
+            {"id": "mecn", "seeds": 1, "args": {**SMALL, "q": "RED/MECN"}},
+        ],
+        [
+            "half,util,0.5,0,0,1",
+            "half,goodput_bps,0,0,0,1",
+            "half,loss,0.5,0,0,1",
+            "half,jain,1,0,0,1",
+            "half,path_loss,0.25,0,0,1",
+            "odd,util,0.5,0,0,1",
+        ],
+    )
+    out = tmp_path / "sub" / "report.md"
+    assert v.validate(cases, results, out, 2) == 0
+    text = out.read_text(encoding="utf-8")
+    last = "1 of 2 pairs agree (50.0 %); 2 cases not expressible"
+    assert text.splitlines()[-1] == last
+    assert capsys.readouterr().out == last + "\n"
+    assert "- unknown key wormhole: odd" in text
+    assert "- queue class RED/MECN: mecn" in text
+    assert "half, loss" in text
+    assert "(no cause written)" in text
+    assert [p.name for p in out.parent.iterdir()] == ["report.md"], "nothing half-written stays"
+    before = out.read_bytes()
+    v.validate(cases, results, out, 1)
+    assert out.read_bytes() == before, "the same input gives the same bytes"
+
+
+def test_a_file_that_makes_no_sense_is_named(tmp_path: Path) -> None:
+    good, results = files(tmp_path, [{"id": "a", "args": SMALL}], ["a,util,much,0,0,1"])
+    out = tmp_path / "out.md"
+    with pytest.raises(Error, match=r"results\.csv:2: "):
+        v.validate(good, results, out, 1)
+    with pytest.raises(Error, match=r"nowhere\.json"):
+        v.validate(tmp_path / "nowhere.json", results, out, 1)
+    with pytest.raises(Error, match="not a file of cases"):
+        v.validate(results, results, out, 1)
+    results.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(Error, match="no column case"):
+        v.validate(good, results, out, 1)
+    assert not out.exists()
+
+
+def test_causes_are_data(tmp_path: Path) -> None:
+    path = tmp_path / "causes.md"
+    path.write_text("# Causes\n\n## a-*, b · qmean_pkts, delay_*\nThe first\nreason.\n\n## c\nThe other.\n", "utf-8")
+    first, other = v.read_causes(path)
+    assert (first.text, other.text) == ("The first reason.", "The other.")
+
+    def pair(case: str, metric: str) -> v.Pair:
+        return v.Pair(case, metric, None, None, v.Verdict(False, "", ""))
+
+    assert first.explains(pair("a-1", "delay_mean_s"))
+    assert not first.explains(pair("a-1", "loss"))
+    assert not first.explains(pair("c", "qmean_pkts"))
+    assert other.explains(pair("c", "anything"))
+    assert v.read_causes(tmp_path / "none.md") == []
+
+
+def test_shares_are_rounded_down() -> None:
+    case = v.Case("c", "", "", 1, {})
+    pairs = [v.Pair("c", "util", None, None, v.Verdict(i > 0, "", "")) for i in range(2000)]
+    assert v.last_line([v.Outcome(case, tuple(pairs))]) == (
+        "1999 of 2000 pairs agree (99.9 %); 0 cases not expressible"
+    )
