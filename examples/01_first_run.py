@@ -1,8 +1,8 @@
 r"""One scenario from its file, one number with its interval.
 
-    2 + 20 sources --\                                        /-- sinks
-                      R0 == 1.5 Mbit/s, 40 ms, 40 packets == R1
-           1 sink  --/                                        \-- 1 source
+2 + 20 sources --\                                        /-- sinks
+                  R0 == 1.5 Mbit/s, 40 ms, 40 packets == R1
+       1 sink  --/                                        \-- 1 source
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The same tables as in a file, as Python objects; what is left out has its default.
 
-    4 sources, 2 to 27 ms -- R0 == 10 Mbit/s, 20 ms, 50 packets == R1 -- sinks
+4 sources, 2 to 27 ms -- R0 == 10 Mbit/s, 20 ms, 50 packets == R1 -- sinks
 """
 
 import penstock as ps

@@ -1,6 +1,6 @@
 """A key of the scenario changed step by step: how the target of PI moves the delay.
 
-    5 sources -- R0 == 6 Mbit/s, 25 ms, 80 packets == R1 -- sinks
+5 sources -- R0 == 6 Mbit/s, 25 ms, 80 packets == R1 -- sinks
 """
 
 from pathlib import Path

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT, SCENARIOS, SMALL, Command
 
 #: interface.md's names; a metric that does not apply is null, but it is there.
@@ -55,15 +56,15 @@ def test_one_seed_has_no_interval(penstock: Command, small: Path) -> None:
 
 
 def test_the_same_bytes_whatever_the_number_of_threads(penstock: Command, small: Path) -> None:
-    one, two, again = (
-        penstock("run", small, "--seeds", 6, "--json", "--jobs", jobs).stdout for jobs in (1, 2, 2)
-    )
+    one, two, again = (penstock("run", small, "--seeds", 6, "--json", "--jobs", jobs).stdout for jobs in (1, 2, 2))
     assert one
     assert one == two == again
 
 
 def test_set_changes_one_key(penstock: Command, small: Path) -> None:
-    done = penstock("run", small, "--json", "--set", "aqm.kind=droptail", "--set", "seed=7", "--set", "traffic.0.flows=1")
+    done = penstock(
+        "run", small, "--json", "--set", "aqm.kind=droptail", "--set", "seed=7", "--set", "traffic.0.flows=1"
+    )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["scenario"]["aqm"]["kind"] == "droptail"
@@ -140,7 +141,9 @@ def test_wrong_arguments_are_one_line_and_nothing_is_written(
 def test_out_holds_the_document_and_the_series(penstock: Command, small: Path) -> None:
     import pyarrow.parquet as pq
 
-    done = penstock("run", small, "--seeds", 2, "--out", "out", "--series", "100 ms", "--timing", "timing.json", "--json")
+    done = penstock(
+        "run", small, "--seeds", 2, "--out", "out", "--series", "100 ms", "--timing", "timing.json", "--json"
+    )
     assert done.returncode == 0, done.stderr
     out = small.parent / "out"
     assert (out / "document.json").read_text(encoding="utf-8") == done.stdout

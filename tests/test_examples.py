@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import ROOT
 
 import penstock as ps
+from conftest import ROOT
 from penstock import _generate, _penstock
 
 PACKAGE = ROOT / "python" / "penstock"
@@ -54,7 +54,9 @@ def test_import_is_quick() -> None:
             before = os.times()
             subprocess.run([sys.executable, "-c", code], check=True)
             after = os.times()
-            best = min(best, after.children_user + after.children_system - before.children_user - before.children_system)
+            best = min(
+                best, after.children_user + after.children_system - before.children_user - before.children_system
+            )
         return best
 
     assert spent("import penstock") - spent("pass") < 0.2

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SCENARIOS
 
 import penstock as ps
+from conftest import SCENARIOS
 from penstock import demo
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -108,7 +108,11 @@ def test_dark_and_light_look_different(page: Path, tmp_path: Path) -> None:
         folder = tmp_path / scheme
         folder.mkdir()
         Visit(
-            page, folder, f"--screenshot={shot}", "--window-size=900,700", f"--blink-settings=preferredColorScheme={scheme}"
+            page,
+            folder,
+            f"--screenshot={shot}",
+            "--window-size=900,700",
+            f"--blink-settings=preferredColorScheme={scheme}",
         )
         shots.append(float(np.mean(image.imread(shot)[..., :3])))
     dark, light = shots

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from conftest import Command
 
 TSHARK = shutil.which("tshark")

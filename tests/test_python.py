@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from conftest import SMALL
 from penstock import _files, _tables, runner
 
 
@@ -71,7 +71,7 @@ def test_tables_are_frozen_and_keyword_only() -> None:
     with pytest.raises(AttributeError):
         red.min_th = 6  # type: ignore[misc]
     with pytest.raises(TypeError):
-        ps.Red(5)  # type: ignore[misc]
+        ps.Red(5)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         ps.Red(min_thh=5)  # type: ignore[call-arg]
 
@@ -238,9 +238,14 @@ def test_what_arrives_leaves_or_is_dropped(flows: int, rate: int, buffer: int, k
 def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
     _files.write(path, "one")
-    with pytest.raises(RuntimeError, match="power cut"), _files.replacing(path) as file:
-        file.write(b"half of tw")
-        raise RuntimeError("power cut")
+
+    def interrupted() -> None:
+        with _files.replacing(path) as file:
+            file.write(b"half of tw")
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        interrupted()
     assert path.read_text(encoding="utf-8") == "one"
     assert [p.name for p in path.parent.iterdir()] == ["file"]
 

@@ -75,7 +75,7 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
 
 def _places(value: float, figures: int) -> int:
     """Decimal places that show `figures` significant figures of `value`; whole numbers show none."""
-    if value == 0 or (figures > 2 and value == int(value) and abs(value) >= 10):
+    if value == 0 or (figures > 2 and value == int(value)):
         return 0
     return max(0, min(9, figures - 1 - math.floor(math.log10(abs(value)))))
 
@@ -127,11 +127,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 def _clear(difference: Estimate) -> bool:
     """Whether the interval of a difference leaves 0 out."""
-    return (
-        difference.mean is not None
-        and difference.ci95 is not None
-        and abs(difference.mean) > difference.ci95
-    )
+    return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
 def _title(result: Result, *, kinds: bool = False) -> str:

@@ -45,9 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     scenario = Scenario.load(options.scenario)
     with Bar(scenario.name) as bar:
-        comparison = runner.compare(
-            scenario, DISCIPLINES, options.seeds, jobs=options.jobs, series=0.1, progress=bar
-        )
+        comparison = runner.compare(scenario, DISCIPLINES, options.seeds, jobs=options.jobs, series=0.1, progress=bar)
     from rich.console import Console
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
@@ -86,7 +84,7 @@ def page(comparison: Comparison, figures: Mapping[str, str], scenario_file: Path
     facts = {"first": seeds[0], "since": since, "until": until}
     source = f"Penstock {__version__}, {html.escape(str(scenario_file))}, seeds {seeds[0]}–{seeds[-1]}."
     parts = [
-        f'<figure>{svg.replace("<svg", _LABELLED.format(html.escape(_plain(CAPTIONS[name], facts))), 1)}'
+        f"<figure>{svg.replace('<svg', _LABELLED.format(html.escape(_plain(CAPTIONS[name], facts))), 1)}"
         f"<figcaption>{html.escape(_plain(CAPTIONS[name], facts))} <small>{source}</small></figcaption></figure>"
         for name, svg in figures.items()
     ]

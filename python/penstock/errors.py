@@ -10,7 +10,7 @@ class Error(Exception):
 
 
 class ScenarioError(Error, ValueError):
-    """A scenario that cannot run: file, line, key path, what was found, what is allowed, the nearest key, in one line."""
+    """A scenario that cannot run. One line: file, line, key path, what was found, what is allowed, the nearest key."""
 
 
 class SimulationError(Error, RuntimeError):

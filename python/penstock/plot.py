@@ -90,9 +90,13 @@ class Plots:
                 ) * np.array([1e3, 1e-6])
                 if len(points) == 0:
                     continue
-                ax.scatter(*points.T, s=16, color=look.colour, marker=look.marker, alpha=0.45, linewidth=0)
+                ax.scatter(
+                    points[:, 0], points[:, 1], s=16, color=look.colour, marker=look.marker, alpha=0.45, linewidth=0
+                )
                 middle = np.median(points, axis=0)
-                ax.scatter(*middle, s=110, color=look.colour, marker=look.marker, edgecolor=style.PAPER, zorder=3)
+                ax.scatter(
+                    middle[0], middle[1], s=110, color=look.colour, marker=look.marker, edgecolor=style.PAPER, zorder=3
+                )
                 _ellipse(ax, points, look.colour)
                 _label(ax, name, (float(middle[0]), float(middle[1])), look.colour, offset=(9, 7))
             ax.margins(0.12)

@@ -103,7 +103,7 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """Figures of these runs: `plot.queue()`, `plot.delay_cdf()`, …"""
+        """Figures of these runs: `plot.queue()`, `plot.delay_cdf()`, and others."""
         from penstock.plot import Plots
 
         return Plots({self.scenario.label: self})

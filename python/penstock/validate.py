@@ -313,7 +313,9 @@ def last_line(done: Sequence[Outcome]) -> str:
 def _shown(value: Value | None) -> str:
     if value is None:
         return "–"
-    return f"{value.mean:.5g}" if value.half == 0 else f"{value.mean:.5g} ± {value.half:.2g}"
+    # Below that it is only the rounding of equal numbers.
+    spread = value.half > 1e-9 * abs(value.mean)
+    return f"{value.mean:.5g} ± {value.half:.2g}" if spread else f"{value.mean:.5g}"
 
 
 def _word(pair: Pair) -> str:

@@ -4,7 +4,8 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Table};
 use penstock_units::param::{DelaySpec, Dist, Param, StartSpec, Ty, Value};
 use penstock_units::{
-    parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration, QuantityError, QueueLen, Rate,
+    format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration, QuantityError,
+    QueueLen, Rate,
 };
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -41,7 +42,7 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::Queue => queue(node, path).map(Value::Queue),
         Ty::Delay => delay(node, path, wrong).map(Value::Delay),
         Ty::Start => start(node, path, wrong).map(Value::Start),
-        Ty::SizeDist => dist(node, path, &|n, p| size(n, p).map(|b| b.0 as f64), wrong).map(Value::Dist),
+        Ty::SizeDist => dist(node, path, &object_size, wrong).map(Value::Dist),
         Ty::TimeDist => {
             dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong).map(Value::Dist)
         }
@@ -129,14 +130,23 @@ fn quantity<T>(
     let parsed = match &node.item {
         Item::Text(s) => parse(s),
         Item::Int(i) => parse(&i.to_string()),
-        Item::Float(x) if x.is_finite() => parse(&x.to_string()),
+        // Debug writes large numbers with an exponent, not with hundreds of digits.
+        Item::Float(x) if x.is_finite() => parse(&format!("{x:?}")),
         _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) })),
     };
     parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
 }
 
+/// Event times are exact in an f64 up to here (52 days).
+const LONGEST: Duration = Duration::from_nanos(1 << 52);
+
 fn duration(node: &Node, path: &str) -> Result<Duration> {
-    quantity(node, path, &Ty::Duration, parse_duration)
+    let time = quantity(node, path, &Ty::Duration, parse_duration)?;
+    if time > LONGEST {
+        let problem = Problem::Conflict(format!("must be at most {}", format_duration(LONGEST)));
+        return Err(ScenarioError::at(node, path, problem));
+    }
+    Ok(time)
 }
 
 fn rate(node: &Node, path: &str) -> Result<Rate> {
@@ -145,6 +155,15 @@ fn rate(node: &Node, path: &str) -> Result<Rate> {
 
 fn size(node: &Node, path: &str) -> Result<Bytes> {
     quantity(node, path, &Ty::Size, parse_size)
+}
+
+/// A size of something that is sent; a petabyte is a slip.
+fn object_size(node: &Node, path: &str) -> Result<f64> {
+    let bytes = size(node, path)?.0;
+    if bytes > 1 << 50 {
+        return Err(ScenarioError::at(node, path, Problem::Conflict("must be at most 1 PB".into())));
+    }
+    Ok(bytes as f64)
 }
 
 fn queue(node: &Node, path: &str) -> Result<QueueLen> {

@@ -147,10 +147,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The candidate that looks most like `word`; the first where none does.
+/// The candidate that looks most like `word`: the fewest edits, then the longest common beginning.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     // Long garbage would cost time and tell nothing.
     let word: String = word.chars().take(64).collect();
-    let distance = |c: &&str| strsim::osa_distance(&word, c);
-    candidates.into_iter().min_by_key(distance).unwrap_or_default().to_string()
+    let common = |c: &str| c.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
+    let key = |c: &&str| (strsim::osa_distance(&word, c), std::cmp::Reverse(common(c)));
+    candidates.into_iter().min_by_key(key).unwrap_or_default().to_string()
 }

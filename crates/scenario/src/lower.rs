@@ -319,20 +319,38 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
         };
         hops * (buffer + line.rate.as_bps() as f64 * line.delay.as_secs_f64() / (8.0 * mean))
     };
-    windows.min(held(&topology.forward) + held(&topology.backward)) + datagrams(plan)
+    windows.min(held(&topology.forward) + held(&topology.backward))
+        + plan.traffic.iter().map(|t| before_the_network(plan, t)).sum::<f64>()
 }
 
-fn datagrams(plan: &Plan) -> f64 {
-    let access = plan.topology.access.as_ref();
-    let egress = plan.topology.egress.as_ref().or(access);
-    let seconds = plan.top.duration("duration").as_secs_f64();
-    let backlog = |t: &Traffic| {
-        let side = if t.from < t.to { access } else { egress };
-        let (Some(rate), Some(side)) = (t.values.opt_rate("rate"), side) else { return 0.0 };
-        let excess = rate.as_bps().saturating_sub(side.rate("rate").as_bps()) as f64;
-        let piled = excess * seconds / (8.0 * t.values.size("packet").0 as f64);
-        let most = side.opt_queue("buffer").map_or(f64::INFINITY, |_| 1e9);
-        f64::from(t.flows()) * piled.min(most)
+/// Packets that a group may pile up in front of its own access links, which have no limit unless one is given.
+fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
+    let topology = &plan.topology;
+    let access = topology.access.as_ref();
+    let (side, line) = if traffic.from < traffic.to {
+        (access, &topology.forward)
+    } else {
+        (topology.egress.as_ref().or(access), &topology.backward)
     };
-    plan.traffic.iter().map(backlog).sum()
+    let Some(side) = side else { return 0.0 };
+    let rate = side.rate("rate").as_bps();
+    let in_run = |bps: u64, bytes: u64| {
+        bps as f64 * plan.top.duration("duration").as_secs_f64() / (8.0 * bytes as f64)
+    };
+    let piled = match &traffic.tcp {
+        // A window never grows beyond what has been acknowledged; a slower link further on drops instead.
+        Some(tcp) if rate <= line.rate.as_bps() => {
+            f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
+        }
+        Some(_) => 0.0,
+        None => {
+            in_run(traffic.values.rate("rate").as_bps().saturating_sub(rate), traffic.values.size("packet").0)
+        }
+    };
+    let limit = match side.opt_queue("buffer") {
+        Some(QueueLen::Packets(n)) => n,
+        Some(QueueLen::Bytes(b)) => b as f64,
+        None => f64::INFINITY,
+    };
+    f64::from(traffic.flows()) * piled.min(limit)
 }

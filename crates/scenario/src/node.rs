@@ -160,6 +160,11 @@ impl Node {
 
     /// Puts a value under a dotted path, making tables on the way; else how much of the path cannot be followed.
     pub fn put(&mut self, path: &str, value: Node) -> Result<(), String> {
+        // No key lies deeper than this; without a limit the tables on the way could nest beyond the stack.
+        const DEEPEST: usize = 16;
+        if path.split('.').count() > DEEPEST {
+            return Err(path.into());
+        }
         let mut node = self;
         let mut walked = 0;
         let mut segments = path.split('.').peekable();

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Event times are exact in an f64 up to here (52 days).
-const LONGEST: Duration = Duration::from_nanos(1 << 52);
+/// Header bytes above this are a slip.
+const LARGEST_HEADER: u64 = 10_000;
 
 /// A scenario whose values are complete and fit together.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ pub(crate) struct Traffic {
 impl Traffic {
     /// Flows, or sessions.
     pub fn flows(&self) -> u32 {
-        self.values.opt_int("sessions").unwrap_or_else(|| self.values.int("flows")) as u32
+        self.values.int("flows") as u32
     }
 }
 
@@ -167,9 +167,11 @@ pub(crate) fn plan(root: &Node) -> Result<Plan> {
     let head = Section::new(root, "");
     let top = head.fill(&vec![TOP], Defaults::default())?;
     let duration = top.duration("duration");
-    if duration == Duration::ZERO || duration > LONGEST {
-        let problem = format!("must be above 0 s and at most {}", format_duration(LONGEST));
-        return Err(head.conflict("duration", &top, problem));
+    if duration == Duration::ZERO {
+        return Err(head.conflict("duration", &top, "must be above 0 s"));
+    }
+    if top.size("overhead").0 > LARGEST_HEADER {
+        return Err(head.conflict("overhead", &top, "must be at most 10 kB"));
     }
     let ns2 = top.is("profile", "ns-2");
     let measure = measured(root, duration)?;
@@ -229,13 +231,6 @@ fn topology(root: &Node, aqm: &Discipline, reverse: &Discipline) -> Result<Topol
     check_buffer(&section, "buffer", &link, buffer)?;
     let reverse_buffer = link.opt_queue("reverse_buffer").unwrap_or(buffer);
     check_buffer(&section, "reverse_buffer", &link, reverse_buffer)?;
-    if delay > LONGEST || link.opt_duration("reverse_delay").is_some_and(|d| d > LONGEST) {
-        return Err(section.conflict(
-            "delay",
-            &link,
-            format!("must be at most {}", format_duration(LONGEST)),
-        ));
-    }
     let forward = line(root, "aqm", aqm, (rate, delay, buffer))?;
     let back = (
         link.opt_rate("reverse_rate").unwrap_or(rate),
@@ -313,17 +308,18 @@ fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) 
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
     let defaults = Defaults { ns2, kind: &[], kind_ns2: variant.map_or(&[], |v| v.ns2) };
-    let values = section.fill(&walk::traffic_params(kind), defaults)?;
+    let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
     let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
     check_times(&section, &values)?;
     check_sizes(&section, &values)?;
-    if let (Some(sessions), true) = (values.opt_int("sessions"), section.given("flows")) {
-        if sessions != values.int("flows") {
+    if let Some(sessions) = values.opt_int("sessions") {
+        if section.given("flows") && sessions != values.int("flows") {
             let problem = format!("must be left out beside sessions ({sessions}), or be the same");
             return Err(section.conflict("flows", &values, problem));
         }
+        values.set("flows", Value::Int(sessions));
     }
-    let flows = values.opt_int("sessions").unwrap_or_else(|| values.int("flows"));
+    let flows = values.int("flows");
     if values.opt_int("pairs").is_some_and(|pairs| pairs > flows) {
         return Err(section.conflict("pairs", &values, format!("must not be above the sessions ({flows})")));
     }
@@ -349,8 +345,8 @@ fn transport(section: &Section, values: &Values, top: &Values) -> Result<TcpPara
     if top.is("profile", "ns-2") && values.get("initial_ssthresh").is_none() {
         values.set("initial_ssthresh", Value::Num(values.int("window") as f64));
     }
-    if let Some(key) = ["segment", "header"].into_iter().find(|key| values.size(key).0 > 1_000_000) {
-        return Err(section.conflict(key, &values, "must be at most 1 MB"));
+    if values.size("header").0 > LARGEST_HEADER {
+        return Err(section.conflict("header", &values, "must be at most 10 kB"));
     }
     TcpParams::from_values(&values).map_err(|e| section.param_error(&values, e))
 }

@@ -1,7 +1,7 @@
 //! A checked scenario and what can be done with it.
 
 use crate::error::{Problem, ScenarioError};
-use crate::node::{Item, Node, Origin, SyntaxError};
+use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::tables::{ACCESS, LINK, MEASURE, TOP, TOPOLOGY};
 use crate::{show, walk};
@@ -78,7 +78,8 @@ impl Scenario {
             walk::no_entry(&stop, entries, origin)
         } else {
             let parent = stop.rsplit_once('.').map_or(stop.as_str(), |(parent, _)| parent);
-            let problem = Problem::Conflict(format!("{parent} has no keys inside; set it as a whole"));
+            let problem =
+                Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
             ScenarioError::new(origin, path, problem)
         };
         Err(error.in_file(self.file.as_deref()))

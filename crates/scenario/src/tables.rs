@@ -448,3 +448,85 @@ pub(crate) fn topology(name: &str) -> Option<&'static TopologyKind> {
 pub(crate) fn traffic(name: &str) -> Option<&'static TrafficKind> {
     TRAFFICS.iter().find(|k| k.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk;
+
+    /// Every table of every crate, with the kind that it belongs to.
+    fn all() -> Vec<(&'static str, Vec<&'static Param>)> {
+        let mut all: Vec<(&str, Vec<&Param>)> = vec![
+            ("top", TOP.iter().collect()),
+            ("measure", MEASURE.iter().collect()),
+            ("topology", TOPOLOGY.iter().collect()),
+            ("link", LINK.iter().collect()),
+            ("access", ACCESS.iter().collect()),
+        ];
+        all.extend(TOPOLOGIES.iter().map(|k| (k.name, k.params.iter().collect())));
+        let flat = |tables: walk::Params| tables.into_iter().flatten().collect();
+        all.extend(TRAFFICS.iter().map(|k| (k.name, flat(walk::traffic_params(k)))));
+        all.extend(penstock_aqm::KINDS.iter().map(|k| (k.name, flat(walk::aqm_params(k)))));
+        all
+    }
+
+    #[test]
+    fn every_default_parses_and_passes_its_own_type() {
+        for (_, params) in all() {
+            for p in params {
+                for text in [p.default, p.ns2].into_iter().flatten() {
+                    walk::literal(p, text); // panics with the name
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn own_defaults_are_of_keys_that_exist() {
+        for kind in penstock_aqm::KINDS {
+            let tables = walk::aqm_params(kind);
+            for (key, text) in kind.defaults.iter().chain(kind.ns2) {
+                walk::literal(
+                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", kind.name)),
+                    text,
+                );
+            }
+        }
+        for variant in penstock_tcp::VARIANTS {
+            let tables = [penstock_tcp::PARAMS];
+            for (key, text) in variant.ns2 {
+                walk::literal(
+                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
+                    text,
+                );
+            }
+            assert!(variant.own.iter().all(|key| walk::find(&tables, key).is_some()), "{}", variant.name);
+        }
+    }
+
+    #[test]
+    fn declarations_are_complete() {
+        for (table, params) in all() {
+            let mut names: Vec<_> = params.iter().map(|p| p.name).collect();
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count, "{table}: a name stands twice");
+            for p in params {
+                assert!(!p.doc.is_empty(), "{table}.{}: no doc", p.name);
+                assert!(p.default.is_some() || !p.auto.is_empty(), "{table}.{}: absent means what?", p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_kinds_are_the_kinds() {
+        let words = |p: &Param| match p.ty {
+            Ty::Word(words) => words.to_vec(),
+            _ => vec![],
+        };
+        assert_eq!(words(&TRAFFIC_KIND[0]), TRAFFICS.iter().map(|k| k.name).collect::<Vec<_>>());
+        assert!(words(&TOPOLOGY[0]).iter().all(|w| topology(w).is_some() || *w == "graph"));
+        assert_eq!(words(&AQM_KIND[0]), penstock_aqm::KINDS.iter().map(|k| k.name).collect::<Vec<_>>());
+    }
+}

@@ -62,10 +62,7 @@ impl Keys {
     }
 
     fn unknown(&self, key: &str, origin: Origin) -> ScenarioError {
-        let mut allowed: Vec<String> = vec![];
-        for name in self.names() {
-            allowed.push(name.into());
-        }
+        let allowed = self.names().map(String::from).collect();
         let foreign = self.foreign.iter().copied().flatten().map(|p| p.name);
         let nearest = nearest(key, self.names().chain(foreign));
         ScenarioError::new(origin, join(&self.path, key), Problem::UnknownKey { allowed, nearest })
@@ -241,7 +238,7 @@ fn at_path(root: &Node, path: &str, value: &Node) -> Result<()> {
     let keys = keys_of(root, section, value.origin)?;
     if keys.sections.contains(&key) {
         let problem = Problem::Conflict("is a table: name one of its keys".into());
-        return Err(ScenarioError::new(value.origin, path, problem));
+        return Err(ScenarioError::at(value, path, problem));
     }
     if keys.check(key, value)? {
         Ok(())
@@ -334,9 +331,6 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
                 list.iter().try_for_each(|value| at_path(root, &path, value))?;
             }
             _ => {
-                at_path(root, &path, &Node { origin: values.origin, item: values.item.clone() }).or_else(
-                    |e| if matches!(e.problem(), Problem::UnknownKey { .. }) { Err(e) } else { Ok(()) },
-                )?;
                 let allowed = "a list of values, at least one".into();
                 return Err(ScenarioError::at(values, &format!("sweep.{path}"), Problem::Value { allowed }));
             }
@@ -357,6 +351,13 @@ fn variant(root: &Node, node: &Node, i: usize) -> Result<()> {
         leaves(set, "", &mut changes)?;
         changes.into_iter().try_for_each(|(key, value)| at_path(root, &key, value))
     })?;
+    if let (Some(name), Some(earlier)) = (node.child("name"), root.child("variant")) {
+        let taken = list(earlier, "variant")?.iter().take(i).filter_map(|v| v.child("name"));
+        if taken.into_iter().any(|n| n.item == name.item) {
+            let problem = Problem::Conflict("an earlier variant has this name".into());
+            return Err(ScenarioError::at(name, &join(&path, "name"), problem));
+        }
+    }
     for key in ["name", "set"] {
         if node.child(key).is_none() {
             let allowed = if key == "name" { "a text" } else { "a table of key paths and values" };

@@ -1,7 +1,7 @@
 //! The engine: takes events in order and moves packets between senders, hosts, links and receivers.
 
 use crate::access::Host;
-use crate::config::Config;
+use crate::config::{App, Config};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
 use crate::link::{Arriving, Fate, Link};
 use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
@@ -164,7 +164,6 @@ struct Wire<'a> {
     now: Time,
     flow: u32,
     src: u32,
-    forward: u32,
     epoch: u16,
     segment: u32,
     header: u32,
@@ -190,7 +189,7 @@ impl Io for Wire<'_> {
             | u8::from(s.cwr) * flag::CWR;
         let p = Pkt { seq: s.seq, flow: self.flow, bytes, sack: NO_SACK, epoch: self.epoch, hop: 0, flags };
         self.core.entered += 1;
-        self.core.depart(self.now, self.src, self.forward, p);
+        self.core.depart(self.now, self.src, p);
     }
 
     fn random(&mut self) -> f64 {
@@ -201,19 +200,16 @@ impl Io for Wire<'_> {
 impl Core {
     /// A host sends a packet at `now`: through its access link, to the first hop of its route.
     #[inline]
-    fn depart(&mut self, now: Time, host: u32, route: u32, p: Pkt) {
+    fn depart(&mut self, now: Time, host: u32, p: Pkt) {
         let index = self.packets.put(p);
-        self.send_up(now, host, route, index);
+        self.send_up(now, host, index);
     }
 
     #[inline]
-    fn send_up(&mut self, now: Time, host: u32, route: u32, index: u32) {
+    fn send_up(&mut self, now: Time, host: u32, index: u32) {
         let bytes = self.packets.items[index as usize].bytes;
         match self.hosts[host as usize].up.send(now, bytes) {
             None => self.discard(index),
-            Some(at) if self.routes[route as usize].is_empty() => {
-                self.sched.push(at, What::new(Kind::Packet, index));
-            }
             Some(at) => self.sched.push(at, What::new(Kind::Packet, index)),
         }
     }
@@ -275,24 +271,21 @@ impl Core {
         let f = &flows[p.flow as usize];
         let (route, host) = if p.is(flag::ACK) { (f.backward, f.src) } else { (f.forward, f.dst) };
         let route = &self.routes[route as usize];
-        if usize::from(p.hop) < route.len() {
-            self.sched.push(at, What::new(Kind::Packet, index));
-        } else if self.hosts[host as usize].merges {
+        if usize::from(p.hop) < route.len() || self.hosts[host as usize].merges {
             self.sched.push(at, What::new(Kind::Packet, index));
         } else {
-            self.down(at, host, index, f);
+            self.down(at, host, index);
         }
     }
 
     /// A packet enters a host's access link at `at` (which may lie ahead: the link has one feeder).
     #[inline]
-    fn down(&mut self, at: Time, host: u32, index: u32, f: &Flow) {
+    fn down(&mut self, at: Time, host: u32, index: u32) {
         let p = &mut self.packets.items[index as usize];
         match self.hosts[host as usize].down.send(at, p.bytes) {
             None => self.discard(index),
             Some(at) => {
                 p.hop = u8::MAX; // at the host
-                let _ = f;
                 self.sched.push(at, What::new(Kind::Packet, index));
             }
         }
@@ -358,7 +351,13 @@ impl Engine {
             links.push(link);
         }
         let hosts = feeders(c).into_iter().zip(&c.hosts).map(|(m, h)| Host::new(h, m)).collect();
-        let flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
+        let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
+        let senders = senders(c);
+        for f in &mut flows {
+            if let FlowKind::Udp(u) = &mut f.kind {
+                u.own_host = senders[f.src as usize] == 1 && !c.routes[f.forward as usize].is_empty();
+            }
+        }
         let (shift, slots) = geometry(c);
         let core = Core {
             sched: Scheduler::new(shift, slots),
@@ -402,6 +401,7 @@ impl Engine {
         if self.sampling.is_some() {
             sched.push(Time::ZERO, What::new(Kind::Sample, 0));
         }
+        let mut datagrams = vec![];
         for (i, f) in self.flows.iter_mut().enumerate() {
             let i = i as u32;
             match &mut f.kind {
@@ -417,10 +417,13 @@ impl Engine {
                 }
                 FlowKind::Udp(u) => {
                     if let Some(t) = u.begin(&mut f.rng) {
-                        sched.push(t, What::new(Kind::Udp, i));
+                        datagrams.push((t, i as usize));
                     }
                 }
             }
+        }
+        for (t, i) in datagrams {
+            self.udp_next(t, i);
         }
     }
 
@@ -468,7 +471,7 @@ impl Engine {
         let (route, host) = if p.is(flag::ACK) { (f.backward, f.src) } else { (f.forward, f.dst) };
         match self.core.routes[route as usize].get(usize::from(p.hop)).copied() {
             Some(link) => self.through(now, link, index, p.flow as usize),
-            None => self.core.down(now, host, index, f),
+            None => self.core.down(now, host, index),
         }
     }
 
@@ -530,9 +533,9 @@ impl Engine {
         };
         match t.receiver.on_segment(now, &segment, p.ecn() == Ecn::Ce) {
             Reply::Now(ack) => {
-                let (dst, backward) = (f.dst, f.backward);
+                let dst = f.dst;
                 self.core.answer(index, &ack, segment.syn);
-                self.core.send_up(now, dst, backward, index);
+                self.core.send_up(now, dst, index);
             }
             Reply::Later => {
                 let due = t.receiver.deadline().unwrap_or(Time::NEVER);
@@ -559,7 +562,7 @@ impl Engine {
             let index = self.core.packets.put(p);
             self.core.entered += 1;
             self.core.answer(index, &ack, false);
-            self.core.send_up(now, f.dst, f.backward, index);
+            self.core.send_up(now, f.dst, index);
         } else if let Some(due) = t.receiver.deadline() {
             t.ack_timer_at = due;
             self.core.sched.push(due, What::new(Kind::AckTimer, flow as u32));
@@ -601,7 +604,6 @@ impl Engine {
             now,
             flow: flow as u32,
             src: fl.src,
-            forward: fl.forward,
             epoch: fl.epoch,
             segment: t.p.segment,
             header: t.p.header,
@@ -689,7 +691,8 @@ impl Engine {
         }
     }
 
-    /// A datagram source's packet reaches the first link (or leaves its host).
+    /// A datagram source's packet leaves its host; where the host is the source's own, it has already crossed the access link and
+    /// reaches the first link of its route, which saves an event.
     #[inline]
     fn udp(&mut self, now: Time, flow: usize) {
         let f = &mut self.flows[flow];
@@ -704,10 +707,40 @@ impl Engine {
             hop: 0,
             flags: 0,
         };
+        let after = u.after(&mut f.rng);
+        let own_host = u.own_host;
         self.core.entered += 1;
-        self.core.depart(now, f.src, f.forward, p);
-        if let Some(t) = u.after(&mut f.rng) {
-            self.core.sched.push(t, What::new(Kind::Udp, flow as u32));
+        if own_host {
+            let link = self.core.routes[f.forward as usize][0];
+            let index = self.core.packets.put(p);
+            self.through(now, link, index, flow);
+        } else {
+            self.core.depart(now, f.src, p);
+        }
+        if let Some(leaves) = after {
+            self.udp_next(leaves, flow);
+        }
+    }
+
+    /// Schedules a datagram source's next packet, which leaves its host at `leaves`.
+    #[inline]
+    fn udp_next(&mut self, leaves: Time, flow: usize) {
+        let f = &mut self.flows[flow];
+        let FlowKind::Udp(u) = &mut f.kind else { return };
+        let mut next = Some(leaves);
+        while let Some(leaves) = next {
+            let at = if u.own_host {
+                self.core.hosts[f.src as usize].up.send(leaves, u.bytes)
+            } else {
+                Some(leaves)
+            };
+            if let Some(at) = at {
+                self.core.sched.push(at, What::new(Kind::Udp, flow as u32));
+                return;
+            }
+            // Its own access link is full.
+            u.sent += 1;
+            next = u.after(&mut f.rng).filter(|t| *t < self.end);
         }
     }
 
@@ -809,8 +842,7 @@ impl Engine {
     fn assert_conservation(&self) {
         let live = self.core.packets.live() as u64;
         assert_eq!(self.core.entered, self.core.left + live, "packets are conserved");
-        let waiting: u64 = self.core.links.iter().map(|l| u64::from(l.waiting())).sum();
-        assert!(waiting <= live, "what waits is under way");
+        assert!(self.core.links.iter().all(Link::conserves), "a queue's packets are conserved");
     }
 
     fn run_metrics(&self, flows: &[FlowResult], ended: &[(Time, u32, u64, Duration)]) -> Vec<Option<f64>> {
@@ -983,6 +1015,16 @@ fn feeders(c: &Config) -> Vec<bool> {
         feed(f.src, f.backward);
     }
     merges
+}
+
+/// For each host, how many flow ends send from it.
+fn senders(c: &Config) -> Vec<u32> {
+    let mut n = vec![0; c.hosts.len()];
+    for f in &c.flows {
+        n[f.src as usize] += 1;
+        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. }));
+    }
+    n
 }
 
 /// The captured link and the one that carries the answers.

@@ -91,6 +91,8 @@ pub(crate) struct Udp {
     /// Payload delivered in the measured window.
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
+    /// Nothing else sends from its host.
+    pub(crate) own_host: bool,
 }
 
 /// A draw from a distribution.
@@ -139,6 +141,7 @@ impl Flow {
                     on_until: Time::ZERO,
                     delivered: 0,
                     sent: 0,
+                    own_host: false,
                 }))
             }
         };

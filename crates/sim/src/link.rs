@@ -132,6 +132,10 @@ pub(crate) struct Link {
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
     loss: Option<(f64, Rng)>,
+    /// Of the whole run, for the conservation of packets.
+    arrived: u64,
+    departed: u64,
+    lost: u64,
     pub(crate) stats: Option<Box<LinkStats>>,
     pub(crate) series: Option<Box<QueueSeries>>,
 }
@@ -161,6 +165,9 @@ impl Link {
             rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
             next_internal: Time::NEVER,
             loss: (c.loss > 0.0).then(|| (c.loss, Rng::stream(seed, &format!("loss/{}", c.name)))),
+            arrived: 0,
+            departed: 0,
+            lost: 0,
             stats: None,
             series: None,
         };
@@ -188,6 +195,7 @@ impl Link {
             if start <= now && start <= self.next_internal {
                 let w = self.waiting.pop_front().expect("there is a front");
                 self.leave(start, w.bytes);
+                self.departed += 1;
                 if let Some(series) = &mut self.series {
                     series.event(start, "dequeue", w.flow, w.bytes, self.q.pkts);
                 }
@@ -241,6 +249,7 @@ impl Link {
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, a: &Arriving) -> Fate {
         self.advance(now);
+        self.arrived += 1;
         let idle = self.busy_until <= now && self.q.pkts == 0;
         self.q.idle_since = idle.then_some(self.busy_until);
         let verdict = self.aqm.arrive(now, &a.pkt, &self.q, &mut self.rng);
@@ -278,6 +287,8 @@ impl Link {
             self.q.pkts += 1;
             self.q.bytes += u64::from(a.pkt.bytes);
             self.waiting.push_back(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+        } else {
+            self.departed += 1;
         }
         if let Some(stats) = &mut self.stats {
             stats.departure(now, start, a.pkt.bytes, a.data);
@@ -304,6 +315,7 @@ impl Link {
 
     #[cold]
     fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, a.data);
         }
@@ -361,6 +373,7 @@ impl Link {
                 Verdict::Pass => h.ecn,
                 Verdict::Mark(level, _) => marked(h.ecn, level),
             };
+            self.departed += 1;
             if let Some(stats) = &mut self.stats {
                 stats.departure(h.arrived, now, bytes, h.arriving.data);
                 if ecn != h.arriving.pkt.ecn {
@@ -391,9 +404,10 @@ impl Link {
         }
     }
 
-    /// Packets that wait, for the conservation of packets.
-    pub(crate) fn waiting(&self) -> u32 {
-        self.q.pkts
+    /// Packets in = out + dropped + held.
+    pub(crate) fn conserves(&self) -> bool {
+        let held = if self.eager { self.held.len() } else { self.waiting.len() } as u64;
+        self.arrived == self.departed + self.lost + held && held == u64::from(self.q.pkts)
     }
 }
 

@@ -1,0 +1,77 @@
+//! Scenarios that the tests share.
+#![allow(dead_code)] // each test file uses some
+
+use penstock_scenario::{Scenario, ScenarioError};
+
+/// The smallest dumbbell: what is put in place of `{}` comes after it.
+pub const SMALL: &str = r#"duration = "10 s"
+[topology.bottleneck]
+rate = "1.5 Mbit/s"
+delay = "40 ms"
+[[traffic]]
+kind = "ftp"
+"#;
+
+/// The example of the interface's description, with everything in it that this version has.
+pub const EXAMPLE: &str = r#"name = "load rises"
+duration = "100 s"
+measure = { from = "50 s" }          # to = end; everything before is warm-up
+seed = 1
+profile = "rfc"                      # or "ns-2"
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "1.5 Mbit/s", delay = "40 ms", buffer = "40 packets" }
+access = { rate = "10 Mbit/s", delay = "2 ms" }            # sources' side
+egress = { rate = "10 Mbit/s", delay = "4 ms" }            # sinks' side; default: as access
+
+[aqm]                                # at the bottleneck, forward direction
+kind = "red"
+min_th = 5
+max_th = 15
+max_p = 0.1
+w_q = 0.002
+gentle = true
+ecn = true                           # mark where the packet allows it
+
+[[traffic]]
+kind = "ftp"
+flows = 2
+start = "0 s"                        # or { uniform = ["0 s", "0.1 s"] }, or { every = "0.1 s", from = "25 s" }
+stop = "100 s"                       # optional
+tcp = "reno"
+ecn = "classic"                      # off | classic | mecn | accecn
+segment = "1000 B"
+window = 25                          # receiver window, segments
+direction = "forward"                # or "reverse"
+
+[[traffic]]
+kind = "cbr"
+rate = "150 kbit/s"
+packet = "1000 B"
+
+[[traffic]]
+kind = "web"
+sessions = 20
+pairs = 10
+
+[sweep]                              # optional: axes of a grid; a key path to a list
+"aqm.kind" = ["droptail", "red", "ared"]
+"traffic.0.flows" = [10, 20, 50]
+seeds = 10
+"#;
+
+pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::from_toml(text, "load.toml")
+}
+
+pub fn good(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+pub fn message(text: &str) -> String {
+    match read(text) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.to_string(),
+    }
+}

@@ -1,0 +1,228 @@
+//! What the simulator gets.
+
+mod common;
+use common::{good, EXAMPLE, SMALL};
+use penstock_sim::{App, UdpPattern};
+use penstock_units::param::Dist;
+use penstock_units::{Duration, QueueLen, Time};
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+fn the_example() {
+    let c = good(EXAMPLE).lower(7).unwrap();
+    assert_eq!((c.seed, c.duration), (7, Duration::from_secs(100)));
+    assert_eq!(
+        (c.measure_from, c.measure_to),
+        (Time::ZERO + Duration::from_secs(50), Time::ZERO + c.duration)
+    );
+    assert_eq!(
+        c.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
+        ["bottleneck", "bottleneck.reverse"]
+    );
+    assert_eq!((c.bottleneck, c.groups, c.routes), (0, 3, vec![vec![0], vec![1]]));
+    let l = &c.links[0];
+    assert_eq!(
+        (l.aqm, l.rate.as_bps(), l.delay, l.buffer),
+        ("red", 1_500_000, ms(40), QueueLen::Packets(40.0))
+    );
+    assert!(l.aqm_values.is("unit", "packets") && l.aqm_values.bool("ecn") && !l.count_in_service);
+    let r = &c.links[1];
+    assert_eq!((r.aqm, r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
+    // 2 ftp, 1 cbr, 20 sessions; a host pair each, but 10 pairs for the sessions.
+    assert_eq!((c.flows.len(), c.hosts.len()), (23, 2 * (2 + 1 + 10)));
+    assert!(c
+        .flows
+        .iter()
+        .enumerate()
+        .all(|(i, f)| f.counts == (i < 2) && f.forward == 0 && f.backward == 1));
+    assert_eq!(
+        c.flows.iter().map(|f| (f.group, f.index)).take(4).collect::<Vec<_>>(),
+        [(0, 0), (0, 1), (1, 0), (2, 0)]
+    );
+    assert_eq!((c.flows[3].src, c.flows[13].src), (6, 6), "session 10 shares session 0's pair");
+    for f in &c.flows {
+        let (src, dst) = (&c.hosts[f.src as usize], &c.hosts[f.dst as usize]);
+        assert_eq!(
+            (src.delay, dst.delay, src.rate.unwrap().as_bps(), src.buffer),
+            (ms(2), ms(4), 10_000_000, None)
+        );
+    }
+    let App::Ftp { tcp, stop, bytes: None, .. } = &c.flows[0].app else { panic!("{:?}", c.flows[0].app) };
+    assert_eq!((tcp.window, tcp.header, *stop), (25, 40, Some(Time::ZERO + Duration::from_secs(100))));
+    let App::Udp { rate, pattern: UdpPattern::Cbr { jitter: 0.0 }, .. } = c.flows[2].app else { panic!() };
+    assert_eq!(rate.as_bps(), 150_000);
+    let App::Web { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } = c.flows[3].app
+    else {
+        panic!()
+    };
+    assert_eq!((shape, mean, max), (1.5, 12_000.0, Some(500_000.0)));
+}
+
+#[test]
+fn starts_and_delays() {
+    let text = SMALL.replace(
+        "[[traffic]]",
+        "[topology.access]\nrate = \"10 Mbit/s\"\ndelay = { spread = [\"2 ms\", \"27 ms\"] }\n[[traffic]]",
+    );
+    let c = good(&format!("{text}flows = 6\nstart = {{ every = \"0.1 s\", from = \"25 s\" }}\n"))
+        .lower(1)
+        .unwrap();
+    for (i, f) in c.flows.iter().enumerate() {
+        let App::Ftp { start, .. } = f.app else { panic!() };
+        assert_eq!(start.as_nanos(), 25_000_000_000 + i as u64 * 100_000_000);
+        let delays = [f.src, f.dst].map(|h| c.hosts[h as usize].delay);
+        assert_eq!(delays, [ms(2 + 5 * i as u64); 2], "egress is as access");
+    }
+    let one = good(&text).lower(1).unwrap();
+    assert_eq!(one.hosts[0].delay.as_nanos(), 14_500_000, "one flow gets the middle");
+    let own = good(&format!("{text}access_delay = \"1 ms\"\n")).lower(1).unwrap();
+    assert_eq!((own.hosts[0].delay, own.hosts[1].delay.as_nanos()), (ms(1), 14_500_000));
+    // Back: the data come from the right, whose links are the egress.
+    let back = good(&format!("{text}direction = \"reverse\"\naccess_delay = \"1 ms\"\n")).lower(1).unwrap();
+    assert_eq!((back.hosts[0].delay.as_nanos(), back.hosts[1].delay), (14_500_000, ms(1)));
+    assert_eq!((back.flows[0].forward, back.flows[0].backward, back.flows[0].counts), (1, 0, false));
+}
+
+#[test]
+fn dice_are_the_groups_own() {
+    let text = SMALL.replace(
+        "[[traffic]]",
+        "[topology.access]\nrate = \"10 Mbit/s\"\ndelay = { uniform = [\"40 ms\", \"60 ms\"] }\n[[traffic]]",
+    );
+    let group = "flows = 4\nstart = { uniform = [\"0 s\", \"1 s\"] }\n";
+    let starts = |text: &str, seed| -> Vec<(u64, u64)> {
+        let c = good(text).lower(seed).unwrap();
+        let of = |f: &penstock_sim::FlowConfig| match f.app {
+            App::Ftp { start, .. } => (start.as_nanos(), c.hosts[f.src as usize].delay.as_nanos()),
+            _ => panic!(),
+        };
+        c.flows.iter().filter(|f| f.group == 0).map(of).collect()
+    };
+    let alone = starts(&format!("{text}{group}"), 1);
+    assert!(
+        alone.iter().all(|(s, d)| *s < 1_000_000_000 && (40_000_000..60_000_000).contains(d)),
+        "{alone:?}"
+    );
+    assert_eq!(alone, starts(&format!("{text}{group}[[traffic]]\nkind = \"ftp\"\n{group}"), 1));
+    assert_ne!(alone, starts(&format!("{text}{group}"), 2));
+}
+
+#[test]
+fn without_access_links_hosts_are_the_routers() {
+    let c = good(SMALL).lower(1).unwrap();
+    assert!(c.hosts.iter().all(|h| h.rate.is_none() && h.delay == Duration::ZERO));
+}
+
+#[test]
+fn units_of_the_queue() {
+    let with = |buffer: &str, aqm: &str| {
+        let text = SMALL.replace("delay = \"40 ms\"", &format!("delay = \"40 ms\"\nbuffer = {buffer}"));
+        good(&format!("{text}[aqm]\nkind = \"red\"\nmean_packet = \"500 B\"\n{aqm}"))
+            .lower(1)
+            .unwrap()
+            .links
+            .remove(0)
+    };
+    for (buffer, aqm, unit, held) in [
+        ("40", "", "packets", QueueLen::Packets(40.0)),
+        ("\"30 kB\"", "", "bytes", QueueLen::Bytes(30_000)),
+        ("40", "min_th = \"3 kB\"", "bytes", QueueLen::Bytes(20_000)),
+        ("40", "unit = \"bytes\"", "bytes", QueueLen::Bytes(20_000)),
+    ] {
+        let link = with(buffer, aqm);
+        assert_eq!((link.aqm_values.word("unit").as_str(), link.buffer), (unit, held), "{buffer} {aqm}");
+        assert_eq!(link.aqm_context.buffer, held);
+    }
+}
+
+#[test]
+fn profile_ns2() {
+    let text = format!("profile = \"ns-2\"\n{SMALL}");
+    let s = good(&format!("{text}[[traffic]]\nkind = \"ftp\"\ntcp = \"vegas\"\n[[traffic]]\nkind = \"ftp\"\ntcp = \"vegas\"\nheader = \"8 B\"\nwindow = 30\nalpha = 2\n"));
+    let c = s.lower(1).unwrap();
+    let tcp = |i: usize| match &c.flows[i].app {
+        App::Ftp { tcp, .. } => tcp.clone(),
+        _ => panic!(),
+    };
+    assert_eq!(
+        (tcp(0).window, tcp(0).initial_ssthresh, tcp(0).header, tcp(0).min_rto),
+        (20, 20.0, 40, ms(200))
+    );
+    assert_eq!((tcp(1).header, tcp(1).alpha, tcp(1).handshake), (0, 1.0, false));
+    assert_eq!((tcp(2).header, tcp(2).alpha, tcp(2).beta, tcp(2).initial_ssthresh), (8, 2.0, 3.0, 30.0));
+    assert!(c.links.iter().all(|l| l.count_in_service), "DropTail holds limit - 1");
+    let red = s.set("aqm.kind", "red").unwrap().lower(1).unwrap();
+    assert!(!red.links[0].count_in_service && red.links[0].aqm_values.is("gate", "wait"));
+    let own = s.set("aqm.count_in_service", "false").unwrap().lower(1).unwrap();
+    assert!(!own.links[0].count_in_service && own.links[1].count_in_service);
+    let rfc = good(SMALL).lower(1).unwrap();
+    assert!(matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh == f64::INFINITY));
+    let overhead = good(&format!("overhead = \"20 B\"\n{SMALL}")).lower(1).unwrap();
+    assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header == 20));
+}
+
+#[test]
+fn a_parking_lot() {
+    let text = r#"duration = "10 s"
+[topology]
+kind = "parking-lot"
+hops = 3
+link = { rate = "10 Mbit/s", delay = "2 ms", buffer = 300 }
+cross_flows = 20
+access = { rate = "10 Mbit/s", delay = "2 ms" }
+[aqm]
+kind = "ared"
+[[traffic]]
+kind = "ftp"
+flows = 20
+from = "R0"
+[[traffic]]
+kind = "ftp"
+flows = 5
+from = "R1"
+[[traffic]]
+kind = "ftp"
+direction = "reverse"
+"#;
+    let s = good(text);
+    let c = s.lower(1).unwrap();
+    assert_eq!(
+        c.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
+        ["R0-R1", "R1-R0", "R1-R2", "R2-R1", "R2-R3", "R3-R2"]
+    );
+    assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm == ["ared", "droptail"][i % 2]));
+    assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R2-R3", 4, 20 + 5 + 1 + 60));
+    assert_eq!(s.group_names(), ["ftp", "ftp", "ftp", "cross"]);
+    let route = |i: usize| {
+        (c.routes[c.flows[i].forward as usize].clone(), c.routes[c.flows[i].backward as usize].clone())
+    };
+    assert_eq!(route(0), (vec![0, 2, 4], vec![5, 3, 1]));
+    assert_eq!(route(20), (vec![2, 4], vec![5, 3]));
+    assert_eq!(route(25), (vec![5, 3, 1], vec![0, 2, 4]));
+    assert_eq!(
+        (route(26), route(46), route(85)),
+        ((vec![0], vec![1]), (vec![2], vec![3]), (vec![4], vec![5]))
+    );
+    assert_eq!(
+        (c.flows[26].index, c.flows[85].index, c.flows[85].group, c.flows[85].counts),
+        (0, 59, 3, true)
+    );
+    let none = common::message(&text.replace("kind = \"ftp\"", "kind = \"cbr\"\nrate = \"1 Mbit/s\""));
+    assert!(
+        none.contains("load.toml:6: topology.cross_flows = 20: needs a [[traffic]] of kind \"ftp\""),
+        "{none}"
+    );
+}
+
+#[test]
+fn schedule_and_loss() {
+    let text = SMALL.replace("delay = \"40 ms\"", "delay = \"40 ms\"\nloss = 0.01\nschedule = [{ at = \"1 s\", rate = \"1 Mbit/s\" }, { at = \"2 s\", rate = \"0 bit/s\" }]");
+    let c = good(&text).lower(1).unwrap();
+    let steps: Vec<_> =
+        c.links[0].schedule.iter().map(|(t, r)| (t.as_nanos(), r.map(|r| r.as_bps()))).collect();
+    assert_eq!(steps, [(1_000_000_000, Some(1_000_000)), (2_000_000_000, None)]);
+    assert_eq!((c.links[0].loss, c.links[1].loss, c.links[1].schedule.len()), (0.01, 0.0, 0));
+}
