@@ -63,7 +63,7 @@ bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memo
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 
-test-long: setup ## minutes more: every scenario at full length, Rust's ignored tests
+test-long: setup ## the same tests with Rust's ignored ones (release build) and Python's marked long
 	cargo test --workspace --release --quiet -- --include-ignored
 	$(BIN)/pytest
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import re
@@ -98,15 +99,15 @@ def say(text: str) -> None:
 # ---------------------------------------------------------------------- the programs
 
 
-def penstock(case: str, seconds: float) -> list[str]:
-    """The command that runs a benchmark case."""
-    file = f"benches/{case.lower()}.toml"
-    return [sys.executable, "-m", "penstock", "run", file, "--json", "--set", f"duration={seconds:g} s"]
+def penstock(case: str, seconds: float, seeds: int = 1) -> list[str]:
+    """The command that runs a benchmark case, one seed after the other."""
+    options = ["--json", "--set", f"duration={seconds:g} s", "--seeds", str(seeds), "--jobs", "1"]
+    return [sys.executable, "-m", "penstock", "run", f"benches/{case.lower()}.toml", *options]
 
 
-def ns2(case: str, seconds: float, count: bool) -> list[str]:
-    """The same work for ns-2."""
-    return ["ns", "benches/ns2.tcl", case, f"{seconds:g}", "1" if count else "0"]
+def ns2(case: str, seconds: float, count: bool, seed: int = 0) -> list[str]:
+    """The same work for ns-2; seed 0 is its own default."""
+    return ["ns", "benches/ns2.tcl", case, f"{seconds:g}", "1" if count else "0", str(seed)]
 
 
 def native() -> Path:
@@ -123,8 +124,8 @@ def natively(binary: Path, file: str | Path, *changes: str) -> list[str]:
 
 
 def metrics(document: Any) -> dict[str, float]:
-    """The metrics of the only run of a document; one that does not apply is 0."""
-    return {name: value or 0.0 for name, value in document["runs"][0]["metrics"].items()}
+    """The means of a document's metrics; one that does not apply is 0."""
+    return {name: estimate["mean"] or 0.0 for name, estimate in document["summary"].items()}
 
 
 def drops(m: dict[str, float]) -> float:
@@ -200,18 +201,40 @@ def likeness(bench: Bench) -> str:
         return "ns-2 is not installed here.\n"
     rows = []
     for case in CASES:
-        say(f"{case}, results over {COMPARED[case]} s")
-        m = metrics(spend(penstock(case, COMPARED[case])).document)
-        there = spend(ns2(case, COMPARED[case], count=True)).document
+        seeds = bench.seeds if case in SEGMENT else 1  # B4's datagrams leave nothing to chance but RED's coin
+        say(f"{case}, results over {COMPARED[case]} s, {seeds} seeds")
+        m = metrics(spend(penstock(case, COMPARED[case], seeds)).document)
+        there = [spend(ns2(case, COMPARED[case], count=True, seed=i)).document for i in range(seeds)]
+        theirs = {key: sum(d[key] for d in there) / seeds for key in ("goodput_wire_bps", "drops", "packets")}
         payload = SEGMENT[case] / (SEGMENT[case] + HEADER) if case in SEGMENT else 1.0
         ours_bps = m["goodput_bps"] if case in SEGMENT else m["throughput_bps"]
-        theirs_bps = there["goodput_wire_bps"] * payload
+        theirs_bps = theirs["goodput_wire_bps"] * payload
         row: list[object] = [case, f"{ours_bps / 1e6:.2f}", f"{theirs_bps / 1e6:.2f}"]
-        row += [f"{100 * (ours_bps / theirs_bps - 1):+.2f} %", f"{drops(m):.0f}", there["drops"]]
-        row += [f"{100 * (drops(m) / there['drops'] - 1):+.1f} %", f"{m['departures']:.0f}", there["packets"]]
+        row += [f"{100 * (ours_bps / theirs_bps - 1):+.2f} %", f"{drops(m):.0f}", f"{theirs['drops']:.0f}"]
+        row += [
+            f"{100 * (drops(m) / theirs['drops'] - 1):+.1f} %",
+            f"{m['departures']:.0f}",
+            f"{theirs['packets']:.0f}",
+        ]
         rows.append(row)
     head = ["", "goodput Mbit/s", "ns-2", "difference", "drops", "ns-2", "difference", "packets", "ns-2"]
-    return table(head, rows)
+    return f"Means of {bench.seeds} seeds on either side (B4: one); goodput is payload.\n\n" + table(head, rows)
+
+
+def per_packet(short: Sequence[str], long: Sequence[str]) -> tuple[int, float]:
+    """Packets by which two lengths of one run differ, and callgrind's instructions for each."""
+    counts = []
+    for line in (short, long):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
+            packets = spend([*tool, *line]).document["packets"]
+            text = Path(folder, "out").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
+        if not found:
+            raise SystemExit("bench: callgrind wrote no total")
+        counts.append((int(found[1]), packets))
+    (fewer, first), (more, last) = counts
+    return last - first, (more - fewer) / (last - first)
 
 
 def instructions(bench: Bench) -> str:
@@ -221,42 +244,73 @@ def instructions(bench: Bench) -> str:
     binary = native()
     rows = []
     for case in CASES:
-        counts = []
-        for seconds in COUNTED[case]:
-            say(f"{case}, instructions over {seconds:g} s")
-            line = natively(binary, f"benches/{case.lower()}.toml", f"duration={seconds:g} s")
-            with tempfile.TemporaryDirectory() as folder:
-                tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
-                packets = spend([*tool, *line]).document["packets"]
-                text = Path(folder, "out").read_text(encoding="utf-8", errors="replace")
-            found = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
-            if not found:
-                raise SystemExit("bench: callgrind wrote no total")
-            counts.append((int(found[1]), packets))
-        (short, fewer), (long, more) = counts
-        rows.append([case, f"{more - fewer:,}", f"{(long - short) / (more - fewer):,.0f}"])
+        say(f"{case}, instructions")
+        file = f"benches/{case.lower()}.toml"
+        packets, each = per_packet(*(natively(binary, file, f"duration={s:g} s") for s in COUNTED[case]))
+        rows.append([case, f"{packets:,}", f"{each:,.0f}"])
     return table(["", "packets", "instructions a packet"], rows)
 
 
+FLOWS = (10, 100, 1000, 10_000)
+
+
+def crowded(folder: str, flows: int, seconds: float, share: float) -> Path:
+    """B2 with other numbers of flows; link, thresholds and limit are `share` of its own."""
+    text = (HERE / "b2.toml").read_text(encoding="utf-8")
+    changes = {
+        'duration = "10 s"': f'duration = "{seconds:g} s"',
+        "flows = 100": f"flows = {flows}",
+        'every = "10 ms"': f'every = "{1e9 / flows:.0f} ns"',
+        'rate = "1 Gbit/s"': f'rate = "{1000 * share:g} Mbit/s"',
+    }
+    lengths = (("min_th", 833), ("max_th", 2500), ("buffer", 6667))
+    changes |= {f"{key} = {packets}": f"{key} = {math.ceil(share * packets)}" for key, packets in lengths}
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            raise SystemExit(f"bench: b2.toml must say {old!r} once")
+        text = text.replace(old, new)
+    file = Path(folder, f"{flows}-{seconds:g}.toml")
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
 def growth(bench: Bench) -> str:
-    """Cost a packet from few flows to many, on B2's link."""
+    """Cost a packet from few flows to many: on B2's link, and with a link that grows with them."""
     binary = native()
-    costs = []
-    for flows in (10, 100, 1000, 10_000):
-        seconds = 20 / bench.shorter
-        changes = [f"traffic.0.flows={flows}", f"traffic.0.start={{every = '{1e9 / flows:.0f} ns', from = '0 s'}}"]
-        say(f"{flows} flows, {seconds:g} s simulated")
-        line = natively(binary, "benches/b2.toml", f"duration={seconds:g} s", *changes)
-        runs = [spend(line) for _ in range(bench.repeats)]
-        costs.append((flows, runs[0].document, median(c.cpu_s for c in runs)))
-    first = costs[0][2] / costs[0][1]["packets"]
-    rows = []
-    for flows, d, cpu in costs:
-        each = cpu / d["packets"]
-        row = [f"{flows:,}", f"{d['packets']:,}", f"{each * 1e9:.0f}", f"{each / first:.2f}×", f"{d['drops']:,}"]
-        rows.append([*row, f"{cpu / (d['packets'] + d['drops']) * 1e9:.0f}"])
-    head = ["flows", "packets through", "ns a packet", "against 10 flows", "dropped", "ns a packet arrived"]
-    return table(head, rows)
+
+    def rows(length: Callable[[int], float], share: Callable[[int], float]) -> list[list[object]]:
+        lines: list[list[object]] = []
+        first = 0.0
+        for flows in FLOWS:
+            seconds = length(flows) / bench.shorter
+            say(f"{flows} flows, {seconds:g} s simulated")
+            with tempfile.TemporaryDirectory() as folder:
+                line = natively(binary, crowded(folder, flows, seconds, share(flows)))
+                runs = [spend(line) for _ in range(bench.repeats)]
+            d, cpu = runs[0].document, median(c.cpu_s for c in runs)
+            each = cpu / d["packets"]
+            first = first or each
+            row: list[object] = [f"{flows:,}", f"{d['packets']:,}", f"{100 * d['drops'] / d['packets']:.1f} %"]
+            lines.append([*row, f"{each * 1e9:.0f}", f"{each / first:.2f}×"])
+        return lines
+
+    head = ["flows", "packets through", "dropped", "ns a packet", "against 10 flows"]
+    same = rows(lambda _: 20, lambda _: 1)
+    grown = rows(lambda flows: max(4, 10_000 / flows), lambda flows: flows / 1000)
+    if shutil.which("valgrind") and bench.shorter == 1:
+        head_grown = [*head, "instructions a packet"]
+        for row, flows in zip(grown, FLOWS, strict=True):
+            say(f"{flows} flows, instructions")
+            with tempfile.TemporaryDirectory() as folder:
+                lengths = (max(1.0, 600 / flows), max(1.2, 900 / flows))
+                lines = [natively(binary, crowded(folder, flows, s, flows / 1000)) for s in lengths]
+                row.append(f"{per_packet(*lines)[1]:,.0f}")
+    else:
+        head_grown = head
+    return (
+        f"On B2's 1 Gbit/s, where each flow's share shrinks and timeouts take over:\n\n{table(head, same)}\n"
+        f"With 1 Mbit/s of link for each flow, so that a flow always does the same:\n\n{table(head_grown, grown)}"
+    )
 
 
 IDLE = """\
@@ -270,26 +324,17 @@ kind = "ftp"
 flows = %d
 start = "2 s"
 """
-IN_FLIGHT = """\
-duration = "11 s"
+UNDER_WAY = """\
+duration = "18 s"
 [topology]
-bottleneck = { rate = "1 Gbit/s", delay = "%d ms", buffer = 1000 }
-access = { rate = "10 Gbit/s", delay = "1 ms" }
-[[traffic]]
-kind = "cbr"
-rate = "900 Mbit/s"
-packet = "1000 B"
-"""
-WINDOWS = """\
-duration = "11 s"
-[topology]
-bottleneck = { rate = "1 Gbit/s", delay = "%d ms", buffer = 1000 }
+bottleneck = { rate = "10 Gbit/s", delay = "1 s", buffer = 400000 }
 access = { rate = "10 Gbit/s", delay = "1 ms" }
 [[traffic]]
 kind = "ftp"
 flows = 10
 window = %d
 initial_window = 1000
+initial_rto = "10 s"
 """
 CROWD = """\
 duration = "20 s"
@@ -324,10 +369,10 @@ def memory(bench: Bench) -> str:
         each = (peak(IDLE % many)[0] - peak(IDLE % few)[0]) / (many - few)
         rows.append(["an idle flow", f"{each:.0f} B", "2048 B"])
         say("memory of packets in flight")
-        short, long = 1000, 5000
-        packets = 900e6 / 8000 * (long - short) / 1000
-        each = (peak(IN_FLIGHT % long)[0] - peak(IN_FLIGHT % short)[0]) / packets
-        rows.append(["a datagram in flight", f"{each:.0f} B", "100 B"])
+        # No loss, and windows that are open long before the end: what differs is all in flight, as data or as ACK.
+        small, large = 2000, 20_000
+        each = (peak(UNDER_WAY % large)[0] - peak(UNDER_WAY % small)[0]) / (10 * (large - small))
+        rows.append(["a TCP packet in flight, with what both ends keep of it", f"{each:.0f} B", "100 B"])
         say("100,000 flows")
         bytes_, document = peak(CROWD)
         cost = f"{document['packets']:,} packets through, {document['cpu_s']:.1f} CPU s"
@@ -378,6 +423,7 @@ class Bench:
 
     shorter: int
     repeats: int
+    seeds: int
     ns: bool
 
 
@@ -429,7 +475,8 @@ def main() -> int:
     if unknown := [name for name in chosen if name not in BLOCKS]:
         parser.error(f"--only: no block {', '.join(unknown)}; there are {', '.join(BLOCKS)}")
     quick = options.quick
-    bench = Bench(shorter=10 if quick else 1, repeats=1 if quick else 3, ns=shutil.which("ns") is not None)
+    ns = shutil.which("ns") is not None
+    bench = Bench(shorter=10, repeats=1, seeds=1, ns=ns) if quick else Bench(shorter=1, repeats=3, seeds=8, ns=ns)
     for name in chosen:
         content = BLOCKS[name](bench)
         print(f"{TITLES[name]}\n\n{content}", flush=True)

@@ -1,7 +1,8 @@
-# The four benchmark cases for ns-2, beside b1.toml .. b4.toml:  ns ns2.tcl CASE SECONDS COUNT
+# The four benchmark cases for ns-2, beside b1.toml .. b4.toml:  ns ns2.tcl CASE SECONDS COUNT SEED
 # COUNT 1 adds a queue monitor (it costs time) and prints what passed the bottleneck; 0 is for timing.
+# SEED 0 leaves ns-2's own default.
 # One JSON object on stdout. Goodput is in wire bytes, as ns-2's TCP sink counts them.
-lassign $argv name seconds count
+lassign $argv name seconds count seed
 
 #                 flows segment access bottleneck delay   near: first, step  far  min max  limit
 array set table {
@@ -16,6 +17,7 @@ lassign $table($name) flows segment access rate delay first spread far low high 
 remove-all-packet-headers
 add-packet-header IP TCP Flags RTP
 set sim [new Simulator]
+if {$seed} { $defaultRNG seed $seed }
 $sim rtproto Manual
 
 foreach {variable value} [list thresh_ $low maxthresh_ $high q_weight_ 0.002 linterm_ 10 gentle_ true adaptive_ 0 \

@@ -219,12 +219,13 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
 def _scenario(file: Path, changes: Sequence[str]) -> Scenario:
     """The scenario of a file with the changes of `--set`."""
     scenario = Scenario.load(file)
+    wanted = {}
     for change in changes:
         path, equals, value = change.partition("=")
         if not equals or not path.strip():
             raise ScenarioError(f"--set {change}: must be KEY=VALUE, as in aqm.min_th=7")
-        scenario = scenario.set(path.strip(), value.strip())
-    return scenario
+        wanted[path.strip()] = value.strip()
+    return scenario.set_all(wanted)
 
 
 def _series_interval(scenario: Scenario, series: str | None, out: Path | None) -> float | None:
@@ -236,7 +237,12 @@ def _series_interval(scenario: Scenario, series: str | None, out: Path | None) -
         if series is not None:
             raise ScenarioError("--series: needs --out DIR, where the series are written")
         return None
-    return auto_interval_s(scenario.duration_s) if series is None else seconds(series)
+    if series is None:
+        return auto_interval_s(scenario.duration_s)
+    try:
+        return seconds(series)
+    except ScenarioError as error:
+        raise ScenarioError(f"--series {series}: {error}") from None
 
 
 def _writable(out: Path | None = None, **files: Path | None) -> None:

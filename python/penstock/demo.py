@@ -19,13 +19,16 @@ from penstock.plot import window_s
 from penstock.result import Comparison
 from penstock.scenario import Scenario
 
+#: What runs; the captions below are about it.
+SCENARIO = Path("scenarios/load-rises.toml")
+
 #: What is compared, the baseline first.
 DISCIPLINES = ("droptail", "red", "ared")
 
 #: Figure → what a reader should see in it. `{…}` are filled in with what ran.
 CAPTIONS = {
     "queue": "The queue at the bottleneck. Two flows run from the start, twenty more join from 25 s on, one every "
-    "0.1 s. Strong: seed {first}; faint: the other seeds; black: the average that the discipline steers by. The shaded "
+    "0.1 s. Strong: seed {first}; faint: the other seeds; heavy: the average that the discipline steers by. The shaded "
     "time, {since:g} s to {until:g} s, is what the numbers below measure.",
     "delay_cdf": "How long packets wait: the share of packets that spent at most so long in the queue, {since:g} s to "
     "{until:g} s. Strong: all seeds together; faint: each seed.",
@@ -37,25 +40,24 @@ CAPTIONS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the demo; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m penstock.demo", description=__doc__)
-    parser.add_argument("--scenario", type=Path, default=Path("scenarios/load-rises.toml"))
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=None)
     options = parser.parse_args(argv)
 
-    scenario = Scenario.load(options.scenario)
+    scenario = Scenario.load(SCENARIO)
     with Bar(scenario.name) as bar:
         comparison = runner.compare(scenario, DISCIPLINES, options.seeds, jobs=options.jobs, series=0.1, progress=bar)
     from rich.console import Console
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
     console.print(comparison_table(comparison))
-    for path in write_report(comparison, options.out, options.scenario):
+    for path in write_report(comparison, options.out):
         print(path)
     return 0
 
 
-def write_report(comparison: Comparison, out: Path, scenario_file: Path) -> list[Path]:
+def write_report(comparison: Comparison, out: Path) -> list[Path]:
     """Writes the figures, the page and the numbers into `out`; returns the files, the page first."""
     figures = {
         "queue": comparison.plot.queue(),
@@ -72,23 +74,23 @@ def write_report(comparison: Comparison, out: Path, scenario_file: Path) -> list
     document = out / "comparison.json"
     write(document, comparison.json() + "\n")
     index = out / "index.html"
-    write(index, page(comparison, inline, scenario_file))
+    write(index, page(comparison, inline))
     return [index, *written, document]
 
 
-def page(comparison: Comparison, figures: Mapping[str, str], scenario_file: Path) -> str:
+def page(comparison: Comparison, figures: Mapping[str, str]) -> str:
     """The page: nothing is fetched from anywhere, and it follows the reader's light or dark."""
     first = comparison.results[comparison.baseline]
     seeds = [run.seed for run in first.runs]
     since, until = window_s(first)
     facts = {"first": seeds[0], "since": since, "until": until}
-    source = f"Penstock {__version__}, {html.escape(str(scenario_file))}, seeds {seeds[0]}–{seeds[-1]}."
+    source = f"Penstock {__version__}, {SCENARIO}, seeds {seeds[0]}–{seeds[-1]}."
     parts = [
         f"<figure>{svg.replace('<svg', _LABELLED.format(html.escape(_plain(CAPTIONS[name], facts))), 1)}"
         f"<figcaption>{html.escape(_plain(CAPTIONS[name], facts))} <small>{source}</small></figcaption></figure>"
         for name, svg in figures.items()
     ]
-    command = f"penstock compare {scenario_file} " + " ".join(f"--aqm {name}" for name in comparison.results)
+    command = f"penstock compare {SCENARIO} " + " ".join(f"--aqm {name}" for name in comparison.results)
     return _PAGE.format(
         title=html.escape(first.scenario.name or "Penstock"),
         css=style.css() + _CSS,

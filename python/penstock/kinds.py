@@ -96,7 +96,7 @@ class Dumbbell(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkingLot(Table):
     """Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. The run's
-    metrics describe the last hop, which every through flow crosses.
+    metrics describe the first hop.
 
     link: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
@@ -419,6 +419,9 @@ class Ftp(Table):
         one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
     retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
         Source: RFC 3168 6.1.5.
+    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
+        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
+        sender's CWR outlive a reset.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -470,6 +473,7 @@ class Ftp(Table):
     go_back_n: bool | None = None
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
+    ecn_across_connections: bool | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
@@ -550,6 +554,9 @@ class Web(Table):
         one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
     retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
         Source: RFC 3168 6.1.5.
+    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
+        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
+        sender's CWR outlive a reset.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -606,6 +613,7 @@ class Web(Table):
     go_back_n: bool | None = None
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
+    ecn_across_connections: bool | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None

@@ -78,6 +78,7 @@ class Plots:
         with style.context():
             figure = _figure(7.6, 4.2)
             ax = figure.subplots()
+            middles: list[tuple[str, str, tuple[float, float]]] = []
             for i, (name, result) in enumerate(self._results.items()):
                 look = style.look(i)
                 points = np.array(
@@ -98,9 +99,10 @@ class Plots:
                     middle[0], middle[1], s=110, color=look.colour, marker=look.marker, edgecolor=style.PAPER, zorder=3
                 )
                 _ellipse(ax, points, look.colour)
-                _label(ax, name, (float(middle[0]), float(middle[1])), look.colour, offset=(9, 7))
+                middles.append((name, look.colour, (float(middle[0]), float(middle[1]))))
             ax.margins(0.12)
             ax.invert_xaxis()
+            _labels_apart(ax, middles)
             ax.set_xlabel("mean time in the queue [ms], less is to the right")
             ax.set_ylabel("throughput [Mbit/s]")
             ax.annotate(
@@ -150,7 +152,7 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
     title = f"{name}: queue, seed {strong}" + (f" (faint: {len(others)} more)" if others else "")
     if "avg_pkts" in table.column_names:
         ax.plot(times, _column(table, "avg_pkts", strong), color=style.INK, linewidth=1.6)
-        title += "; black: its average"
+        title += "; heavy: its average"
     since, until = window_s(result)
     if since > 0 or until < result.scenario.duration_s:
         ax.axvspan(since, until, color=style.SHADE, zorder=0, linewidth=0)
@@ -161,21 +163,30 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
 
 def window_s(result: Result) -> tuple[float, float]:
     """The measured window of a result's scenario: seconds."""
-    measure = result.scenario.resolved.get("measure") or {}
-    return seconds(measure.get("from", 0.0)), seconds(measure.get("to", result.scenario.duration_s))
+    measure = result.scenario.resolved["measure"]
+    until = measure["to"]  # null: the end of the run
+    return seconds(measure["from"]), result.scenario.duration_s if until is None else seconds(until)
 
 
 def _waits_ms(result: Result) -> dict[int, Numbers]:
-    """Per seed, how long each packet that left in the measured window had been in the queue."""
+    """Per seed, how long each packet that left in the measured window had been in the queue.
+
+    The queues are first in, first out, so the packet that leaves as number k is the one that was let in as number k.
+    """
+    import numpy as np
     import pyarrow.compute as pc
 
     since, until = window_s(result)
     table = result.series("events")
-    left = pc.and_(pc.greater_equal(table["t_s"], since), pc.less(table["t_s"], until))
-    left = pc.and_(left, pc.equal(table["event"].cast("string"), "depart"))
-    table = table.filter(left)
-    waits = {run.seed: _column(table, "delay_s", run.seed) * 1e3 for run in result.runs}
-    return {seed: each for seed, each in waits.items() if len(each)}
+    words = table["event"].cast("string")
+    let_in = table.filter(pc.or_(pc.equal(words, "enqueue"), pc.equal(words, "mark")))
+    left = table.filter(pc.equal(words, "dequeue"))
+    waits = {}
+    for run in result.runs:
+        arrived, departed = _column(let_in, "t_ns", run.seed), _column(left, "t_ns", run.seed)
+        measured = (departed >= since * 1e9) & (departed < until * 1e9)
+        waits[run.seed] = (departed - arrived[: len(departed)])[measured] * 1e-6
+    return {seed: each.astype(np.float64) for seed, each in waits.items() if len(each)}
 
 
 def _column(table: pa.Table, name: str, seed: int) -> Numbers:
@@ -215,6 +226,26 @@ def _label(ax: Axes, text: str, at: tuple[float, float], colour: str, *, offset:
         bbox=paper,
         zorder=4,
     )
+
+
+def _labels_apart(ax: Axes, named: Sequence[tuple[str, str, tuple[float, float]]]) -> None:
+    """Names beside points, each on the side that looks away from the other points."""
+    places = [ax.transData.transform(at) for _, _, at in named]
+    for i, (name, colour, at) in enumerate(named):
+        others = [place for j, place in enumerate(places) if j != i]
+        away = places[i] - sum(others) / len(others) if others else places[i] * 0
+        right, up = away[0] >= 0, away[1] >= 0
+        ax.annotate(
+            name,
+            at,
+            xytext=(9 if right else -9, 7 if up else -7),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="bottom" if up else "top",
+            color=colour,
+            fontweight="bold",
+            zorder=4,
+        )
 
 
 def _ellipse(ax: Axes, points: Numbers, colour: str) -> None:

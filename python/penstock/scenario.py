@@ -48,7 +48,7 @@ class Scenario:
         aqm: Table | None = None,
         reverse_aqm: Table | None = None,
         name: str | None = None,
-        duration: str | None = None,
+        duration: str = "100 s",
         measure: Mapping[str, str] | None = None,
         seed: int | None = None,
         profile: str | None = None,
@@ -100,7 +100,29 @@ class Scenario:
         path: `"aqm.min_th"`, `"traffic.0.flows"`.
         value: as in the file: a number, a string with its unit, a dict, a list. A string may also be TOML.
         """
-        return self._of(self._core.set(path, _toml(value)))
+        return self.set_all({path: value})
+
+    def set_all(self, changes: Mapping[str, object]) -> Scenario:
+        """Another scenario that differs in several keys, which only have to hold together: a shorter `duration` and
+        an earlier `measure.from`, in whichever order.
+
+        changes: key path → value, as for `set`.
+        """
+        core, waiting = self._core, list(changes.items())
+        while waiting:
+            # The core checks the whole after each change; one that fails may hold once another is made.
+            refused: ScenarioError | None = None
+            again = []
+            for path, value in waiting:
+                try:
+                    core = core.set(path, _toml(value))
+                except ScenarioError as error:
+                    refused = refused or error
+                    again.append((path, value))
+            if refused is not None and len(again) == len(waiting):
+                raise refused
+            waiting = again
+        return self._of(core)
 
     def with_aqm(self, kind: str) -> Scenario:
         """The same scenario under another discipline, which takes its own keys of `[aqm]`."""

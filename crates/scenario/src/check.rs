@@ -137,8 +137,8 @@ fn quantity<T>(
     parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
 }
 
-/// Event times are exact in an f64 up to here (52 days).
-const LONGEST: Duration = Duration::from_nanos(1 << 52);
+/// No event is later than this (52 days), and up to here times are exact in an f64.
+const LONGEST: Duration = Duration::from_nanos(penstock_sim::MAX_TIME.as_nanos());
 
 fn duration(node: &Node, path: &str) -> Result<Duration> {
     let time = quantity(node, path, &Ty::Duration, parse_duration)?;

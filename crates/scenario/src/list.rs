@@ -9,8 +9,10 @@ use penstock_tcp::VARIANTS;
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Value as Json};
 
+type Make = fn() -> Vec<Json>;
+
 /// The names that [`list`] takes.
-const LISTS: &[(&str, fn() -> Vec<Json>)] = &[
+const LISTS: &[(&str, Make)] = &[
     ("aqm", aqm),
     ("tcp", tcp),
     ("traffic", traffic),

@@ -64,8 +64,8 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         measure_from: time(plan.measure.duration("from")),
         measure_to: time(plan.measure.opt_duration("to").unwrap_or(duration)),
         links,
-        // The last hop: in a dumbbell the only one, in a parking lot the one that every through flow crosses.
-        bottleneck: 2 * (hops as usize - 1),
+        // The first hop: in a dumbbell the only one.
+        bottleneck: 0,
         hosts: build.hosts,
         routes: build.routes.list,
         groups,

@@ -81,7 +81,7 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
     TopologyKind {
         name: "parking-lot",
         doc: "Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. \
-              The run's metrics describe the last hop, which every through flow crosses.",
+              The run's metrics describe the first hop.",
         params: &[
             Param {
                 name: "hops",

@@ -292,8 +292,8 @@ pub(crate) fn no_entry(path: &str, entries: usize, origin: Origin) -> ScenarioEr
     ScenarioError::new(origin, path, Problem::Conflict(problem))
 }
 
-/// Values under key paths, as a sweep or a variant writes them: quoted (`"aqm.kind" = …`) or bare (`aqm.kind = …`, which
-/// TOML reads as nested tables).
+/// Values under key paths, as a sweep or a variant writes them: quoted (`"aqm.kind" = …`) or bare
+/// (`aqm.kind = …`, which TOML reads as nested tables).
 pub(crate) fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) -> Result<()> {
     for (key, inner) in table(node, path)?.iter() {
         let path = join(path, key);

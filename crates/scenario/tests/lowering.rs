@@ -194,7 +194,7 @@ direction = "reverse"
         ["R0-R1", "R1-R0", "R1-R2", "R2-R1", "R2-R3", "R3-R2"]
     );
     assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm == ["ared", "droptail"][i % 2]));
-    assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R2-R3", 4, 20 + 5 + 1 + 60));
+    assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R0-R1", 4, 20 + 5 + 1 + 60));
     assert_eq!(s.group_names(), ["ftp", "ftp", "ftp", "cross"]);
     let route = |i: usize| {
         (c.routes[c.flows[i].forward as usize].clone(), c.routes[c.flows[i].backward as usize].clone())

@@ -969,6 +969,8 @@ fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
                     "timeouts" => Some((b.counters.timeouts - a.counters.timeouts) as f64),
                     "sent" => Some((b.counters.sent - a.counters.sent) as f64),
                     "ecn_cuts" => Some((b.counters.ecn_cuts - a.counters.ecn_cuts) as f64),
+                    "connections" => matches!(t.app, TcpApp::Ftp { .. })
+                        .then(|| f64::from(u8::from(b.connected && !a.connected && t.p.handshake))),
                     _ => t.sender.rtt().map(Duration::as_secs_f64),
                 })
                 .collect()

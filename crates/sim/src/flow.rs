@@ -55,6 +55,8 @@ pub(crate) struct Tcp {
 pub(crate) struct Snapshot {
     pub(crate) acked_bytes: u64,
     pub(crate) counters: Counters,
+    /// The handshake is over.
+    pub(crate) connected: bool,
 }
 
 /// What runs over TCP.
@@ -211,7 +213,11 @@ impl Tcp {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        Snapshot { acked_bytes: self.acked_bytes(), counters: self.sender.counters() }
+        Snapshot {
+            acked_bytes: self.acked_bytes(),
+            counters: self.sender.counters(),
+            connected: self.sender.acknowledged() >= 0,
+        }
     }
 }
 

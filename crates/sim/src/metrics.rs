@@ -72,6 +72,7 @@ pub const FLOW_METRICS: &[Metric] = &[
     m("timeouts", "Retransmission timeouts; null for datagrams."),
     m("sent", "Segments or datagrams sent."),
     m("ecn_cuts", "Reductions of the window in answer to ECN-Echo; null for datagrams."),
+    m("connections", "1 where the flow's handshake ended in the window, else 0; null for datagrams and web."),
     m("srtt_s", "The last round-trip sample; null before the first."),
 ];
 

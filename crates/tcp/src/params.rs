@@ -301,6 +301,15 @@ pub const PARAMS: &[Param] = &[
         ..PARAM
     },
     Param {
+        name: "ecn_across_connections",
+        ty: Ty::Bool,
+        default: Some("false"),
+        ns2: Some("true"),
+        source: "ns-2: a sink's echo and a sender's CWR outlive a reset",
+        doc: "Whether successive connections of the same two ends (web) inherit the receiver's echo and the sender's CWR.",
+        ..PARAM
+    },
+    Param {
         name: "handshake",
         ty: Ty::Bool,
         default: Some("true"),
@@ -395,6 +404,8 @@ pub struct TcpParams {
     pub ns2_recovery: bool,
     /// Retransmissions are ECT.
     pub retransmit_ect: bool,
+    /// ECN's state outlives a connection.
+    pub ecn_across_connections: bool,
     /// SYN and SYN-ACK.
     pub handshake: bool,
     /// Transfers are whole segments.
@@ -462,6 +473,7 @@ impl TcpParams {
             go_back_n: v.bool("go_back_n"),
             ns2_recovery: v.is("loss_recovery", "ns-2"),
             retransmit_ect: v.bool("retransmit_ect"),
+            ecn_across_connections: v.bool("ecn_across_connections"),
             handshake: v.bool("handshake"),
             whole_segments: v.bool("whole_segments"),
             alpha: v.num("alpha"),

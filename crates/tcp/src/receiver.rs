@@ -14,6 +14,7 @@ pub struct Receiver {
     ecn: bool,
     /// A mark has come since the sender last said that it cut.
     echo: bool,
+    echo_survives: bool,
     /// When a held-back ACK is due.
     delayed_until: Option<Time>,
     delay: Option<Duration>,
@@ -39,6 +40,7 @@ impl Receiver {
             ooo: Vec::new(),
             ecn: p.ecn != Ecn::Off,
             echo: false,
+            echo_survives: p.ecn_across_connections,
             delayed_until: None,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.variant == Variant::Sack,
@@ -50,7 +52,7 @@ impl Receiver {
     pub fn reset(&mut self) {
         self.next = 0;
         self.ooo.clear();
-        self.echo = false;
+        self.echo &= self.echo_survives;
         self.delayed_until = None;
     }
 

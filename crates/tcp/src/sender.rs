@@ -141,9 +141,10 @@ impl Sender {
 
     /// A fresh connection of the same two ends: everything is forgotten but the counters.
     pub fn reset(&mut self, phase: f64) {
-        let counters = self.counters;
+        let (counters, cwr) = (self.counters, self.cwr);
         *self = Sender::new(Arc::clone(&self.p), phase);
         self.counters = counters;
+        self.cwr = cwr && self.p.ecn_across_connections;
     }
 
     /// The first data segment: 1 after a SYN, else 0.

@@ -29,6 +29,7 @@ pub(crate) fn params(variant: Variant) -> TcpParams {
         go_back_n: true,
         ns2_recovery: false,
         retransmit_ect: false,
+        ecn_across_connections: false,
         handshake: true,
         whole_segments: false,
         alpha: 2.0,
