@@ -17,7 +17,7 @@ import pytest
 
 import penstock as ps
 from conftest import ROOT
-from penstock import _generate, _penstock
+from penstock import _generate, _penstock, _reference
 
 PACKAGE = ROOT / "python" / "penstock"
 
@@ -113,6 +113,11 @@ def test_the_stub_is_the_binary() -> None:
 def test_the_generated_classes_are_fresh() -> None:
     committed = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
     assert committed == _generate.source(), "stale: make generate"
+
+
+def test_the_generated_reference_is_fresh() -> None:
+    committed = (PACKAGE.parents[1] / "docs/reference.md").read_text(encoding="utf-8")
+    assert committed == _reference.source(), "stale: make generate"
 
 
 def test_every_public_name_is_there_and_said() -> None:

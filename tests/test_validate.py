@@ -11,7 +11,7 @@ import pytest
 
 from penstock import _penstock
 from penstock import validate as v
-from penstock._agreement import RULES, Rule, Value, judge
+from penstock._agreement import RULES, Rule, Value, Verdict, judge
 from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error
 
@@ -75,6 +75,12 @@ def test_web_objects_are_packets(shipped: dict[str, v.Case]) -> None:
     assert (web["sessions"], web["pairs"], web["think"]) == (6, 6, {"exponential": "1 s"})
 
 
+def test_idle_web_pairs_keep_their_place_in_linear_delays() -> None:
+    args: dict[str, object] = {"web": 3, "webpairs": 5, "adelay1": "linear:0.001:0.005"}
+    web = scenario("web", args)["traffic"][-1]
+    assert (web["sessions"], web["pairs"], web["access_delay"]) == (3, 3, {"spread": ["1 ms", "3 ms"]})
+
+
 def test_udp_has_no_long_lived_flow() -> None:
     args: dict[str, object] = {"n1": 0, "cbr": 300e3, "cbrn": 3, "cbrrandom": 1, "cbrpkt": 500, "poisson": 1e5}
     cbr, poisson = scenario("udp", args)["traffic"]
@@ -128,9 +134,12 @@ def test_red_settings(args: dict[str, object], want: dict[str, object]) -> None:
 
 
 def test_limits_in_bytes_are_mean_packets() -> None:
-    assert scenario("c", {"q": "RED", "qib": 1, "buf": 30, "meanpkt": 1000})["topology"]["bottleneck"]["buffer"] == (
-        "30000 B"
-    )
+    # RED has room for one more packet, of 1040 B, as long as less than the limit waits.
+    red_in_bytes = scenario("c", {"q": "RED", "qib": 1, "buf": 30, "meanpkt": 1000})
+    assert red_in_bytes["topology"]["bottleneck"]["buffer"] == "31039 B"
+    assert scenario("c", {"q": "PI", "qib": 1, "buf": 30, "n1": 0, "cbr": 1e5, "cbrpkt": 500})["topology"][
+        "bottleneck"
+    ]["buffer"] == ("15499 B")
     # DropTail drops as soon as limit * mean is reached, 500 B a packet unless told.
     droptail = scenario("c", {"qib": 1, "buf": 30})
     assert droptail["topology"]["bottleneck"]["buffer"] == "14999 B"
@@ -298,6 +307,37 @@ def test_marks_are_a_ratio_of_means() -> None:
     assert v.our_value(runs, "marks/arrivals") == Value(0.04, 0.0, 2)
 
 
+def test_a_syn_inside_the_window_counts_as_a_packet_for_the_comparison() -> None:
+    args: dict[str, object] = {
+        "n1": 2,
+        "n2": 2,
+        "start2": "fixed:9",
+        "gap2": 2,
+        "nrev": 1,
+        "t0": 10,
+        "t1": 20,
+        "dur": 20,
+    }
+    document = scenario("c", args)
+    rates = [(0, 8000.0), (0, 8000.0), (1, 8000.0), (1, 8000.0), (2, 9e9)]
+    flows = [{"group": g, "goodput_bps": bps} for g, bps in rates]
+    counted = v.as_ns2_counts(document, {"goodput_bps": 32000.0, "jain": 1.0, "utilization": 0.5}, flows)
+    # The flows start at 0, 0, 9 and 11 s: one opens inside, and 1000 B in 10 s are 800 bit/s. The reverse flow is out.
+    assert counted["goodput_bps"] == 32800.0
+    assert counted["jain"] == pytest.approx(32800**2 / (4 * (3 * 8000**2 + 8800**2)))
+    assert counted["utilization"] == 0.5
+    flows[3]["goodput_bps"] = 0.0  # never opened
+    assert v.as_ns2_counts(document, {}, flows)["goodput_bps"] == 24000.0
+    vegas = scenario("c", {**args, "tcp": "Vegas"})
+    assert v.as_ns2_counts(vegas, {}, flows)["goodput_bps"] == 24000.0
+
+
+def test_starts_drawn_around_the_window_count_by_their_chance() -> None:
+    document = scenario("c", {"n1": 1, "start1": "uniform:8:12", "t0": 10, "t1": 20, "dur": 20})
+    flows = [{"group": 0, "goodput_bps": 8000.0}]
+    assert v.as_ns2_counts(document, {}, flows)["goodput_bps"] == 8400.0
+
+
 # ---------------------------------------------------------------------- files, report, command
 
 SMALL: dict[str, object] = {"bw": 1e6, "n1": 0, "cbr": 5e5, "buf": 20, "dur": 3, "t0": 1, "t1": 3}
@@ -366,7 +406,7 @@ def test_causes_are_data(tmp_path: Path) -> None:
     assert (first.text, other.text) == ("The first reason.", "The other.")
 
     def pair(case: str, metric: str) -> v.Pair:
-        return v.Pair(case, metric, None, None, v.Verdict(False, "", ""))
+        return v.Pair(case, metric, None, None, Verdict(False, "", ""))
 
     assert first.explains(pair("a-1", "delay_mean_s"))
     assert not first.explains(pair("a-1", "loss"))
@@ -377,7 +417,7 @@ def test_causes_are_data(tmp_path: Path) -> None:
 
 def test_shares_are_rounded_down() -> None:
     case = v.Case("c", "", "", 1, {})
-    pairs = [v.Pair("c", "util", None, None, v.Verdict(i > 0, "", "")) for i in range(2000)]
+    pairs = [v.Pair("c", "util", None, None, Verdict(i > 0, "", "")) for i in range(2000)]
     assert v.last_line([v.Outcome(case, tuple(pairs))]) == (
         "1999 of 2000 pairs agree (99.9 %); 0 cases not expressible"
     )

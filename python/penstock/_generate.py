@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock import _penstock
+from penstock import _penstock, _reference
 from penstock._files import write
 
 Row = Mapping[str, Any]
@@ -70,8 +70,11 @@ def source() -> str:
 
 
 def main() -> None:
-    """Writes the file in its place."""
+    """Writes the files in their places: `kinds.py`, and in a checkout `docs/reference.md`."""
     write(Path(__file__).with_name("kinds.py"), source())
+    docs = Path(__file__).parents[2] / "docs"
+    if docs.is_dir():
+        write(docs / "reference.md", _reference.source())
 
 
 def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:

@@ -513,7 +513,9 @@ class _Case:
         if not in_bytes:
             return table, limit
         table["unit"] = "bytes"
-        return table, size(limit * mean - (1 if name == "REM" else 0))
+        # REM counts the arriving packet, as DropTail does. RED and PI look at what waits alone: there is room for a
+        # packet of any size until that reaches the limit. (Ours always counts it; so this is exact for full packets.)
+        return table, size(limit * mean - 1 + (0 if name == "REM" else self.full_packet()))
 
     # ------------------------------------------------------------------- traffic
 
@@ -612,7 +614,16 @@ class _Case:
         start = _start(self.spec("webstart"), 0.0, n)
         if start is None:
             raise NotExpressible(f"webstart = {self.p['webstart']} (descending)")
-        tcp = self.tcp()
+        tcp, pairs = self.tcp(), self.whole("webpairs")
+        extra: Table = {}
+        if pairs > n:  # those beyond the sessions stay idle, but linear delays count them
+            near, far = self.spec("adelay1").of(pairs), self.spec("adelay2").of(pairs)
+            if far.kind == "linear":
+                raise NotExpressible(f"webpairs = {pairs} for {n} sessions with adelay2 = {self.p['adelay2']}")
+            if near.kind == "linear":
+                last = near.flow(n - 1, pairs).high
+                extra["access_delay"] = Spec("linear", near.low, last).of(n).delay() if n > 1 else seconds(near.low)
+            pairs = n
         packet = int(str(tcp["segment"]).split()[0])
         pareto = {
             "shape": self.num("webshape"),
@@ -624,7 +635,8 @@ class _Case:
                 "kind": "web",
                 "name": "web",
                 "sessions": n,
-                "pairs": self.whole("webpairs"),
+                "pairs": pairs,
+                **extra,
                 **tcp,
                 "start": start,
                 "object": {"pareto": pareto},
@@ -658,6 +670,16 @@ class _Case:
                 traffic += [{**e, "from": f"R{k}"} for e in entries]
         cross = self.whole("plcross")
         return {"kind": "parking-lot", "hops": hops, "cross_flows": max(cross, 0), "link": {}}, traffic
+
+    def full_packet(self) -> int:
+        """Bytes on the wire of the largest kind of packet that most of the traffic is made of."""
+        p = self.p
+        if any(self.whole(k) > 0 for k in ("n1", "n2", "nrev", "web")) or p["topo"] == "parkinglot":
+            tcp = self.tcp()
+            bare = tcp["tcp"] == "vegas" or tcp.get("header") == "0 B"
+            return int(str(tcp["segment"]).split()[0]) + (0 if bare else 40)
+        udp = (("cbrpkt", "cbr"), ("poispkt", "poisson"))
+        return max((self.whole(k) for k, on in udp if self.num(on) > 0), default=0)
 
     def access_can_fill(self) -> bool:
         """Whether any access link could ever hold as many packets as it may; if not, its limit says nothing."""

@@ -87,7 +87,14 @@ def _simulation(command: F) -> F:
 @cli.command()
 @_simulation
 @click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE", help="Capture packets (of the first seed).")
-@click.option("--pcap-link", default="bottleneck", metavar="LINK", show_default=True, help="The link to capture.")
+@click.option(
+    "--pcap-link",
+    default="bottleneck",
+    metavar="LINK[:out]",
+    show_default=True,
+    help="The link to capture, both directions: packets as they arrive at its queue, those that it drops among them; with "
+    ":out as they leave the queue, with the CE marks that it sets.",
+)
 def run(
     file: Path,
     seeds: int,

@@ -101,7 +101,7 @@ class ParkingLot(Table):
     link: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
     egress: Links of the hosts on the sinks' (right) side; left out: as access.
-    hops: Links between routers; a whole number in [1, 1000]; required.
+    hops: Links between routers; a whole number in [1, 200]; required.
     cross_flows: One-hop FTP flows on every hop, with the transport and the start of the first `ftp` entry; together
         they are one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
     """

@@ -108,21 +108,7 @@ class Scenario:
 
         changes: key path → value, as for `set`.
         """
-        core, waiting = self._core, list(changes.items())
-        while waiting:
-            # The core checks the whole after each change; one that fails may hold once another is made.
-            refused: ScenarioError | None = None
-            again = []
-            for path, value in waiting:
-                try:
-                    core = core.set(path, _toml(value))
-                except ScenarioError as error:
-                    refused = refused or error
-                    again.append((path, value))
-            if refused is not None and len(again) == len(waiting):
-                raise refused
-            waiting = again
-        return self._of(core)
+        return self._of(self._core.set_all([(path, _toml(value)) for path, value in changes.items()]))
 
     def with_aqm(self, kind: str) -> Scenario:
         """The same scenario under another discipline, which takes its own keys of `[aqm]`."""

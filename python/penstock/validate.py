@@ -26,8 +26,8 @@ from penstock._agreement import NO_SPREAD, RULES, Value, Verdict, judge
 from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error, ScenarioError, SimulationError
 
-#: Seeds on our side, at least.
-SEEDS = 10
+#: Seeds on our side, at least. They are cheap.
+SEEDS = 20
 #: Where the shipped data and the report lie, from the checkout's root.
 DATA = Path("validation")
 REPORT = Path("docs/validation.md")
@@ -170,6 +170,7 @@ class _Work:
 
     case: Case
     core: Any
+    document: Mapping[str, Any]
     runs: dict[int, Metrics] = field(default_factory=dict)
 
 
@@ -182,8 +183,8 @@ def _prepare(case: Case) -> _Work | Outcome:
     from penstock import _penstock
 
     try:
-        document = json.dumps(scenario(case.name, case.args))
-        return _Work(case, _penstock.Scenario.from_json(document))
+        document = scenario(case.name, case.args)
+        return _Work(case, _penstock.Scenario.from_json(json.dumps(document)), document)
     except (NotExpressible, ScenarioError) as e:
         return Outcome(case, refused=" ".join(str(e).split()))
 
@@ -208,7 +209,7 @@ def _run_all(work: Sequence[_Work], jobs: int, seeds: int) -> dict[str, str]:
         except SimulationError as e:
             refused[w.case.name] = " ".join(str(e).split())
         else:
-            w.runs[seed] = result.metrics
+            w.runs[seed] = as_ns2_counts(w.document, result.metrics, result.flows)
 
     todo = [(w, seed) for w in work for seed in range(1, max(seeds, w.case.seeds) + 1)]
     with Bar("validate") as bar, ThreadPoolExecutor(jobs) as pool:
@@ -226,6 +227,55 @@ def _run_all(work: Sequence[_Work], jobs: int, seeds: int) -> dict[str, str]:
             pool.shutdown(cancel_futures=True)
             raise
     return refused
+
+
+def as_ns2_counts(
+    document: Mapping[str, Any], metrics: Metrics, flows: Sequence[Mapping[str, Any]]
+) -> dict[str, float | None]:
+    """The metrics with goodput and fairness as the reference has them.
+
+    ns-2 numbers packets from the SYN, so its counter of acknowledged packets moves by one when a connection opens, and
+    the reference counts that as a packet's payload. Here it is none. For the comparison each long-lived forward flow
+    that opened inside the window gets that one packet: percents of what a flow sends in 3.5 s, nothing over minutes.
+    """
+    begin, end = (_seconds(document["measure"][key]) for key in ("from", "to"))
+    entries = document["traffic"]
+    forward = {i: e for i, e in enumerate(entries) if e["kind"] == "ftp" and e.get("direction") != "reverse"}
+    if document["topology"]["kind"] == "parking-lot" and forward:
+        # The cross flows are a group of their own, behind the others, with the start of the first.
+        forward[len(entries)] = next(iter(forward.values()))
+    rates, seen = [], dict.fromkeys(forward, 0)
+    for flow in flows:
+        entry = forward.get(flow["group"])
+        if entry is None:
+            continue
+        bps = flow["goodput_bps"] or 0.0
+        if bps > 0 and entry["tcp"] != "vegas":  # which sends no SYN
+            share = _inside(entry["start"], seen[flow["group"]], begin, end)
+            bps += share * 8.0 * float(entry["segment"].split()[0]) / (end - begin)
+        seen[flow["group"]] += 1
+        rates.append(bps)
+    if not rates:
+        return dict(metrics)
+    squares = math.fsum(r * r for r in rates)
+    jain = math.fsum(rates) ** 2 / (len(rates) * squares) if squares > 0 else 1.0
+    return {**metrics, "goodput_bps": math.fsum(rates), "jain": jain}
+
+
+def _inside(start: Any, i: int, begin: float, end: float) -> float:
+    """The probability that flow `i` of an entry starts in [begin, end)."""
+    if isinstance(start, str):
+        return float(begin <= _seconds(start) < end)
+    if "every" in start:
+        return float(begin <= _seconds(start["from"]) + i * _seconds(start["every"]) < end)
+    low, high = (_seconds(t) for t in start["uniform"])
+    return max(0.0, min(high, end) - max(low, begin)) / (high - low)
+
+
+def _seconds(text: str) -> float:
+    from penstock import _penstock
+
+    return _penstock.parse_duration(text)
 
 
 def _estimate(values: Iterable[float | None]) -> Value | None:
@@ -342,9 +392,10 @@ What ns-2 2.35 (Debian `ns2 2.35+dfsg-5`, stock) measured, beside what Penstock 
 `profile = "ns-2"` and no parameter tuned to a case. Where the data come from: `validation/README.md`. To repeat:
 `make validate`, or `penstock validate --cases FILE --results FILE --out FILE` for other files in the same formats.
 
-Each case gives up to seven pairs; one whose reference is 0 or undefined is not counted. Values are means with the
-half-width of their 95 % interval; ours are over at least {seeds} seeds. A pair agrees when the difference is within the
-tolerance, or within the joint interval √(h₁² + h₂²):
+ns-2 counts the SYN as a packet: for the comparison (only here) each long-lived flow that opened inside the window gets
+one packet more. Each case gives up to seven pairs; one whose reference is 0 or undefined is not counted. Values are
+means with the half-width of their 95 % interval; ours are over at least {seeds} seeds. A pair agrees when the
+difference is within the tolerance, or within the joint interval √(h₁² + h₂²):
 
 | pair | tolerance | ns-2 without spread (n ≤ {bare}) | one flow, no chance |
 | --- | --- | --- | --- |
@@ -433,13 +484,12 @@ def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Caus
     for pair in pairs:
         text = next((c.text for c in causes if c.explains(pair)), "(no cause written)")
         by_cause.setdefault(text, []).append(pair)
-    for text in sorted(by_cause, key=lambda t: t == "(no cause written)"):
-        out.write(f"{text}\n\n")
+    for i, text in enumerate(sorted(by_cause, key=lambda t: t == "(no cause written)")):
+        out.write(f"{'' if i == 0 else chr(10)}{text}\n\n")
         for p in by_cause[text]:
             out.write(
                 f"- {p.case}, {p.metric}: {p.verdict.difference} (ns-2 {_shown(p.reference)}, here {_shown(p.ours)})\n"
             )
-        out.write("\n")
 
 
 # ----------------------------------------------------------------------- the command

@@ -43,7 +43,8 @@ impl Floyd {
         let (low, high) = self.bounds;
         // The paper's Fig. 2 tests max_p <= 0.5 and max_p >= 0.01; ns-2's tests are strict, which differs only at equality.
         if avg > part(self.target.1) && r.max_p <= high && (!self.at_arrivals || r.max_p < high) {
-            r.max_p += self.alpha.min(r.max_p / 4.0);
+            // A probability, even where max_p_high is 1.
+            r.max_p = (r.max_p + self.alpha.min(r.max_p / 4.0)).min(1.0);
             true
         } else if avg < part(self.target.0) && r.max_p >= low && (!self.at_arrivals || r.max_p > low) {
             r.max_p *= self.beta;

@@ -37,7 +37,7 @@ pub fn run(
         let mut config = scenario.lower(seed).map_err(|e| ScenarioError::new_err(e.to_string()))?;
         config.record.series = series;
         config.record.events = events;
-        config.record.pcap = pcap.as_deref().map(|name| link(&config, name)).transpose()?;
+        config.record.pcap = pcap.as_deref().map(|name| tap(&config, name)).transpose()?;
         penstock_sim::run(&config, control).map_err(|e| SimulationError::new_err(e.to_string()))
     };
 
@@ -121,13 +121,17 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// The link of that name.
-fn link(config: &penstock_sim::Config, name: &str) -> PyResult<u32> {
-    match config.links.iter().position(|l| l.name == name) {
-        Some(i) => Ok(i as u32),
+/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
+fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
+    let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
+    match config.links.iter().position(|l| l.name == link) {
+        Some(i) => Ok(penstock_sim::Tap { link: i as u32, out }),
         None => {
             let names: Vec<&str> = config.links.iter().map(|l| l.name.as_str()).collect();
-            Err(ScenarioError::new_err(format!("no link is called {name}; there are: {}", names.join(", "))))
+            Err(ScenarioError::new_err(format!(
+                "no link is called {link}; there are: {} (with :out after the name: behind its queue)",
+                names.join(", ")
+            )))
         }
     }
 }

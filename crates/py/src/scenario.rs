@@ -27,9 +27,11 @@ impl Scenario {
         made(penstock_scenario::Scenario::from_json(text))
     }
 
-    /// Another scenario that differs in one key; `value` is TOML, or a bare word for a string.
-    fn set(&self, path: &str, value: &str) -> PyResult<Self> {
-        made(self.inner.set(path, value))
+    /// Another scenario that differs in some keys (path and value), which only have to hold together; a value is TOML, or a
+    /// bare word for a string.
+    fn set_all(&self, changes: Vec<(String, String)>) -> PyResult<Self> {
+        let changes: Vec<_> = changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
+        made(self.inner.set_all(&changes))
     }
 
     /// The same scenario under another discipline at the bottleneck, which takes its own keys of `[aqm]`.

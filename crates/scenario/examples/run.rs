@@ -21,11 +21,14 @@ fn main() -> ExitCode {
 fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
     let file = args.next().ok_or("usage: run FILE [KEY=VALUE]…")?;
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
-    let mut scenario = Scenario::from_toml(&text, &file).map_err(|e| e.to_string())?;
-    for change in args {
-        let (path, value) = change.split_once('=').ok_or_else(|| format!("{change}: must be KEY=VALUE"))?;
-        scenario = scenario.set(path.trim(), value.trim()).map_err(|e| e.to_string())?;
-    }
+    let changes: Vec<String> = args.collect();
+    let changes: Vec<(&str, &str)> = changes
+        .iter()
+        .map(|c| c.split_once('=').map(|(path, value)| (path.trim(), value.trim())))
+        .collect::<Option<_>>()
+        .ok_or("a change must be KEY=VALUE")?;
+    let scenario =
+        Scenario::from_toml(&text, &file).and_then(|s| s.set_all(&changes)).map_err(|e| e.to_string())?;
     let config = scenario.lower(scenario.seed()).map_err(|e| e.to_string())?;
     let result = penstock_sim::run(&config, &Control::default()).map_err(|e| e.to_string())?;
 

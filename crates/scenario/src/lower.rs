@@ -130,12 +130,12 @@ fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
 #[derive(Default)]
 struct Routes {
     list: Vec<Vec<u32>>,
-    by_ends: BTreeMap<(u32, u32), u32>,
+    by_ends: BTreeMap<(u32, u32), u16>,
 }
 
 impl Routes {
     /// The route from router `a` to router `b`.
-    fn between(&mut self, a: u32, b: u32) -> u32 {
+    fn between(&mut self, a: u32, b: u32) -> u16 {
         let list = &mut self.list;
         *self.by_ends.entry((a, b)).or_insert_with(|| {
             list.push(if a < b {
@@ -143,7 +143,7 @@ impl Routes {
             } else {
                 (b..a).rev().map(|hop| 2 * hop + 1).collect()
             });
-            list.len() as u32 - 1
+            (list.len() - 1) as u16
         })
     }
 }

@@ -60,8 +60,18 @@ impl Scenario {
     /// # Errors
     /// If there is no such key, or the changed scenario is wrong.
     pub fn set(&self, path: &str, value: &str) -> Result<Self, ScenarioError> {
+        self.set_all(&[(path, value)])
+    }
+
+    /// The scenario with several keys changed, which only have to hold together.
+    ///
+    /// # Errors
+    /// As for [`Scenario::set`].
+    pub fn set_all(&self, changes: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         let mut root = self.root.clone();
-        self.put(&mut root, path, Node::from_argument(value))?;
+        for (path, value) in changes {
+            self.put(&mut root, path, Node::from_argument(value))?;
+        }
         Scenario::checked(root, self.file.clone())
     }
 

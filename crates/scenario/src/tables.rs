@@ -85,7 +85,7 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
         params: &[
             Param {
                 name: "hops",
-                ty: int(1, 1000),
+                ty: int(1, 200),
                 unit: "1",
                 auto: REQUIRED,
                 doc: "Links between routers.",

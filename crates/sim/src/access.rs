@@ -5,6 +5,7 @@ use penstock_units::{Duration, Time, TxClock};
 use std::collections::VecDeque;
 
 /// One direction of an access link.
+#[repr(align(64))]
 pub(crate) struct Pipe {
     tx: Option<TxClock>,
     busy_until: Time,
@@ -48,7 +49,8 @@ impl Pipe {
     }
 }
 
-/// A host.
+/// A host. Each direction has a cache line of its own.
+#[repr(C, align(64))]
 pub(crate) struct Host {
     /// Towards the router.
     pub(crate) up: Pipe,

@@ -82,9 +82,9 @@ pub struct FlowConfig {
     /// The host that receives them.
     pub dst: u32,
     /// Route of the data, an index into `Config::routes`.
-    pub forward: u32,
+    pub forward: u16,
     /// Route of the ACKs.
-    pub backward: u32,
+    pub backward: u16,
     /// Whether `goodput_bps` and `jain` count this flow (forward FTP).
     pub counts: bool,
     /// Priority class (DSCP) of its data.
@@ -165,6 +165,15 @@ pub struct Record {
     pub series: Option<Duration>,
     /// Every arrival, drop, mark and departure at the bottleneck as the `events` series.
     pub events: bool,
-    /// Capture the packets that arrive at this link (and at its opposite) as pcap.
-    pub pcap: Option<u32>,
+    /// Capture packets here as pcap.
+    pub pcap: Option<Tap>,
+}
+
+/// Where packets are captured: at a link and its opposite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// The link, an index into [`Config::links`].
+    pub link: u32,
+    /// Behind the queue, when a packet's transmission starts; else in front of it, when a packet arrives.
+    pub out: bool,
 }

@@ -1,11 +1,12 @@
 //! The engine: takes events in order and moves packets between senders, hosts, links and receivers.
 
 use crate::access::Host;
-use crate::config::{App, Config};
+use crate::config::{App, Config, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
 use crate::link::{Arriving, Fate, Link};
 use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 use crate::pcap::{Capture, PacketView};
+use crate::prefetch::prefetch;
 use crate::result::{Column, FlowResult, RunResult, Table};
 use crate::sched::{Kind, Scheduler, What, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
@@ -54,6 +55,9 @@ pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
     Ok(engine.result())
 }
 
+/// How many events ahead [`Engine::warm`] looks: far enough for memory, near enough for the cache.
+const AHEAD: usize = 2;
+
 const NO_SACK: u32 = u32::MAX;
 
 /// Bits of [`Pkt::flags`].
@@ -64,9 +68,10 @@ mod flag {
     pub(super) const RETRANSMIT: u8 = 1 << 4;
     pub(super) const CWR: u8 = 1 << 5;
     pub(super) const ECE: u8 = 1 << 6;
+    pub(super) const DATAGRAM: u8 = 1 << 7;
 }
 
-/// A packet under way: 28 bytes, no header, no copy for the ACK.
+/// A packet under way: 32 bytes, no header, no copy for the ACK. It knows its way, so that a link need not look at the flow.
 #[derive(Clone, Copy)]
 struct Pkt {
     /// Data: the segment. ACK: the highest segment acknowledged.
@@ -75,10 +80,14 @@ struct Pkt {
     bytes: u32,
     /// SACK blocks in the side pool.
     sack: u32,
+    /// The host that it goes to, and how.
+    host: u32,
+    route: u16,
     epoch: u16,
     /// Position on the route.
     hop: u8,
     flags: u8,
+    class: u8,
 }
 
 impl Pkt {
@@ -164,6 +173,9 @@ struct Wire<'a> {
     now: Time,
     flow: u32,
     src: u32,
+    dst: u32,
+    forward: u16,
+    class: u8,
     epoch: u16,
     segment: u32,
     header: u32,
@@ -187,7 +199,18 @@ impl Io for Wire<'_> {
         flags |= u8::from(s.syn) * flag::SYN
             | u8::from(s.retransmit) * flag::RETRANSMIT
             | u8::from(s.cwr) * flag::CWR;
-        let p = Pkt { seq: s.seq, flow: self.flow, bytes, sack: NO_SACK, epoch: self.epoch, hop: 0, flags };
+        let p = Pkt {
+            seq: s.seq,
+            flow: self.flow,
+            bytes,
+            sack: NO_SACK,
+            host: self.dst,
+            route: self.forward,
+            epoch: self.epoch,
+            hop: 0,
+            flags,
+            class: self.class,
+        };
         self.core.entered += 1;
         self.core.depart(self.now, self.src, p);
     }
@@ -231,7 +254,7 @@ impl Core {
         let p = self.packets.items[index as usize];
         let data = !p.is(flag::ACK);
         let a = Arriving {
-            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: flows[p.flow as usize].class },
+            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
             index,
             data,
         };
@@ -239,6 +262,9 @@ impl Core {
             self.record(now, p, flows);
         }
         let fate = self.links[link as usize].arrive(now, &a);
+        if self.capture.is_some() {
+            self.record_out(link, p, flows);
+        }
         self.follow(link, index, fate)
     }
 
@@ -266,11 +292,10 @@ impl Core {
 
     /// A packet leaves its last-but-this hop at `at`: on to the next link, or down to the host.
     #[inline]
-    fn onward(&mut self, at: Time, index: u32, flows: &[Flow]) {
+    fn onward(&mut self, at: Time, index: u32) {
         let p = self.packets.items[index as usize];
-        let f = &flows[p.flow as usize];
-        let (route, host) = if p.is(flag::ACK) { (f.backward, f.src) } else { (f.forward, f.dst) };
-        let route = &self.routes[route as usize];
+        let host = p.host;
+        let route = &self.routes[usize::from(p.route)];
         if usize::from(p.hop) < route.len() || self.hosts[host as usize].merges {
             self.sched.push(at, What::new(Kind::Packet, index));
         } else {
@@ -291,6 +316,16 @@ impl Core {
         }
     }
 
+    /// If the link has a tap behind its queue: `p`, if it got through the queue just now.
+    #[cold]
+    fn record_out(&mut self, link: u32, p: Pkt, flows: &[Flow]) {
+        let tap = &mut self.links[link as usize].tap;
+        if let Some((start, ecn)) = tap.as_mut().and_then(|t| t.take()) {
+            self.record(start, Pkt { flags: p.flags & !flag::ECN | ecn as u8, ..p }, flows);
+        }
+    }
+
+    #[cold]
     fn record(&mut self, now: Time, p: Pkt, flows: &[Flow]) {
         let f = &flows[p.flow as usize];
         let blocks = if p.sack == NO_SACK {
@@ -298,15 +333,15 @@ impl Core {
         } else {
             self.sacks.items[p.sack as usize]
         };
-        let (segment, payload, first_data) = match &f.kind {
-            FlowKind::Tcp(t) => {
-                let payload = if p.is(flag::ACK | flag::SYN) { 0 } else { t.payload(p.seq) };
-                (t.p.segment, payload, t.sender.first_data())
-            }
-            FlowKind::Udp(u) => (0, u.bytes.saturating_sub(28), 0),
+        let tcp = match &f.kind {
+            FlowKind::Tcp(t) => Some(t),
+            FlowKind::Udp(_) => None,
         };
+        // What the simulator counts as headers; of the packet itself, which may belong to an earlier connection.
+        let header = tcp.map_or(28, |t| t.p.header);
+        let empty = p.is(flag::ACK | flag::SYN);
         let view = PacketView {
-            udp: matches!(f.kind, FlowKind::Udp(_)),
+            udp: tcp.is_none(),
             flow: p.flow,
             src: f.src,
             dst: f.dst,
@@ -318,10 +353,13 @@ impl Core {
             ecn: p.ecn(),
             class: f.class,
             seq: p.seq,
-            segment,
-            payload,
-            first_data,
-            ecn_setup: matches!(&f.kind, FlowKind::Tcp(t) if t.p.ecn != penstock_tcp::Ecn::Off),
+            segment: tcp.map_or(0, |t| t.p.segment),
+            payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
+            first_data: tcp.map_or(0, |t| t.sender.first_data()),
+            last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
+            window: tcp.map_or(0, |t| t.p.window),
+            sack: tcp.is_some_and(|t| t.p.variant == penstock_tcp::Variant::Sack),
+            ecn_setup: tcp.is_some_and(|t| t.p.ecn != penstock_tcp::Ecn::Off),
             blocks,
         };
         if let Some(c) = &mut self.capture {
@@ -350,12 +388,20 @@ impl Engine {
             }
             links.push(link);
         }
+        let mut capture_links = capture_links(c);
+        if c.record.pcap.is_some_and(|tap| tap.out) {
+            for link in std::mem::replace(&mut capture_links, [u32::MAX; 2]) {
+                if let Some(link) = links.get_mut(link as usize) {
+                    link.tap = Some(Box::default());
+                }
+            }
+        }
         let hosts = feeders(c).into_iter().zip(&c.hosts).map(|(m, h)| Host::new(h, m)).collect();
         let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
         let senders = senders(c);
         for f in &mut flows {
             if let FlowKind::Udp(u) = &mut f.kind {
-                u.own_host = senders[f.src as usize] == 1 && !c.routes[f.forward as usize].is_empty();
+                u.own_host = senders[f.src as usize] == 1 && !c.routes[usize::from(f.forward)].is_empty();
             }
         }
         let (shift, slots) = geometry(c);
@@ -367,8 +413,8 @@ impl Engine {
             hosts,
             routes: c.routes.clone(),
             window: (c.measure_from, c.measure_to),
-            capture: c.record.pcap.map(|_| Box::new(Capture::new())),
-            capture_links: capture_links(c),
+            capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
+            capture_links,
             entered: 0,
             left: 0,
         };
@@ -439,6 +485,7 @@ impl Engine {
                     return Err(SimError::Stopped);
                 }
             }
+            self.warm();
             match what.kind() {
                 Kind::Packet => self.packet(now, what.index() as u32),
                 Kind::Timer => self.timer(now, what.index()),
@@ -460,41 +507,56 @@ impl Engine {
         Ok(())
     }
 
+    /// Begins to load what the next event will touch, while this one is worked on: with thousands of flows a packet would else wait for
+    /// memory four times.
+    #[inline]
+    fn warm(&self) {
+        let Some(next) = self.core.sched.peek(AHEAD) else { return };
+        if next.kind() != Kind::Packet {
+            return;
+        }
+        let p = &self.core.packets.items[next.index()];
+        if p.hop != u8::MAX {
+            prefetch::<_, 1>(&self.core.hosts[p.host as usize].down);
+        } else if p.is(flag::ACK) {
+            prefetch::<_, 10>(&self.flows[p.flow as usize]);
+            prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+        } else {
+            prefetch::<_, 3>(&self.flows[p.flow as usize]);
+            prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+        }
+    }
+
     /// A packet arrives: at a link, at its router's end of an access link, or at the host.
     #[inline]
     fn packet(&mut self, now: Time, index: u32) {
         let p = self.core.packets.items[index as usize];
-        let f = &self.flows[p.flow as usize];
         if p.hop == u8::MAX {
             return if p.is(flag::ACK) { self.ack(now, index, p) } else { self.data(now, index, p) };
         }
-        let (route, host) = if p.is(flag::ACK) { (f.backward, f.src) } else { (f.forward, f.dst) };
-        match self.core.routes[route as usize].get(usize::from(p.hop)).copied() {
-            Some(link) => self.through(now, link, index, p.flow as usize),
-            None => self.core.down(now, host, index),
+        match self.core.routes[usize::from(p.route)].get(usize::from(p.hop)).copied() {
+            Some(link) => self.through(now, link, index),
+            None => self.core.down(now, p.host, index),
         }
     }
 
     /// Through one link and onward.
     #[inline]
-    fn through(&mut self, now: Time, link: u32, index: u32, flow: usize) {
+    fn through(&mut self, now: Time, link: u32, index: u32) {
         let Some(at) = self.core.arrive(now, link, index, &self.flows) else { return };
-        let f = &self.flows[flow];
-        if let FlowKind::Udp(_) = f.kind {
-            if self.deliver_datagram(at, index, flow) {
-                return;
-            }
+        if self.core.packets.items[index as usize].is(flag::DATAGRAM) && self.deliver_datagram(at, index) {
+            return;
         }
-        self.core.onward(at, index, &self.flows);
+        self.core.onward(at, index);
     }
 
     /// Datagrams past their last shared link need no event: nobody answers them. False: not there yet.
     #[inline]
-    fn deliver_datagram(&mut self, at: Time, index: u32, flow: usize) -> bool {
+    fn deliver_datagram(&mut self, at: Time, index: u32) -> bool {
         let p = self.core.packets.items[index as usize];
-        let f = &mut self.flows[flow];
+        let f = &mut self.flows[p.flow as usize];
         let host = &mut self.core.hosts[f.dst as usize];
-        if usize::from(p.hop) < self.core.routes[f.forward as usize].len() || host.merges {
+        if usize::from(p.hop) < self.core.routes[usize::from(p.route)].len() || host.merges {
             return false;
         }
         let arrives = host.down.send(at, p.bytes);
@@ -533,8 +595,8 @@ impl Engine {
         };
         match t.receiver.on_segment(now, &segment, p.ecn() == Ecn::Ce) {
             Reply::Now(ack) => {
-                let dst = f.dst;
-                self.core.answer(index, &ack, segment.syn);
+                let (dst, src, route) = (f.dst, f.src, f.backward);
+                self.core.answer(index, &ack, segment.syn, src, route);
                 self.core.send_up(now, dst, index);
             }
             Reply::Later => {
@@ -557,11 +619,21 @@ impl Engine {
         }
         t.ack_timer_at = Time::NEVER;
         if let Some(ack) = t.receiver.on_timer(now) {
-            let p =
-                Pkt { seq: 0, flow: flow as u32, bytes: 40, sack: NO_SACK, epoch: f.epoch, hop: 0, flags: 0 };
+            let p = Pkt {
+                seq: 0,
+                flow: flow as u32,
+                bytes: 40,
+                sack: NO_SACK,
+                host: f.src,
+                route: f.backward,
+                epoch: f.epoch,
+                hop: 0,
+                flags: 0,
+                class: f.class,
+            };
             let index = self.core.packets.put(p);
             self.core.entered += 1;
-            self.core.answer(index, &ack, false);
+            self.core.answer(index, &ack, false, f.src, f.backward);
             self.core.send_up(now, f.dst, index);
         } else if let Some(due) = t.receiver.deadline() {
             t.ack_timer_at = due;
@@ -604,6 +676,9 @@ impl Engine {
             now,
             flow: flow as u32,
             src: fl.src,
+            dst: fl.dst,
+            forward: fl.forward,
+            class: fl.class,
             epoch: fl.epoch,
             segment: t.p.segment,
             header: t.p.header,
@@ -703,17 +778,20 @@ impl Engine {
             flow: flow as u32,
             bytes: u.bytes,
             sack: NO_SACK,
+            host: f.dst,
+            route: f.forward,
             epoch: 0,
             hop: 0,
-            flags: 0,
+            flags: flag::DATAGRAM,
+            class: f.class,
         };
         let after = u.after(&mut f.rng);
         let own_host = u.own_host;
         self.core.entered += 1;
         if own_host {
-            let link = self.core.routes[f.forward as usize][0];
+            let link = self.core.routes[usize::from(f.forward)][0];
             let index = self.core.packets.put(p);
-            self.through(now, link, index, flow);
+            self.through(now, link, index);
         } else {
             self.core.depart(now, f.src, p);
         }
@@ -756,14 +834,17 @@ impl Engine {
             *left += 1;
         });
         let Some((a, fate, again)) = served else { return };
+        if self.core.capture.is_some() {
+            let p = self.core.packets.items[a.index as usize];
+            self.core.record_out(link, p, &self.flows);
+        }
         if let Some(at) = again {
             self.core.sched.push(at, What::new(Kind::Service, link));
         }
         if let Some(at) = self.core.follow(link, a.index, fate) {
-            let flow = a.pkt.flow as usize;
-            let datagram = matches!(self.flows[flow].kind, FlowKind::Udp(_));
-            if !(datagram && self.deliver_datagram(at, a.index, flow)) {
-                self.core.onward(at, a.index, &self.flows);
+            let datagram = self.core.packets.items[a.index as usize].is(flag::DATAGRAM);
+            if !(datagram && self.deliver_datagram(at, a.index)) {
+                self.core.onward(at, a.index);
             }
         }
     }
@@ -779,6 +860,7 @@ impl Engine {
     }
 
     fn sample(&mut self, now: Time) {
+        self.events -= 1; // watching a run does not change its numbers
         let Some(series) = &mut self.flow_series else { return };
         let t_s = now.as_secs_f64();
         for (i, f) in self.flows.iter().enumerate() {
@@ -938,7 +1020,7 @@ impl Engine {
 impl Core {
     /// Turns the packet at `index` into the ACK that answers it.
     #[inline]
-    fn answer(&mut self, index: u32, ack: &Ack, syn: bool) {
+    fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
         let sack = if ack.n_blocks > 0 {
             let mut blocks = [Block::default(); MAX_BLOCKS];
             let n = usize::from(ack.n_blocks);
@@ -952,6 +1034,8 @@ impl Core {
         p.bytes = 40;
         p.hop = 0;
         p.sack = sack;
+        p.host = host;
+        p.route = route;
         p.flags = flag::ACK | u8::from(ack.ece) * flag::ECE | u8::from(syn) * flag::SYN;
     }
 }
@@ -1003,8 +1087,8 @@ fn feeders(c: &Config) -> Vec<bool> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
     let mut merges = vec![false; c.hosts.len()];
-    let mut feed = |host: u32, route: u32| {
-        let last = c.routes[route as usize].last().copied().unwrap_or(NONE);
+    let mut feed = |host: u32, route: u16| {
+        let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
         let f = &mut feeder[host as usize];
         // Without a link in between, packets come from other hosts' access links.
         if last == NONE || f.is_some_and(|x| x != last) {
@@ -1031,7 +1115,7 @@ fn senders(c: &Config) -> Vec<u32> {
 
 /// The captured link and the one that carries the answers.
 fn capture_links(c: &Config) -> [u32; 2] {
-    let Some(link) = c.record.pcap else { return [u32::MAX; 2] };
+    let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };
     let name = &c.links[link as usize].name;
     let other = match name.strip_suffix(".reverse") {
         Some(forward) => forward.to_owned(),
@@ -1046,7 +1130,7 @@ fn capture_links(c: &Config) -> [u32; 2] {
 fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
     let packet_ns = (1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22);
-    let shift = 63 - packet_ns.leading_zeros();
+    let shift = 63 - packet_ns.leading_zeros() + 3;
     let hop = c.links.iter().map(|l| l.delay.as_nanos()).max().unwrap_or(0);
     let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
     (shift, slots)

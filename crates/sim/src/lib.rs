@@ -9,14 +9,14 @@ mod flow;
 mod link;
 mod metrics;
 mod pcap;
+mod prefetch;
 mod result;
 mod sched;
 mod series;
 mod stats;
 
-pub use config::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+pub use config::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, Tap, UdpPattern};
 pub use engine::{run, Control, SimError};
 pub use metrics::{FLOW_METRICS, GROUP_METRICS, METRICS};
 pub use result::{Column, FlowResult, Metric, RunResult, Table};
 pub use sched::MAX_TIME;
-

@@ -138,6 +138,8 @@ pub(crate) struct Link {
     lost: u64,
     pub(crate) stats: Option<Box<LinkStats>>,
     pub(crate) series: Option<Box<QueueSeries>>,
+    /// A tap behind the queue: when the transmission of the packet accepted last starts, and its ECN field.
+    pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
 }
 
 impl Link {
@@ -170,6 +172,7 @@ impl Link {
             lost: 0,
             stats: None,
             series: None,
+            tap: None,
         };
         link.schedule_internal();
         link
@@ -272,7 +275,7 @@ impl Link {
             Verdict::Mark(level, _) => marked(a.pkt.ecn, level),
         };
         if self.eager {
-            return self.hold(now, a, ecn);
+            return self.hold(now, a, verdict, ecn);
         }
         let start = self.busy_until.max(now);
         if idle {
@@ -299,12 +302,15 @@ impl Link {
         if let Some(series) = &mut self.series {
             series.accepted(now, start, verdict, &a.pkt, &self.q);
         }
-        self.over_the_wire(ecn)
+        self.over_the_wire(start, ecn)
     }
 
-    /// What the wire makes of the packet whose transmission ends at `busy_until`.
+    /// What the wire makes of the packet whose transmission begins at `start` and ends at `busy_until`.
     #[inline]
-    fn over_the_wire(&mut self, ecn: Ecn) -> Fate {
+    fn over_the_wire(&mut self, start: Time, ecn: Ecn) -> Fate {
+        if let Some(tap) = &mut self.tap {
+            **tap = Some((start, ecn));
+        }
         if let Some((p, rng)) = &mut self.loss {
             if rng.unit() < *p {
                 return Fate::Dropped;
@@ -331,13 +337,16 @@ impl Link {
 
     // ---- eager links ---------------------------------------------------------------------------------------
 
-    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
+    fn hold(&mut self, now: Time, a: &Arriving, verdict: Verdict, ecn: Ecn) -> Fate {
         if let Some(stats) = &mut self.stats {
             stats.held(now, self.q.pkts);
         }
         self.q.pkts += 1;
         self.q.bytes += u64::from(a.pkt.bytes);
         self.held.push_back(HeldPacket { arrived: now, arriving: *a, ecn });
+        if let Some(series) = &mut self.series {
+            series.accepted(now, Time::NEVER, verdict, &a.pkt, &self.q);
+        }
         if self.service_due {
             return Fate::Held(None);
         }
@@ -381,6 +390,9 @@ impl Link {
                 }
             }
             if let Some(series) = &mut self.series {
+                if ecn != h.ecn {
+                    series.event(now, "mark_head", pkt.flow, bytes, self.q.pkts);
+                }
                 series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
             }
             self.busy_until = self.transmitter.finish(now, bytes);
@@ -388,7 +400,7 @@ impl Link {
                 self.service_due = true;
                 self.busy_until
             });
-            let fate = self.over_the_wire(ecn);
+            let fate = self.over_the_wire(now, ecn);
             return Some((h.arriving, fate, again));
         }
     }

@@ -1,14 +1,46 @@
-//! Captures: packets as a real capture of the link would show them.
+//! Captures: packets as a capture of the link would show them. A classic pcap file with nanoseconds and raw IPv4.
+//!
+//! *Where.* In front of the queue of the captured link and of its opposite ([`crate::Tap`]): a packet is written when it arrives, before the
+//! queue decides, so a retransmission follows its original even where the original was dropped here. The ECN field is what came in; the
+//! marks that this queue sets show after it. With `out` the tap is behind both queues: a packet is written when its transmission starts,
+//! with the mark it got, and what the queues dropped is missing.
+//!
+//! *What.* The simulator counts segments; here they become bytes. Data segment `k` starts at ISN + 1 + (k − first) · segment. Hosts are
+//! `10.x.y.z`, counted from `10.0.0.1`; a flow has its own server port, each of its connections its own client port and ISN. The SYN
+//! negotiates what the flow uses: MSS, window scale, SACK, ECN (RFC 3168, 6.1.1). A flow without handshake (ns-2's Vegas) looks like a
+//! connection that was open before the capture began. There is no FIN: the simulator sends none.
+//!
+//! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count 40 bytes (datagrams: 28). Options make a
+//! packet longer than that: SYNs by 8 or 12 bytes, ACKs by 4 + 8 for each SACK block. So do headers that the scenario counts as less than
+//! 40 bytes (ns-2's Vegas: 0) make them longer, and headers that it counts as more make them shorter.
+//!
+//! *Payload* is zeros and is written, so that a reader can verify checksums, unless the file would exceed [`FULL_LIMIT`]: then headers
+//! alone are. A packet beyond IPv4's 64 KiB is written without payload, length and checksum, as one behind segmentation offload.
 
+use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{DataLink, Endianness, TsResolution};
 use penstock_aqm::Ecn;
 use penstock_tcp::{Block, MAX_BLOCKS};
 use penstock_units::Time;
+use std::collections::BTreeMap;
+
+/// The largest file that holds payload.
+const FULL_LIMIT: u64 = 2 << 30;
+/// The longest packet that IPv4 can say.
+const LARGEST: u32 = 65_535;
+static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
+
+/// Ports to which Wireshark ties no protocol, so that it shows the payload as what it is.
+const CLIENT_PORTS: (u16, u16) = (60_100, 5400);
+const SERVER_PORTS: (u16, u16) = (50_001, 4300);
 
 /// What a capture needs to know of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketView {
     pub(crate) udp: bool,
     pub(crate) flow: u32,
+    /// The flow's data go from `src` to `dst`, its ACKs the other way.
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) epoch: u16,
@@ -23,17 +55,426 @@ pub(crate) struct PacketView {
     pub(crate) segment: u32,
     pub(crate) payload: u32,
     pub(crate) first_data: i64,
+    /// The connection's last segment and its payload; `None` where a later connection has taken the flow over.
+    pub(crate) last: Option<(i64, u32)>,
+    /// The receiver's window, segments.
+    pub(crate) window: u32,
+    pub(crate) sack: bool,
     pub(crate) ecn_setup: bool,
     pub(crate) blocks: [Block; MAX_BLOCKS],
 }
 
-pub(crate) struct Capture;
+/// A packet whose headers stand in [`Capture::headers`].
+struct Entry {
+    at: Time,
+    from: usize,
+    headers: u8,
+    payload: u32,
+    /// Its length and checksum are right, so its payload may follow.
+    whole: bool,
+}
+
+/// The packets so far: headers alone, the payload is added when the file is made.
+pub(crate) struct Capture {
+    end: Time,
+    headers: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Last segments of connections that end in a short one: their ACKs may still be under way when the next connection has begun.
+    lasts: BTreeMap<(u32, u16), (i64, u32)>,
+}
+
 impl Capture {
-    pub(crate) fn new() -> Self {
-        Capture
+    /// A capture of the time before `end`.
+    pub(crate) fn new(end: Time) -> Self {
+        Capture { end, headers: vec![], entries: vec![], lasts: BTreeMap::new() }
     }
-    pub(crate) fn packet(&mut self, _now: Time, _p: &PacketView) {}
+
+    /// A packet passes at `now`.
+    pub(crate) fn packet(&mut self, now: Time, p: &PacketView) {
+        if now >= self.end {
+            return;
+        }
+        let mut ip = Ipv4Header { time_to_live: 64, dont_fragment: true, ..Ipv4Header::default() };
+        let (from, to) = if p.ack { (p.dst, p.src) } else { (p.src, p.dst) };
+        (ip.source, ip.destination) = (address(from), address(to));
+        ip.dscp = (p.class & 63).try_into().unwrap_or_default();
+        ip.ecn = (p.ecn as u8).try_into().unwrap_or_default();
+        ip.protocol = if p.udp { IpNumber::UDP } else { IpNumber::TCP };
+
+        let tcp = (!p.udp).then(|| self.tcp(p));
+        let length = 20 + tcp.as_ref().map_or(8, |t| u32::from(t.header_len_u16())) + p.payload;
+        let whole = length <= LARGEST;
+        let payload = if whole { &ZEROS[..p.payload as usize] } else { &[] };
+        ip.total_len = if whole { length as u16 } else { 0 };
+        ip.header_checksum = ip.calc_header_checksum();
+
+        let start = self.headers.len();
+        self.headers.extend_from_slice(&ip.to_bytes());
+        if let Some(mut tcp) = tcp {
+            if whole {
+                tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("it fits IPv4");
+            }
+            self.headers.extend_from_slice(&tcp.to_bytes());
+        } else {
+            let (source, destination) = ports(p);
+            let udp = if whole {
+                UdpHeader::with_ipv4_checksum(source, destination, &ip, payload).expect("it fits IPv4")
+            } else {
+                UdpHeader { source_port: source, destination_port: destination, length: 0, checksum: 0 }
+            };
+            self.headers.extend_from_slice(&udp.to_bytes());
+        }
+        let headers = (self.headers.len() - start) as u8;
+        self.entries.push(Entry { at: now, from: start, headers, payload: p.payload, whole });
+    }
+
+    fn tcp(&mut self, p: &PacketView) -> TcpHeader {
+        let key = (p.flow, p.epoch);
+        let last = match p.last {
+            Some((seq, bytes)) if bytes < p.segment => {
+                self.lasts.insert(key, (seq, bytes));
+                p.last
+            }
+            Some(_) => {
+                self.lasts.remove(&key); // of an earlier connection whose number comes round again
+                None
+            }
+            None => self.lasts.get(&key).copied(),
+        };
+        let bytes = Bytes { isn: isn(p), first: p.first_data, segment: p.segment, last };
+
+        let (source, destination) = ports(p);
+        let mut t = TcpHeader { source_port: source, destination_port: destination, ..TcpHeader::default() };
+        let answering_isn = !bytes.isn;
+        if p.ack {
+            t.sequence_number = if p.syn { answering_isn } else { answering_isn.wrapping_add(1) };
+            t.acknowledgment_number = bytes.end(p.seq);
+        } else {
+            t.sequence_number = if p.syn { bytes.isn } else { bytes.start(p.seq) };
+            t.acknowledgment_number = if p.syn { 0 } else { answering_isn.wrapping_add(1) };
+        }
+        t.ack = p.ack || !p.syn;
+        t.syn = p.syn;
+        t.ece = if p.syn { p.ecn_setup } else { p.ece };
+        t.cwr = if p.syn { p.ecn_setup && !p.ack } else { p.cwr };
+
+        let window = u64::from(p.window) * u64::from(p.segment);
+        let scale = scale(window);
+        // A SYN's window is never scaled (RFC 7323, 2.2). Rounded up, so that the sender keeps within it.
+        let field = if p.syn { window } else { window.div_ceil(1 << scale) };
+        t.window_size = field.min(0xffff) as u16;
+        t.set_options(&options(p, scale, &bytes)).expect("at most 28 bytes of options");
+        t
+    }
+
+    /// The file.
     pub(crate) fn finish(self: Box<Self>) -> Vec<u8> {
-        vec![]
+        self.file(FULL_LIMIT)
+    }
+
+    fn file(mut self, limit: u64) -> Vec<u8> {
+        // Behind the queues, a start of transmission is known, and written, when its packet arrives: the two directions interleave.
+        self.entries.sort_by_key(|e| e.at);
+        let size = |full: bool| -> u64 {
+            let payload = |e: &Entry| if full && e.whole { u64::from(e.payload) } else { 0 };
+            24 + self.entries.iter().map(|e| 16 + u64::from(e.headers) + payload(e)).sum::<u64>()
+        };
+        let full = size(true) <= limit;
+        let header = PcapHeader {
+            snaplen: LARGEST,
+            datalink: DataLink::RAW,
+            ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
+            ..PcapHeader::default()
+        };
+        let file = Vec::with_capacity(usize::try_from(size(full)).unwrap_or(0));
+        let mut file = PcapWriter::with_header(file, header).expect("memory takes it");
+        let mut packet = vec![];
+        for e in &self.entries {
+            let headers = &self.headers[e.from..e.from + usize::from(e.headers)];
+            packet.clear();
+            packet.extend_from_slice(headers);
+            if full && e.whole {
+                packet.extend_from_slice(&ZEROS[..e.payload as usize]);
+            }
+            let at = std::time::Duration::from_nanos(e.at.as_nanos());
+            let packet = PcapPacket::new(at, u32::from(e.headers) + e.payload, &packet);
+            file.write_packet(&packet).expect("memory takes it, and runs are shorter than 136 years");
+        }
+        file.into_writer()
+    }
+}
+
+/// Where segments stand in the stream of bytes.
+struct Bytes {
+    isn: u32,
+    first: i64,
+    segment: u32,
+    last: Option<(i64, u32)>,
+}
+
+impl Bytes {
+    /// The first byte of a data segment.
+    fn start(&self, seq: i64) -> u32 {
+        let n = (seq - self.first).max(0) as u32; // modulo 2^32, as the product
+        self.isn.wrapping_add(1).wrapping_add(n.wrapping_mul(self.segment))
+    }
+
+    /// One past the last byte of a segment.
+    fn end(&self, seq: i64) -> u32 {
+        match self.last {
+            Some((last, bytes)) if seq >= last => self.start(last).wrapping_add(bytes),
+            _ => self.start(seq + 1),
+        }
+    }
+}
+
+/// The smallest window scale (RFC 7323) with which the field can say the window; 14 is the largest there is.
+fn scale(window: u64) -> u8 {
+    (0..14).find(|s| window.div_ceil(1 << s) <= 0xffff).unwrap_or(14)
+}
+
+fn options(p: &PacketView, scale: u8, bytes: &Bytes) -> Vec<TcpOptionElement> {
+    use TcpOptionElement::{
+        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, WindowScale,
+    };
+    if p.syn {
+        let mss = p.segment.min(0xffff) as u16;
+        let mut options = vec![MaximumSegmentSize(mss), Noop, WindowScale(scale)];
+        if p.sack {
+            options.extend([Noop, Noop, SelectiveAcknowledgementPermitted]);
+        }
+        return options;
+    }
+    let range = |b: &Block| (bytes.start(b.left), bytes.end(b.right - 1));
+    let mut blocks = p.blocks.iter().filter(|b| b.right > b.left).map(range);
+    match blocks.next() {
+        Some(first) => {
+            let rest = [blocks.next(), blocks.next(), None];
+            vec![Noop, Noop, SelectiveAcknowledgement(first, rest)]
+        }
+        None => vec![],
+    }
+}
+
+fn address(host: u32) -> [u8; 4] {
+    let [_, a, b, c] = (host + 1).to_be_bytes();
+    [10, a, b, c]
+}
+
+/// Source and destination port. After 5400 connections a flow uses its client ports again, as any host would.
+fn ports(p: &PacketView) -> (u16, u16) {
+    let client = CLIENT_PORTS.0 + p.epoch % CLIENT_PORTS.1;
+    let server = SERVER_PORTS.0 + (p.flow % u32::from(SERVER_PORTS.1)) as u16;
+    if p.ack {
+        (server, client)
+    } else {
+        (client, server)
+    }
+}
+
+/// The initial sequence number of the connection's data: scattered, never 0. The answering direction has its complement.
+fn isn(p: &PacketView) -> u32 {
+    let connection = u64::from(p.flow) << 16 | u64::from(p.epoch);
+    ((connection + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: PacketView = PacketView {
+        udp: false,
+        flow: 0,
+        src: 0,
+        dst: 1,
+        epoch: 0,
+        ack: false,
+        syn: false,
+        cwr: false,
+        ece: false,
+        ecn: Ecn::Ect0,
+        class: 0,
+        seq: 1,
+        segment: 4,
+        payload: 4,
+        first_data: 1,
+        last: Some((i64::MAX, 4)),
+        window: 1000,
+        sack: true,
+        ecn_setup: true,
+        blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
+    };
+    const SYN: PacketView = PacketView { syn: true, ecn: Ecn::NotEct, seq: 0, payload: 0, ..DATA };
+    const ACK: PacketView = PacketView { ack: true, ecn: Ecn::NotEct, payload: 0, ..DATA };
+
+    fn capture(packets: &[PacketView]) -> Capture {
+        let mut c = Capture::new(Time::NEVER);
+        for p in packets {
+            c.packet(Time::from_nanos(1_000_000_002), p);
+        }
+        c
+    }
+
+    /// The packets of a file: seconds, nanoseconds, length on the wire, what was stored of them.
+    fn read(file: &[u8]) -> Vec<(u32, u32, u32, &[u8])> {
+        let word = |i: usize| u32::from_le_bytes(file[i..i + 4].try_into().unwrap());
+        let (mut i, mut packets) = (24, vec![]);
+        while i < file.len() {
+            let end = i + 16 + word(i + 8) as usize;
+            packets.push((word(i), word(i + 4), word(i + 12), &file[i + 16..end]));
+            i = end;
+        }
+        packets
+    }
+
+    fn one(p: &PacketView) -> Vec<u8> {
+        read(&capture(&[*p]).file(FULL_LIMIT))[0].3.to_vec()
+    }
+
+    /// RFC 1071: a block that holds its own checksum sums up to all ones.
+    fn sum(parts: &[&[u8]]) -> u32 {
+        let all = parts.concat();
+        let mut s: u32 = all.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0))).sum();
+        while s > 0xffff {
+            s = (s >> 16) + (s & 0xffff);
+        }
+        s
+    }
+
+    fn word(packet: &[u8], at: usize) -> u32 {
+        u32::from_be_bytes(packet[at..at + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn a_file_byte_by_byte() {
+        let file = capture(&[SYN]).file(FULL_LIMIT);
+        #[rustfmt::skip]
+        let want = [
+            // nanoseconds, version 2.4, zone, accuracy, snapshot length, raw IP
+            0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
+            // 1.000000002 s, 52 bytes stored of 52
+            1, 0, 0, 0, 2, 0, 0, 0, 52, 0, 0, 0, 52, 0, 0, 0,
+            // IPv4, 52 bytes, do not fragment, TTL 64, TCP, 10.0.0.1 to 10.0.0.2
+            0x45, 0, 0, 52, 0, 0, 0x40, 0, 64, 6, 0x26, 0xc2, 10, 0, 0, 1, 10, 0, 0, 2,
+            // 60100 to 50001, ISN, no ACK, SYN with ECE and CWR, window 4000
+            0xea, 0xc4, 0xc3, 0x51, 0x9e, 0x37, 0x79, 0xb9, 0, 0, 0, 0, 0x80, 0xc2, 0x0f, 0xa0, 0x12, 0xd0, 0, 0,
+            // MSS 4, window scale 0, SACK permitted
+            2, 4, 0, 4, 1, 3, 3, 0, 1, 1, 4, 2,
+        ];
+        let checksum = 24 + 16 + 20 + 16;
+        assert_eq!(file[..checksum], want[..checksum]);
+        assert_eq!(file[checksum + 2..], want[checksum + 2..]);
+    }
+
+    #[test]
+    fn data_and_acks_byte_by_byte() {
+        #[rustfmt::skip]
+        let data = [
+            0x45, 2, 0, 44, 0, 0, 0x40, 0, 64, 6, 0x26, 0xc8, 10, 0, 0, 1, 10, 0, 0, 2,
+            // segment 3 begins 8 bytes after ISN + 1; the other ISN is the complement
+            0xea, 0xc4, 0xc3, 0x51, 0x9e, 0x37, 0x79, 0xc2, 0x61, 0xc8, 0x86, 0x47, 0x50, 0x90, 0x0f, 0xa0, 0, 0, 0, 0,
+            0, 0, 0, 0,
+        ];
+        let packet = one(&PacketView { seq: 3, cwr: true, ..DATA });
+        assert_eq!((&packet[..36], &packet[38..]), (&data[..36], &data[38..]));
+
+        #[rustfmt::skip]
+        let ack = [
+            0x45, 0, 0, 60, 0, 0, 0x40, 0, 64, 6, 0x26, 0xba, 10, 0, 0, 2, 10, 0, 0, 1,
+            // segment 1 is acknowledged: 4 bytes after ISN + 1
+            0xc3, 0x51, 0xea, 0xc4, 0x61, 0xc8, 0x86, 0x47, 0x9e, 0x37, 0x79, 0xbe, 0xa0, 0x50, 0x0f, 0xa0, 0, 0, 0, 0,
+            // blocks: segment 4; segments 6 and 7, the last one a byte
+            1, 1, 5, 18,
+            0x9e, 0x37, 0x79, 0xc6, 0x9e, 0x37, 0x79, 0xca,
+            0x9e, 0x37, 0x79, 0xce, 0x9e, 0x37, 0x79, 0xd3,
+        ];
+        let blocks = [Block { left: 4, right: 5 }, Block { left: 6, right: 8 }, Block::default()];
+        let packet = one(&PacketView { seq: 1, ece: true, last: Some((7, 1)), blocks, ..ACK });
+        assert_eq!((&packet[..36], &packet[38..]), (&ack[..36], &ack[38..]));
+    }
+
+    #[test]
+    fn checksums_hold() {
+        let odd = PacketView { payload: 3, last: Some((1, 3)), ..DATA };
+        let datagram = PacketView { udp: true, segment: 0, last: None, payload: 172, class: 46, ..DATA };
+        for p in [SYN, PacketView { syn: true, ..ACK }, DATA, odd, ACK, datagram] {
+            let packet = one(&p);
+            let protocol = if p.udp { 17 } else { 6 };
+            let length = (packet.len() - 20) as u16;
+            assert_eq!(sum(&[&packet[..20]]), 0xffff);
+            let pseudo = [&packet[12..20], &[0, protocol], &length.to_be_bytes(), &packet[20..]];
+            assert_eq!(sum(&pseudo), 0xffff, "{p:?}");
+            assert_eq!(u32::from(u16::from_be_bytes([packet[2], packet[3]])), u32::from(length) + 20);
+        }
+        assert_eq!(one(&datagram).len(), 200);
+        assert_eq!(one(&datagram)[1], 46 << 2 | 2, "DSCP and ECN");
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let n = 1 << 30; // times 4: once around
+        let (a, b) = (one(&DATA), one(&PacketView { seq: 1 + n, ..DATA }));
+        assert_eq!(word(&a, 24), word(&b, 24));
+        assert_eq!(word(&one(&PacketView { seq: n, ..ACK }), 28), word(&a, 24));
+    }
+
+    #[test]
+    fn without_a_handshake_data_begin_with_segment_0() {
+        let p = PacketView { first_data: 0, seq: 0, ..DATA };
+        assert_eq!(word(&one(&p), 24), 0x9e37_79b9 + 1);
+        let none = PacketView { first_data: 0, seq: -1, ..ACK };
+        assert_eq!(word(&one(&none), 28), 0x9e37_79b9 + 1, "nothing has come");
+    }
+
+    #[test]
+    fn the_window_is_scaled() {
+        let wide = PacketView { window: 1000, segment: 1000, ..SYN };
+        let (syn, ack) = (one(&wide), one(&PacketView { window: 1000, segment: 1000, ..ACK }));
+        assert_eq!((&syn[34..36], syn[47]), (&[0xff, 0xff][..], 4), "a SYN's own window is not");
+        assert_eq!(u16::from_be_bytes([ack[34], ack[35]]), 62_500);
+        assert_eq!(scale(u64::from(u32::MAX)), 14);
+    }
+
+    /// The last, short, segment of a connection is known even when the flow is on with its next one.
+    #[test]
+    fn connections_end_where_their_data_end() {
+        let short = PacketView { seq: 2, payload: 1, last: Some((2, 1)), ..DATA };
+        let late = PacketView { seq: 2, last: None, ..ACK };
+        let next = PacketView { epoch: 1, ..ACK };
+        let file = capture(&[short, late, next]).file(FULL_LIMIT);
+        let packets = read(&file);
+        assert_eq!(word(packets[1].3, 28), word(packets[0].3, 24) + 1);
+        assert_ne!(packets[1].3[22..24], packets[2].3[22..24], "a port of its own");
+    }
+
+    #[test]
+    fn packets_are_in_order_and_before_the_end() {
+        let mut c = Capture::new(Time::from_nanos(30));
+        for (t, p) in [(20, DATA), (10, ACK), (20, SYN), (30, DATA)] {
+            c.packet(Time::from_nanos(t), &p);
+        }
+        let file = c.file(FULL_LIMIT);
+        let got: Vec<_> = read(&file).iter().map(|p| (p.1, p.2)).collect();
+        assert_eq!(got, [(10, 40), (20, 44), (20, 52)]);
+    }
+
+    #[test]
+    fn too_large_a_file_has_headers_alone() {
+        let full = capture(&[DATA; 10]).file(FULL_LIMIT).len() as u64;
+        assert_eq!(capture(&[DATA; 10]).file(full).len() as u64, full);
+        let file = capture(&[DATA; 10]).file(full - 1);
+        assert!(read(&file).iter().all(|p| p.2 == 44 && p.3.len() == 40));
+    }
+
+    #[test]
+    fn too_large_a_packet_has_headers_alone() {
+        for udp in [false, true] {
+            let p = PacketView { udp, segment: 1_000_000, payload: 1_000_000, ..DATA };
+            let file = capture(&[p]).file(FULL_LIMIT);
+            let (_, _, length, stored) = read(&file)[0];
+            let headers = if udp { 28 } else { 40 };
+            assert_eq!((length, stored.len(), &stored[2..4]), (1_000_000 + headers, headers as usize, &[0, 0][..]));
+        }
     }
 }

@@ -138,6 +138,13 @@ impl Scheduler {
         }
     }
 
+    /// The event `ahead` places after the next one, where it falls into the same slot.
+    #[inline]
+    pub(crate) fn peek(&self, ahead: usize) -> Option<What> {
+        let i = self.current.len().checked_sub(ahead + 1)?;
+        self.current.get(i).map(|key| What(*key as u32))
+    }
+
     /// The next event.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, What)> {

@@ -4,7 +4,9 @@ use crate::result::{Column, Table};
 use penstock_aqm::{Aqm, Discipline, Packet, Queue, State, Verdict};
 use penstock_units::{Duration, Time};
 
-const EVENTS: &[&str] = &["enqueue", "mark", "dequeue", "drop_early", "drop_forced", "drop_overflow"];
+/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.
+const EVENTS: &[&str] =
+    &["enqueue", "mark", "mark_head", "dequeue", "drop_early", "drop_forced", "drop_overflow"];
 
 /// The `queue` and `events` series of one link.
 pub(crate) struct QueueSeries {
@@ -67,7 +69,7 @@ impl QueueSeries {
         }
     }
 
-    /// A packet was let in at `now` and starts to be sent at `start`.
+    /// A packet was let in at `now` and starts to be sent at `start` (an eager link tells later).
     pub(crate) fn accepted(&mut self, now: Time, start: Time, verdict: Verdict, pkt: &Packet, q: &Queue) {
         let word = if matches!(verdict, Verdict::Mark(..)) { "mark" } else { "enqueue" };
         self.event(now, word, pkt.flow, pkt.bytes, q.pkts);

@@ -7,7 +7,7 @@ use penstock_units::Time;
 
 impl Sender {
     pub(crate) fn newreno_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
-        self.ecn_echo(ack);
+        self.ecn_echo(now, ack);
         let mut burst = u32::MAX;
         if ack.seq > self.last_ack {
             if ack.seq >= self.recover || self.last_cut != Cut::DupAcks {

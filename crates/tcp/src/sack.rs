@@ -116,7 +116,7 @@ impl Sender {
     }
 
     pub(crate) fn sack_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
-        self.ecn_echo(ack);
+        self.ecn_echo(now, ack);
         if self.in_recovery {
             self.sack_in_recovery(now, ack, io);
         } else {

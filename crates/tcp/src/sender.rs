@@ -97,6 +97,8 @@ pub struct Sender {
     /// The next segment carries CWR.
     cwr: bool,
     ecn_backoff: bool,
+    /// Marked at a window of one: nothing is sent before the timer expires.
+    waits_for_timer: bool,
     stopped: bool,
     pub(crate) sack: SackState,
     pub(crate) vegas: Option<Box<VegasState>>,
@@ -131,6 +133,7 @@ impl Sender {
             ect: false,
             cwr: false,
             ecn_backoff: false,
+            waits_for_timer: false,
             stopped: false,
             sack: SackState::default(),
             vegas: (p.variant == Variant::Vegas).then(|| Box::new(VegasState::new(p.gamma))),
@@ -265,13 +268,21 @@ impl Sender {
         self.ssthresh = half.max(2.0);
     }
 
-    /// Halve: fast retransmit's and ECN's cut.
+    /// Halve: fast retransmit's cut.
     pub(crate) fn cut_half(&mut self) {
         let base = self.cut_base();
         self.cut_ssthresh(base);
         // ns-2 leaves cwnd at W/2 unrounded and without a floor; RFC 5681: cwnd = ssthresh.
         self.cwnd = if self.p.cut_window { base / 2.0 } else { self.ssthresh };
         self.cwnd = self.cwnd.max(self.p.cwnd_floor);
+        self.cwr = true;
+    }
+
+    /// Halve for a mark. Unlike after a loss the window may go down to one segment (RFC 3168, 6.1.2).
+    fn cut_for_mark(&mut self) {
+        let base = self.cut_base();
+        self.cut_ssthresh(base);
+        self.cwnd = (base / 2.0).max(self.p.cwnd_floor);
         self.cwr = true;
     }
 
@@ -310,7 +321,7 @@ impl Sender {
 
     /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
     pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
-        if self.stopped || (!force && self.delayed_send_at.is_some()) {
+        if self.stopped || self.waits_for_timer || (!force && self.delayed_send_at.is_some()) {
             return;
         }
         if self.p.variant == Variant::Sack {
@@ -390,7 +401,7 @@ impl Sender {
 
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
     pub(crate) fn new_ack_timer(&mut self, now: Time) {
-        if self.max_sent > self.highest_ack || self.p.ns2_recovery {
+        if self.max_sent > self.highest_ack || self.waits_for_timer || self.p.ns2_recovery {
             // ns-2 lets the timer run even with nothing outstanding; that matters only when cwnd is below 1.
             self.set_timer(now);
         } else {
@@ -418,6 +429,10 @@ impl Sender {
         if self.p.variant == Variant::Vegas {
             return self.vegas_timeout(now, io);
         }
+        let outstanding = self.highest_ack < self.max_sent;
+        if std::mem::take(&mut self.waits_for_timer) && !outstanding {
+            return self.send_window(now, io); // what the mark asked for; nothing was lost
+        }
         if self.cwnd < 1.0 {
             self.cwnd = 1.0;
         }
@@ -426,7 +441,6 @@ impl Sender {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
             self.initial_window = 1.0;
         }
-        let outstanding = self.highest_ack < self.max_sent;
         if !outstanding {
             // Nothing to repair: the window was below one segment.
             self.cut_to_one(false);
@@ -467,7 +481,7 @@ impl Sender {
     // ---- ACKs ----------------------------------------------------------------------------------------------
 
     /// What every variant does first with an ACK: the answer to ECN-Echo (RFC 3168, 6.1.2), at most once a window.
-    pub(crate) fn ecn_echo(&mut self, ack: &Ack) {
+    pub(crate) fn ecn_echo(&mut self, now: Time, ack: &Ack) {
         if !ack.ece || self.p.ecn == Ecn::Off || ack.seq < self.first_data() {
             return;
         }
@@ -478,7 +492,12 @@ impl Sender {
         self.recover = self.max_sent;
         self.last_cut = Cut::Ecn;
         if self.cwnd <= 1.0 {
-            // RFC 3168 6.1.2: with a window of one, back the timer off instead.
+            // A window of one segment cannot be halved: RFC 3168 6.1.2 lets the next segment wait for the timer. In ns-2 a window below one
+            // has the same effect, and the second such mark in a row backs the timer off.
+            self.waits_for_timer = self.p.cwnd_floor >= 1.0;
+            if self.waits_for_timer {
+                self.set_timer(now);
+            }
             if self.ecn_backoff {
                 self.rtt.back_off(&self.p);
             } else {
@@ -487,7 +506,7 @@ impl Sender {
         } else {
             self.ecn_backoff = false;
         }
-        self.cut_half();
+        self.cut_for_mark();
         self.counters.ecn_cuts += 1;
     }
 

@@ -7,7 +7,7 @@ use penstock_units::Time;
 
 impl Sender {
     pub(crate) fn tahoe_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
-        self.ecn_echo(ack);
+        self.ecn_echo(now, ack);
         if ack.seq > self.last_ack {
             self.new_ack(now, ack);
         } else if ack.seq == self.last_ack {

@@ -1,0 +1,221 @@
+//! What holds of every run, whatever the scenario.
+
+use penstock_scenario::Scenario;
+use penstock_sim::{run, Column, Config, Control, Record, RunResult, Table, METRICS};
+use penstock_units::{Duration, QueueLen};
+
+/// A metric of a run.
+pub fn metric(r: &RunResult, name: &str) -> Option<f64> {
+    r.metrics[METRICS.iter().position(|m| m.name == name).expect("a declared metric")]
+}
+
+/// Runs a scenario of [`super::space`] and checks everything; false: it was refused.
+pub fn check(text: &str) -> bool {
+    let Ok(scenario) = Scenario::from_toml(text, "space.toml") else { return false };
+    let Ok(config) = scenario.lower_within(scenario.seed(), 1 << 30) else { return false };
+    let first = go(&config);
+    assert_eq!(first, go(&config), "the same seed gives the same result");
+    let interval = Duration::from_nanos((config.duration.as_nanos() / 50).max(1));
+    let record = Record { series: Some(interval), events: true, pcap: Some(config.bottleneck as u32) };
+    let watched = go(&Config { record, ..config.clone() });
+    assert_eq!(
+        (first.events, &first.metrics, &first.groups, &first.flows),
+        (watched.events, &watched.metrics, &watched.groups, &watched.flows),
+        "to watch a run does not change it"
+    );
+    ranges(&config, &first);
+    queue_series(&config, &watched);
+    recount(&config, &watched);
+    true
+}
+
+fn go(config: &Config) -> RunResult {
+    run(config, &Control::default()).expect("a lowered scenario runs")
+}
+
+fn ranges(config: &Config, r: &RunResult) {
+    let all = r.metrics.iter().chain(r.groups.iter().flatten()).chain(r.flows.iter().flat_map(|f| &f.metrics));
+    assert!(all.flatten().all(|x| x.is_finite() && *x >= 0.0), "finite and not negative: {r:?}");
+    let within = |name: &str, lo: f64, hi: f64| {
+        if let Some(x) = metric(r, name) {
+            assert!(x >= lo - 1e-9 && x <= hi + 1e-9, "{name} = {x}, not in [{lo}, {hi}]");
+        }
+    };
+    let forward_ftp = config.flows.iter().filter(|f| f.counts).count().max(1) as f64;
+    within("jain", 1.0 / forward_ftp, 1.0);
+    for g in r.groups.iter().enumerate() {
+        let n = r.flows.iter().filter(|f| f.group as usize == g.0).count() as f64;
+        let jain = penstock_sim::GROUP_METRICS.iter().position(|m| m.name == "jain").expect("declared");
+        assert!(g.1[jain].is_none_or(|j| j >= 1.0 / n - 1e-9 && j <= 1.0 + 1e-9), "{g:?}");
+    }
+    within("loss_ratio", 0.0, 1.0);
+    within("data_loss_ratio", 0.0, 1.0);
+    let link = &config.links[config.bottleneck];
+    if let QueueLen::Packets(n) = link.buffer {
+        within("queue_mean_pkts", 0.0, n);
+        within("queue_p99_pkts", 0.0, n);
+        // A number in [0, n] strays at most n/2 from its mean.
+        within("queue_sd_pkts", 0.0, n / 2.0 + 1e-6);
+    }
+    for (low, high) in [("delay_p50_s", "delay_p99_s"), ("departures", "arrivals")] {
+        if low != "departures" || config.measure_from.as_nanos() == 0 {
+            assert!(metric(r, low) <= metric(r, high), "{low} {high}: {r:?}");
+        }
+    }
+    for part in ["drops_early", "drops_forced", "drops_overflow"] {
+        within(part, 0.0, metric(r, "arrivals").unwrap_or(0.0));
+    }
+    within("marks_ce", 0.0, metric(r, "departures").unwrap_or(0.0));
+    // What has been acknowledged since the start has been through the queue.
+    if config.measure_from.as_nanos() == 0 && config.links.len() == 2 {
+        assert!(metric(r, "goodput_bps").unwrap_or(0.0) <= metric(r, "throughput_bps").unwrap_or(0.0) + 1e-9);
+    }
+}
+
+fn table<'a>(r: &'a RunResult, name: &str) -> &'a Table {
+    r.series.iter().find(|t| t.name == name).unwrap_or_else(|| panic!("no series {name}"))
+}
+
+fn whole<'a>(t: &'a Table, name: &str) -> &'a [u64] {
+    match t.columns.iter().find(|c| c.0 == name) {
+        Some((_, Column::U64(v))) => v,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Columns are equally long, numbers finite, probabilities are ones, the buffer holds what it can.
+fn queue_series(config: &Config, r: &RunResult) {
+    for t in &r.series {
+        let lengths: Vec<usize> = t
+            .columns
+            .iter()
+            .map(|(_, c)| match c {
+                Column::F64(v) => v.len(),
+                Column::U64(v) => v.len(),
+                Column::Word(v, _) => v.len(),
+            })
+            .collect();
+        assert!(lengths.windows(2).all(|w| w[0] == w[1]), "{}: {lengths:?}", t.name);
+        for (name, c) in &t.columns {
+            let Column::F64(v) = c else { continue };
+            let infinite = name == "ssthresh_segments";
+            assert!(v.iter().all(|x| x.is_finite() || infinite && *x == f64::INFINITY), "{}.{name}", t.name);
+            if ["p", "p_b", "max_p"].contains(&name.as_str()) {
+                assert!(v.iter().all(|p| (0.0..=1.0).contains(p)), "{name}: {v:?}");
+            }
+        }
+    }
+    let t = table(r, "queue");
+    let over = match config.links[config.bottleneck].buffer {
+        QueueLen::Packets(n) => whole(t, "queue_pkts").iter().any(|q| *q as f64 > n),
+        QueueLen::Bytes(b) => whole(t, "queue_bytes").iter().any(|q| *q > b),
+    };
+    assert!(!over, "the buffer holds no more than its limit");
+}
+
+/// Counts everything again from the events, by a FIFO that knows nothing of the engine's.
+fn recount(config: &Config, r: &RunResult) {
+    let t = table(r, "events");
+    let (t_ns, flow, bytes, pkts) = (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
+    let Some((_, Column::Word(codes, words))) = t.columns.iter().find(|c| c.0 == "event") else {
+        panic!("events have words")
+    };
+    let (from, to, end) =
+        (config.measure_from.as_nanos(), config.measure_to.as_nanos(), config.duration.as_nanos());
+    let inside = |t: u64| (from..to).contains(&t);
+    let seconds = (to - from) as f64 * 1e-9;
+    let mut fifo = std::collections::VecDeque::new();
+    let (mut arrivals, mut drops, mut departures, mut marks, mut out_bytes) = (0u64, [0u64; 3], 0u64, 0u64, 0u64);
+    let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
+    let mut delays: Vec<f64> = vec![];
+    let largest = bytes.iter().copied().max().unwrap_or(0);
+    for i in 0..t_ns.len() {
+        let now = t_ns[i];
+        assert!(now >= last && now <= end, "row {i}: time runs forward");
+        let (a, b) = (last.clamp(from, to), now.clamp(from, to));
+        area += fifo.len() as f64 * (b - a) as f64;
+        last = now;
+        let word = words[usize::from(codes[i])];
+        arrivals += u64::from(inside(now) && !["dequeue", "mark_head"].contains(&word));
+        match word {
+            "enqueue" | "mark" => {
+                fifo.push_back((now, flow[i], bytes[i], word == "mark"));
+                held_bytes += bytes[i];
+            }
+            "drop_early" | "drop_forced" | "drop_overflow" => {
+                let which = ["drop_early", "drop_forced", "drop_overflow"].iter().position(|w| *w == word);
+                drops[which.expect("one of them")] += u64::from(inside(now));
+            }
+            "mark_head" => marks += u64::from(inside(now)),
+            "dequeue" => {
+                let (arrived, f, b, marked) = fifo.pop_front().unwrap_or_else(|| panic!("row {i}: nothing waits"));
+                assert_eq!((f, b), (flow[i], bytes[i]), "row {i}: first in, first out");
+                assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
+                held_bytes -= b;
+                if inside(now) {
+                    departures += 1;
+                    marks += u64::from(marked);
+                    out_bytes += b;
+                    delays.push((now - arrived) as f64 * 1e-9);
+                }
+            }
+            other => panic!("row {i}: {other}"),
+        }
+        // A packet that goes on at once has two rows at one instant; between them it does not wait.
+        let waits = fifo.len() as u64 - u64::from(fifo.back().is_some_and(|w| w.0 == now) && !fifo.is_empty());
+        let fits = match config.links[config.bottleneck].buffer {
+            QueueLen::Packets(n) => waits as f64 <= n && pkts[i] as f64 <= n,
+            QueueLen::Bytes(b) => held_bytes <= b + largest,
+        };
+        assert!(fits, "row {i}: {waits} packets, {held_bytes} bytes wait");
+    }
+    area += fifo.len() as f64 * (end.clamp(from, to) - last.clamp(from, to)) as f64;
+
+    let same = |name: &str, want: Option<f64>| {
+        let got = metric(r, name);
+        let close = match (got, want) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1e-3),
+            (a, b) => a == b,
+        };
+        assert!(close, "{name}: {got:?}, counted again {want:?}");
+    };
+    let n = delays.len() as f64;
+    let mean = (n > 0.0).then(|| delays.iter().sum::<f64>() / n);
+    same("arrivals", Some(arrivals as f64));
+    same("departures", Some(departures as f64));
+    same("drops_early", Some(drops[0] as f64));
+    same("drops_forced", Some(drops[1] as f64));
+    same("drops_overflow", Some(drops[2] as f64));
+    same("marks_ce", Some(marks as f64));
+    same("loss_ratio", (arrivals > 0).then(|| drops.iter().sum::<u64>() as f64 / arrivals as f64));
+    same("throughput_bps", Some(out_bytes as f64 * 8.0 / seconds));
+    same("queue_mean_pkts", Some(area * 1e-9 / seconds));
+    same("delay_mean_s", mean);
+    same("delay_var_s2", mean.map(|m| delays.iter().map(|d| (d - m) * (d - m)).sum::<f64>() / n));
+    let steps = delays.windows(2).map(|w| (w[1] - w[0]).abs());
+    same("delay_variation_s", (n > 1.0).then(|| steps.sum::<f64>() / (n - 1.0)));
+    delays.sort_by(f64::total_cmp);
+    for (name, q) in [("delay_p50_s", 0.5), ("delay_p99_s", 0.99)] {
+        let want = delays.get(((q * n).ceil() as usize).max(1) - 1).copied();
+        let got = metric(r, name);
+        assert_eq!(got.is_some(), want.is_some(), "{name}");
+        assert!(got.zip(want).is_none_or(|(a, b)| (a - b).abs() <= b / 128.0 + 1e-9), "{name}: {got:?} {want:?}");
+    }
+    // The integral of the rate over the window, and at most a packet that ends outside; each idle period rounds a nanosecond.
+    let link = &config.links[config.bottleneck];
+    let mut bits = 0.0;
+    let steps: Vec<(u64, u64)> = std::iter::once((0, link.rate.as_bps()))
+        .chain(link.schedule.iter().map(|(t, r)| (t.as_nanos(), r.map_or(0, |r| r.as_bps()))))
+        .collect();
+    for (i, (at, bps)) in steps.iter().enumerate() {
+        let until = steps.get(i + 1).map_or(end, |s| s.0).clamp(from, to);
+        bits += *bps as f64 * until.saturating_sub((*at).clamp(from, to)) as f64 * 1e-9;
+    }
+    let fastest = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
+    let most = bits + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;
+    assert!(out_bytes as f64 * 8.0 <= most + 1e-6, "{out_bytes} B sent, {bits} bit possible");
+    match metric(r, "utilization") {
+        Some(u) => assert!((u - out_bytes as f64 * 8.0 / bits).abs() <= 1e-6 * u, "utilization {u}"),
+        None => assert!(bits < 1.0),
+    }
+}

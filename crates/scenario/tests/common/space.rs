@@ -1,0 +1,296 @@
+//! The scenario space: any sequence of bytes is a scenario. The property tests draw the bytes at random, the fuzz target `engine`
+//! mutates them; both then do the same with it. Zeros (and an exhausted input) mean the simplest choice, so inputs shrink well.
+//! Disciplines and TCP are drawn from their declarations: a new kind or key is covered as soon as it is declared.
+
+use penstock_aqm::{COMMON, KINDS};
+use penstock_tcp::{PARAMS, VARIANTS};
+use penstock_units::param::{Param, Ty};
+use std::fmt::Write;
+
+/// Packets that one link may carry in a run, about; the run is cut short accordingly.
+const PACKETS: f64 = 15_000.0;
+
+/// The bytes of an input, one choice after the other.
+pub struct Choices<'a>(&'a [u8]);
+
+impl<'a> Choices<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Choices(bytes)
+    }
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+    /// In [0, 1].
+    fn unit(&mut self) -> f64 {
+        f64::from(u16::from_be_bytes([self.byte(), self.byte()])) / 65_535.0
+    }
+    fn below(&mut self, n: usize) -> usize {
+        usize::from(self.byte()) % n
+    }
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+    /// True once in `n` times.
+    fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == n - 1
+    }
+    /// Every order of magnitude is as likely as every other.
+    fn log(&mut self, lo: f64, hi: f64) -> f64 {
+        lo * (hi / lo).powf(self.unit())
+    }
+    fn whole(&mut self, lo: f64, hi: f64) -> u64 {
+        self.log(lo, hi).round() as u64
+    }
+}
+
+/// A scenario file; most are accepted.
+pub fn scenario(bytes: &[u8]) -> String {
+    let c = &mut Choices::new(bytes);
+    let mut body = String::new();
+    let hops = if c.once_in(4) { 1 + c.below(3) } else { 0 };
+    let rate = c.log(64e3, 1e9);
+    let mut fastest = rate;
+    let mut smallest = f64::INFINITY;
+    let traffic: Vec<Entry> = (0..=c.below(3)).map(|_| entry(c, hops, rate)).collect();
+    for t in &traffic {
+        smallest = smallest.min(t.wire);
+    }
+    let mut link = format!("rate = \"{rate:.0} bit/s\", delay = {}, buffer = {}", delay(c), buffer(c));
+    if c.once_in(4) {
+        let reverse = c.log(64e3, 1e9);
+        fastest = fastest.max(reverse);
+        let _ = write!(link, ", reverse_rate = \"{reverse:.0} bit/s\", reverse_delay = {}", delay(c));
+        let _ = write!(link, ", reverse_buffer = {}", buffer(c));
+    }
+    if c.once_in(4) {
+        let p = if c.once_in(8) { 1.0 } else { c.log(1e-4, 0.5) };
+        let _ = write!(link, ", loss = {p}");
+    }
+    let steps: Vec<Option<f64>> = if c.once_in(4) {
+        (0..=c.below(4)).map(|_| (!c.once_in(3)).then(|| c.log(64e3, 1e9))).collect()
+    } else {
+        vec![]
+    };
+    fastest = steps.iter().flatten().copied().fold(fastest, f64::max);
+    let duration = (PACKETS * 8.0 * smallest / fastest).clamp(1e-3, 3.0);
+    if !steps.is_empty() {
+        let gap = duration / (steps.len() + 1) as f64;
+        let list: Vec<String> = steps
+            .iter()
+            .enumerate()
+            .map(|(i, r)| format!("{{ at = {}, rate = \"{:.0} bit/s\" }}", time(gap * (i + 1) as f64), r.unwrap_or(0.0)))
+            .collect();
+        let _ = write!(link, ", schedule = [{}]", list.join(", "));
+    }
+    let _ = writeln!(body, "duration = {}", time(duration));
+    if c.once_in(2) {
+        let _ = writeln!(body, "profile = \"ns-2\"");
+    }
+    match c.below(4) {
+        0 => {}
+        1 => {
+            let (from, to) = (c.unit() * 0.6, 0.61 + c.unit() * 0.39);
+            let _ = writeln!(body, "measure = {{ from = {}, to = {} }}", time(from * duration), time(to * duration));
+        }
+        _ => {
+            let from = c.unit() * 0.9;
+            let _ = writeln!(body, "measure = {{ from = {} }}", time(from * duration));
+        }
+    }
+    if c.once_in(8) {
+        let _ = writeln!(body, "overhead = \"{} B\"", c.below(200));
+    }
+    let _ = writeln!(body, "seed = {}", c.below(256));
+    if hops == 0 {
+        let _ = writeln!(body, "[topology]\nbottleneck = {{ {link} }}");
+    } else {
+        let cross = if traffic.iter().any(|t| t.kind == "ftp") { c.below(4) } else { 0 };
+        let _ = writeln!(
+            body,
+            "[topology]\nkind = \"parking-lot\"\nhops = {hops}\ncross_flows = {cross}\nlink = {{ {link} }}"
+        );
+    }
+    let access = c.below(3);
+    for side in &["access", "egress"][..access] {
+        let rate = rate * c.pick(&[4.0, 1.0, 0.3, 30.0]);
+        let _ = write!(body, "{side} = {{ rate = \"{rate:.0} bit/s\", delay = {}", delays(c));
+        if c.once_in(4) {
+            let _ = write!(body, ", buffer = {}", buffer(c));
+        }
+        let _ = writeln!(body, " }}");
+    }
+    aqm(c, "aqm", &mut body);
+    if c.once_in(3) {
+        aqm(c, "aqm.reverse", &mut body);
+    }
+    for t in &traffic {
+        let _ = writeln!(body, "[[traffic]]\nkind = \"{}\"\n{}", t.kind, t.keys);
+        let start = if t.late { c.unit() * 0.8 } else { 0.0 };
+        match c.below(4) {
+            0 => {
+                let _ = writeln!(body, "start = {{ uniform = [{}, {}] }}", time(start * duration), time(duration));
+            }
+            1 => {
+                let (every, from) = (time(0.05 * duration), time(start * duration));
+                let _ = writeln!(body, "start = {{ every = {every}, from = {from} }}");
+            }
+            _ => {
+                let _ = writeln!(body, "start = {}", time(start * duration));
+            }
+        }
+        if t.stops {
+            let stop = start + 0.001 + c.unit();
+            let _ = writeln!(body, "stop = {}", time(stop * duration));
+        }
+        if access > 0 && c.once_in(4) {
+            let _ = writeln!(body, "access_delay = {}", delays(c));
+        }
+    }
+    body
+}
+
+fn time(seconds: f64) -> String {
+    format!("\"{} ns\"", (seconds * 1e9).max(0.0).round() as u64)
+}
+
+fn delay(c: &mut Choices) -> String {
+    time(if c.once_in(4) { 0.0 } else { c.log(1e-5, 0.5) })
+}
+
+fn delays(c: &mut Choices) -> String {
+    match c.below(3) {
+        0 => delay(c),
+        1 => format!("{{ uniform = [{}, {}] }}", time(c.log(1e-6, 1e-3)), time(c.log(1e-3, 0.2))),
+        _ => format!("{{ spread = [{}, {}] }}", time(c.log(1e-6, 1e-3)), time(c.log(1e-3, 0.2))),
+    }
+}
+
+fn buffer(c: &mut Choices) -> String {
+    if c.once_in(4) {
+        format!("\"{} B\"", c.whole(40.0, 1e6))
+    } else {
+        c.whole(1.0, 1000.0).to_string()
+    }
+}
+
+/// An entry of `[[traffic]]`.
+struct Entry {
+    kind: &'static str,
+    keys: String,
+    late: bool,
+    stops: bool,
+    /// Bytes of its packets on the wire, about.
+    wire: f64,
+}
+
+fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
+    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff"]);
+    let mut keys = String::new();
+    let flows = 1 + c.below(6);
+    let wire;
+    if matches!(kind, "ftp" | "web") {
+        let segment = c.whole(40.0, 9000.0);
+        wire = segment as f64 + 40.0;
+        let tcp = VARIANTS[c.below(VARIANTS.len())].name;
+        let ecn = if tcp == "vegas" { "off" } else { c.pick(&["off", "classic"]) };
+        let window = c.whole(1.0, 500.0);
+        let _ = writeln!(keys, "tcp = \"{tcp}\"\necn = \"{ecn}\"\nsegment = \"{segment} B\"\nwindow = {window}");
+        for p in PARAMS.iter().filter(|p| !["tcp", "ecn", "segment", "window"].contains(&p.name)) {
+            if c.once_in(8) {
+                let _ = writeln!(keys, "{} = {}", p.name, value(c, p, (1e-3, 3.0)));
+            }
+        }
+        if kind == "ftp" && c.once_in(3) {
+            let _ = writeln!(keys, "bytes = \"{} B\"", c.whole(1.0, 1e6));
+        }
+        if kind == "web" {
+            let _ = writeln!(keys, "sessions = {flows}\npairs = {}", 1 + c.below(flows));
+            let _ = writeln!(keys, "objects_per_page = {}", 1 + c.below(4));
+            let object = c.whole(1.0, 1e5);
+            let shapes = ["constant = \"# B\"", "exponential = \"# B\"", "pareto = { shape = 1.3, mean = \"# B\" }"];
+            let _ = writeln!(keys, "object = {{ {} }}", c.pick(&shapes).replace('#', &object.to_string()));
+            for key in ["think", "inter_object"] {
+                // Not below a millisecond: an object may take no time, and so may the next.
+                let _ = writeln!(keys, "{key} = {{ constant = {} }}", time(c.log(1e-3, 0.3)));
+            }
+        }
+    } else {
+        let packet = c.whole(40.0, 9000.0);
+        wire = packet as f64;
+        let own = rate * c.pick(&[0.5, 0.01, 0.95, 1.0, 1.3]) / flows as f64;
+        let _ = writeln!(keys, "rate = \"{:.0} bit/s\"\npacket = \"{packet} B\"", own.max(1.0));
+        if kind == "cbr" && c.once_in(2) {
+            let _ = writeln!(keys, "jitter = {}", c.unit());
+        }
+        if kind == "onoff" {
+            for key in ["on", "off"] {
+                let mean = time(c.log(1e-3, 0.3));
+                let shapes = [format!("exponential = {mean}"), format!("pareto = {{ shape = 1.5, mean = {mean} }}")];
+                let _ = writeln!(keys, "{key} = {{ {} }}", shapes[c.below(2)]);
+            }
+        }
+    }
+    if kind != "web" {
+        let _ = writeln!(keys, "flows = {flows}");
+    }
+    if c.once_in(3) {
+        let _ = writeln!(keys, "direction = \"reverse\"");
+    } else if hops > 1 && c.once_in(2) {
+        let _ = writeln!(keys, "from = \"R{}\"", c.below(hops));
+    }
+    Entry { kind, keys, late: c.once_in(3), stops: c.once_in(3), wire }
+}
+
+fn aqm(c: &mut Choices, table: &str, body: &mut String) {
+    let kind = &KINDS[c.below(KINDS.len())];
+    let _ = writeln!(body, "[{table}]\nkind = \"{}\"", kind.name);
+    for p in kind.params.iter().copied().chain([COMMON]).flatten() {
+        // ECN is on more often than a key is set.
+        if c.once_in(if p.name == "ecn" { 2 } else { 6 }) {
+            let _ = writeln!(body, "{} = {}", p.name, value(c, p, (1e-4, 3.0)));
+        }
+    }
+}
+
+/// A literal in the range of a declaration; durations within `span`.
+fn value(c: &mut Choices, p: &Param, span: (f64, f64)) -> String {
+    typed(c, &p.ty, span)
+}
+
+fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
+    match ty {
+        Ty::Bool => (!c.once_in(2)).to_string(),
+        Ty::Int { min, max } => {
+            let (lo, hi) = (*min as f64, *max as f64);
+            format!("{:.0}", if c.once_in(8) { c.pick(&[lo, hi]) } else { lo + c.log(1.0, hi.min(1000.0)) - 1.0 })
+        }
+        Ty::Num { min, max, open } => {
+            let least = if *open { min + (max - min) * 1e-9 } else { *min };
+            let x = match c.below(4) {
+                0 => min + (max - min) * c.log(1e-6, 1.0),
+                1 => (min + c.log(1e-3, 100.0)).min(*max),
+                2 => *max,
+                _ => least,
+            };
+            format!("{x:?}")
+        }
+        Ty::NumOr(inner, words) => {
+            if c.once_in(2) {
+                format!("\"{}\"", words[c.below(words.len())])
+            } else {
+                typed(c, inner, span)
+            }
+        }
+        Ty::Word(words) => format!("\"{}\"", words[c.below(words.len())]),
+        Ty::Duration => time(c.log(span.0, span.1)),
+        Ty::Size => format!("\"{} B\"", c.whole(40.0, 9000.0)),
+        Ty::Queue => match c.below(4) {
+            0 => format!("\"{} B\"", c.whole(40.0, 1e6)),
+            1 => format!("{:.2}", c.log(0.1, 300.0)),
+            _ => c.whole(1.0, 300.0).to_string(),
+        },
+        other => panic!("a discipline's or a transport's key of type {other:?}: say here how to draw it"),
+    }
+}
