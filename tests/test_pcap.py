@@ -60,6 +60,9 @@ def test_ecn_bits(capture: Path) -> None:
     capable = read(capture, "frame.number", keep="tcp.len > 0 && ip.dsfield.ecn == 2")
     assert len(capable) > 100
     assert read(capture, "frame.number", keep="tcp.flags.syn == 1 && ip.dsfield.ecn != 0") == []
+    # Negotiation, RFC 3168, 6.1.1.
+    syns = read(capture, "tcp.flags.ack", "tcp.flags.ece", "tcp.flags.cwr", keep="tcp.flags.syn == 1")
+    assert {tuple(row) for row in syns} == {("0", "1", "1"), ("1", "1", "0")}
     assert read(capture, "frame.number", keep="tcp.len == 0 && ip.dsfield.ecn != 0") == []
     assert read(capture, "frame.number", keep="udp && ip.dsfield.ecn != 0") == []
     marked = json.loads((capture.parent / "run.json").read_text(encoding="utf-8"))["runs"][0]["metrics"]["marks_ce"]
@@ -70,7 +73,7 @@ def test_ecn_bits(capture: Path) -> None:
 
 # ---- what tshark makes of retransmissions, marks and sizes ---------------------------------------------------------
 
-#: Both losses and, where ECN is on, marks; all is over before the end, so that nothing is still on its way to the queue.
+#: Losses and, where ECN is on, marks; all is over before the end, so that nothing is still on its way to the queue.
 BUSY = """\
 duration = "12 s"
 measure = { from = "0 s" }
@@ -121,8 +124,9 @@ packet = "500 B"
 FIELDS = [
     "frame.number", "frame.len", "ip.src", "ip.dsfield.ecn", "ip.checksum.status", "tcp.checksum.status",
     "udp.checksum.status", "_ws.malformed", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.flags.syn", "tcp.flags.ack",
-    "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.lost_segment",
-    "tcp.analysis.ack_lost_segment", "tcp.analysis.zero_window", "tcp.options.sack_le", "tcp.options.sack_perm",
+    "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.keep_alive",
+    "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment", "tcp.analysis.zero_window", "tcp.window_size",
+    "tcp.ack", "tcp.options.sack_le", "tcp.options.sack_re", "tcp.options.sack_perm",
 ]  # fmt: skip
 
 
@@ -139,8 +143,12 @@ class Seen:
 
     def segments(self) -> list[dict[str, str]]:
         """What data senders send: SYNs and data."""
-        syn = [r for r in self.rows if r["tcp.flags.syn"] == "1" and r["tcp.flags.ack"] == "0"]
-        return sorted(syn + [r for r in self.rows if r["tcp.len"] not in ("", "0")], key=lambda r: int(r["frame.number"]))
+
+        def sent(row: dict[str, str]) -> bool:
+            syn = row["tcp.flags.syn"] == "1" and row["tcp.flags.ack"] == "0"
+            return syn or row["tcp.len"] not in ("", "0")
+
+        return [row for row in self.rows if sent(row)]
 
     def repeated(self) -> set[str]:
         """Frames with a segment that was seen before: retransmissions, without any guessing."""
@@ -178,23 +186,31 @@ def valid(seen: Seen) -> None:
 def retransmitted(seen: Seen) -> None:
     """Where the simulator counted a retransmission there is one, and tshark reports each.
 
-    tshark cannot tell all of them from reordering. To it, a segment below the highest one is "out of order" if that one
-    is younger than the handshake's round trip, unless it comes within 20 ms of a second duplicate ACK; whether it was seen before
-    is not asked (packet-tcp.c, 4.0; checked packet by packet here). A sender that sends new data during recovery does
-    this at every hole but the first. Nothing is reordered in this network, so both words mean a retransmission.
+    tshark cannot tell all of them from reordering. To it (packet-tcp.c, 4.0), a segment below the highest one is "out of
+    order" if that one is younger than the handshake's round trip, unless it comes within 20 ms of a second duplicate
+    ACK; whether it was seen before is not asked. A sender that sends new data during recovery does this at every hole
+    but the first. The last segment again, if it is a single byte, is a "keep-alive". Nothing is reordered or kept alive
+    in this network, so all three words mean a retransmission.
     """
     ours = {row["frame.number"] for row in seen.segments()}  # a repeated SYN makes a repeated SYN-ACK: not the sender's
-    reported = seen.flagged("tcp.analysis.retransmission", "tcp.analysis.out_of_order") & ours
+    words = "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.keep_alive"
+    reported = seen.flagged(*words) & ours
     assert reported == seen.repeated()
     assert len(reported) == seen.metrics["retransmits"]
 
 
+BEYOND = "vegas.rs sends a segment beyond the transfer's end when its last one expires with its own ACK"
+
+SENDERS = [
+    *((tcp, profile, ecn) for tcp in ("tahoe", "newreno") for profile in ("rfc",) for ecn in ("off", "classic")),
+    *((tcp, profile, ecn) for tcp in ("reno", "sack") for profile in ("rfc", "ns-2") for ecn in ("off", "classic")),
+    pytest.param("vegas", "rfc", "off", marks=pytest.mark.xfail(reason=BEYOND, strict=True)),
+    ("vegas", "ns-2", "off"),  # without handshake, SYN and header bytes
+]
+
+
 @pytest.mark.parametrize("aqm", ["droptail", "red"])
-@pytest.mark.parametrize("ecn", ["off", "classic"])
-@pytest.mark.parametrize(
-    ("tcp", "profile"),
-    [("tahoe", "rfc"), ("reno", "ns-2"), ("newreno", "rfc"), ("sack", "rfc"), ("sack", "ns-2"), ("vegas", "rfc"), ("vegas", "ns-2")],
-)  # fmt: skip
+@pytest.mark.parametrize(("tcp", "profile", "ecn"), SENDERS)
 def test_retransmissions_are_where_the_simulator_counted_them(
     penstock: Command, tmp_path: Path, tcp: str, profile: str, ecn: str, aqm: str
 ) -> None:
@@ -205,7 +221,14 @@ def test_retransmissions_are_where_the_simulator_counted_them(
     valid(seen)
     retransmitted(seen)
     assert seen.metrics["retransmits"] > 0
-    assert bool(seen.flagged("tcp.options.sack_le", "tcp.options.sack_perm")) == (tcp == "sack")
+    for option in ("tcp.options.sack_perm", "tcp.options.sack_le"):
+        assert bool(seen.flagged(option)) == (tcp == "sack")
+    for row in seen.rows:
+        if row["tcp.options.sack_le"]:
+            assert int(row["tcp.ack"]) < int(row["tcp.options.sack_le"]) < int(row["tcp.options.sack_re"])
+    if profile == "rfc":  # 1000 segments of 1000 B; a SYN's window is not scaled
+        windows = {(row["tcp.flags.syn"], row["tcp.window_size"]) for row in seen.rows if row["tcp.stream"]}
+        assert windows == {("1", "65535"), ("0", "1000000")}
 
 
 @pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)

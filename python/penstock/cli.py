@@ -92,8 +92,8 @@ def _simulation(command: F) -> F:
     default="bottleneck",
     metavar="LINK[:out]",
     show_default=True,
-    help="The link to capture, both directions: packets as they arrive at its queue, those that it drops among them; with "
-    ":out as they leave the queue, with the CE marks that it sets.",
+    help="The link to capture, both directions: packets as they arrive at its queue, those that it drops among them; "
+    "with :out as they leave the queue, with the CE marks that it sets.",
 )
 def run(
     file: Path,

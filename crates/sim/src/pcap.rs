@@ -10,12 +10,16 @@
 //! negotiates what the flow uses: MSS, window scale, SACK, ECN (RFC 3168, 6.1.1). A flow without handshake (ns-2's Vegas) looks like a
 //! connection that was open before the capture began. There is no FIN: the simulator sends none.
 //!
+//! *Retransmissions.* Each that the simulator counted and that reached the link is in the file, with its original before it. Wireshark calls
+//! some of them "out-of-order" (they follow newer data within the handshake's round trip and are no fast retransmission by its 20 ms rule),
+//! and a last segment of a single byte that is sent again a "keep-alive". Nothing is reordered here; `tests/test_pcap.py` counts.
+//!
 //! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count 40 bytes (datagrams: 28). Options make a
 //! packet longer than that: SYNs by 8 or 12 bytes, ACKs by 4 + 8 for each SACK block. So do headers that the scenario counts as less than
 //! 40 bytes (ns-2's Vegas: 0) make them longer, and headers that it counts as more make them shorter.
 //!
 //! *Payload* is zeros and is written, so that a reader can verify checksums, unless the file would exceed [`FULL_LIMIT`]: then headers
-//! alone are. A packet beyond IPv4's 64 KiB is written without payload, length and checksum, as one behind segmentation offload.
+//! alone are. A packet beyond IPv4's 64 KiB is written without payload, checksum and IP length, as one before segmentation offload.
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -49,6 +53,7 @@ pub(crate) struct PacketView {
     pub(crate) cwr: bool,
     pub(crate) ece: bool,
     pub(crate) ecn: Ecn,
+    /// Written as DSCP.
     pub(crate) class: u8,
     /// Data: the segment. ACK: the highest segment acknowledged.
     pub(crate) seq: i64,
@@ -120,7 +125,12 @@ impl Capture {
             let udp = if whole {
                 UdpHeader::with_ipv4_checksum(source, destination, &ip, payload).expect("it fits IPv4")
             } else {
-                UdpHeader { source_port: source, destination_port: destination, length: 0, checksum: 0 }
+                UdpHeader {
+                    source_port: source,
+                    destination_port: destination,
+                    length: LARGEST as u16 - 20,
+                    checksum: 0,
+                }
             };
             self.headers.extend_from_slice(&udp.to_bytes());
         }
@@ -168,7 +178,7 @@ impl Capture {
     }
 
     /// The file.
-    pub(crate) fn finish(self: Box<Self>) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.file(FULL_LIMIT)
     }
 
@@ -335,7 +345,8 @@ mod tests {
     /// RFC 1071: a block that holds its own checksum sums up to all ones.
     fn sum(parts: &[&[u8]]) -> u32 {
         let all = parts.concat();
-        let mut s: u32 = all.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0))).sum();
+        let mut s: u32 =
+            all.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0))).sum();
         while s > 0xffff {
             s = (s >> 16) + (s & 0xffff);
         }
@@ -474,7 +485,10 @@ mod tests {
             let file = capture(&[p]).file(FULL_LIMIT);
             let (_, _, length, stored) = read(&file)[0];
             let headers = if udp { 28 } else { 40 };
-            assert_eq!((length, stored.len(), &stored[2..4]), (1_000_000 + headers, headers as usize, &[0, 0][..]));
+            assert_eq!(
+                (length, stored.len(), &stored[2..4]),
+                (1_000_000 + headers, headers as usize, &[0, 0][..])
+            );
         }
     }
 }
