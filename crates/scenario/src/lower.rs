@@ -66,6 +66,7 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         links,
         // The first hop: in a dumbbell the only one.
         bottleneck: 0,
+        ties_by_scheduling: plan.top.is("ties", "scheduling"),
         hosts: build.hosts,
         routes: build.routes.list,
         groups,

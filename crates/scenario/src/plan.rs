@@ -166,6 +166,7 @@ impl<'a> Section<'a> {
 pub(crate) fn plan(root: &Node) -> Result<Plan> {
     let head = Section::new(root, "");
     let top = head.fill(&vec![TOP], Defaults::default())?;
+    let top = head.fill(&vec![TOP], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
     let duration = top.duration("duration");
     if duration == Duration::ZERO {
         return Err(head.conflict("duration", &top, "must be above 0 s"));

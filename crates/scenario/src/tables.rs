@@ -41,6 +41,15 @@ pub(crate) const TOP: &[Param] = &[
         doc: "Header bytes that the wire counts on a TCP data segment.",
         ..PARAM
     },
+    Param {
+        name: "ties",
+        ty: Ty::Word(&["departures", "scheduling"]),
+        default: Some("\"departures\""),
+        ns2: Some("\"scheduling\""),
+        source: "ns-2 takes events of one instant in the order in which they were scheduled",
+        doc: "When a packet arrives at the very instant of a departure: the departure goes first, or what was scheduled first (an arrival is when the packet begins to be sent to the queue, a departure when the packet before it begins to be sent).",
+        ..PARAM
+    },
 ];
 
 /// `measure = { … }`.

@@ -24,6 +24,11 @@ impl Pipe {
         }
     }
 
+    /// How long before its arrival at the other end a packet of `bytes` began to be sent.
+    pub(crate) fn crossing(&self, bytes: u32) -> Duration {
+        self.tx.map_or(Duration::ZERO, |tx| tx.alone(bytes)) + self.delay
+    }
+
     /// A packet enters at `now` (never before the last one did); when it comes out, or `None` where the buffer is full.
     #[inline]
     pub(crate) fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {

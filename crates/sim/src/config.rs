@@ -22,6 +22,8 @@ pub struct Config {
     pub links: Vec<LinkConfig>,
     /// The link that the run's metrics describe (the bottleneck, forward).
     pub bottleneck: usize,
+    /// When a packet arrives at the very instant of a departure, what was scheduled first goes first, as in ns-2; else the departure does.
+    pub ties_by_scheduling: bool,
     /// Hosts, each with its own full-duplex access link to its router.
     pub hosts: Vec<HostConfig>,
     /// Sequences of links (indices into `links`) from a source's router to a sink's router.

@@ -8,7 +8,7 @@ use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, M
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::result::{Column, FlowResult, RunResult, Table};
-use crate::sched::{Kind, Scheduler, What, MAX_TIME};
+use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
 use crate::stats::LinkStats;
 use penstock_aqm::{Ecn, Packet};
@@ -40,6 +40,9 @@ pub enum SimError {
         /// What is wrong.
         error: penstock_units::param::ParamError,
     },
+    /// More events than their order can be kept of: 10¹¹.
+    #[error("more than 10^11 events: split the run")]
+    TooManyEvents,
     /// The run is longer than the event queue's clock.
     #[error("duration is above {} days", MAX_TIME.as_nanos() / 86_400_000_000_000)]
     TooLong,
@@ -122,6 +125,7 @@ impl<T: Copy> Pool<T> {
             self.items[i as usize] = item;
             i
         } else {
+            assert!(self.items.len() < MAX_INDEX, "at most {MAX_INDEX} packets under way");
             self.items.push(item);
             (self.items.len() - 1) as u32
         }
@@ -261,7 +265,26 @@ impl Core {
         if self.capture.is_some() && self.capture_links.contains(&link) {
             self.record(now, p, flows);
         }
-        let fate = self.links[link as usize].arrive(now, &a);
+        // The link that the packet came over; asked only for ties.
+        let (before, after) = self.links.split_at_mut(link as usize);
+        let (this, after) = after.split_first_mut().expect("a link of the route");
+        let (hosts, routes) = (&self.hosts, &self.routes);
+        let scheduled = || {
+            let crossing = match p.hop {
+                0 => {
+                    let f = &flows[p.flow as usize];
+                    let from = if data { f.src } else { f.dst };
+                    hosts[from as usize].up.crossing(p.bytes)
+                }
+                hop => {
+                    let last = routes[usize::from(p.route)][usize::from(hop) - 1] as usize;
+                    let last = if last < before.len() { &before[last] } else { &after[last - before.len() - 1] };
+                    last.crossing(p.bytes)
+                }
+            };
+            Time::from_ticks(now.as_ticks().saturating_sub(crossing.as_ticks()))
+        };
+        let fate = this.arrive(now, &a, scheduled);
         if self.capture.is_some() {
             self.record_out(link, p, flows);
         }
@@ -379,6 +402,7 @@ impl Engine {
             let aqm = penstock_aqm::build(l.aqm, &l.aqm_values, &l.aqm_context)
                 .map_err(|error| SimError::Aqm { link: l.name.clone(), error })?;
             let mut link = Link::new(l, aqm, c.seed);
+            link.order_ties(c.ties_by_scheduling);
             if i == c.bottleneck {
                 link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
                 if c.record.series.is_some() || c.record.events {
@@ -483,6 +507,9 @@ impl Engine {
                 control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(SimError::Stopped);
+                }
+                if self.core.sched.exhausted() {
+                    return Err(SimError::TooManyEvents);
                 }
             }
             self.warm();
@@ -1113,15 +1140,14 @@ fn senders(c: &Config) -> Vec<u32> {
     n
 }
 
-/// The captured link and the one that carries the answers.
+/// The captured link and its opposite: `x` and `x.reverse`, `a-b` and `b-a`.
 fn capture_links(c: &Config) -> [u32; 2] {
     let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };
-    let name = &c.links[link as usize].name;
-    let other = match name.strip_suffix(".reverse") {
-        Some(forward) => forward.to_owned(),
-        None => format!("{name}.reverse"),
-    };
-    let other = c.links.iter().position(|l| l.name == other).map_or(u32::MAX, |i| i as u32);
+    let name = c.links[link as usize].name.as_str();
+    let mut opposite = vec![format!("{name}.reverse")];
+    opposite.extend(name.strip_suffix(".reverse").map(str::to_owned));
+    opposite.extend(name.match_indices('-').map(|(i, _)| format!("{}-{}", &name[i + 1..], &name[..i])));
+    let other = c.links.iter().position(|l| opposite.contains(&l.name)).map_or(u32::MAX, |i| i as u32);
     [link, other]
 }
 
@@ -1129,9 +1155,10 @@ fn capture_links(c: &Config) -> [u32; 2] {
 /// hop. Speed depends on it, results do not.
 fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
-    let packet_ns = (1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22);
-    let shift = 63 - packet_ns.leading_zeros() + 3;
-    let hop = c.links.iter().map(|l| l.delay.as_nanos()).max().unwrap_or(0);
+    let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));
+    // Some packets a slot: the engine looks a few events ahead within it.
+    let shift = 63 - packet.as_ticks().leading_zeros() + 3;
+    let hop = c.links.iter().map(|l| l.delay.as_ticks()).max().unwrap_or(0);
     let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
     (shift, slots)
 }

@@ -9,7 +9,7 @@ use crate::config::LinkConfig;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::{Aqm, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
-use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock};
+use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, TICKS_PER_NANO};
 use std::collections::VecDeque;
 
 /// What becomes of a packet that arrives.
@@ -52,7 +52,7 @@ struct Transmitter {
     /// Steps still to come, the next one last; empty for a constant rate.
     steps: Vec<(Time, Option<Rate>)>,
     rate: Option<Rate>,
-    /// Bit-nanoseconds left over, while the rate changes.
+    /// What did not fill a tick, in bits times ticks a second, while the rate changes.
     rest: u128,
 }
 
@@ -71,7 +71,7 @@ impl Transmitter {
 
     fn finish_stepwise(&mut self, start: Time, bytes: u32) -> Time {
         let mut t = start;
-        let mut work = u128::from(bytes) * 8_000_000_000 + self.rest;
+        let mut work = u128::from(bytes) * u128::from(8_000_000_000 * TICKS_PER_NANO) + self.rest;
         self.rest = 0;
         loop {
             while let Some((at, rate)) = self.steps.last().copied() {
@@ -90,10 +90,10 @@ impl Transmitter {
                 (None, Some(u)) => t = u,
                 (Some(r), until) => {
                     let bps = u128::from(r.as_bps());
-                    let need = Duration::from_nanos(u64::try_from(work / bps).unwrap_or(u64::MAX));
+                    let need = Duration::from_ticks(u64::try_from(work / bps).unwrap_or(u64::MAX));
                     match until {
                         Some(u) if t + need > u => {
-                            work -= u128::from(u.since(t).as_nanos()) * bps;
+                            work -= u128::from(u.since(t).as_ticks()) * bps;
                             t = u;
                         }
                         _ => {
@@ -122,6 +122,10 @@ pub(crate) struct Link {
     limit_in_bytes: bool,
     count_in_service: bool,
     in_service_bytes: u32,
+    /// When the packet in service began to be sent.
+    in_service_since: Time,
+    /// An arrival may go before the departure of its instant.
+    ties_by_scheduling: bool,
     q: Queue,
     waiting: VecDeque<Waiting>,
     held: VecDeque<HeldPacket>,
@@ -158,6 +162,8 @@ impl Link {
             limit_in_bytes,
             count_in_service: c.count_in_service,
             in_service_bytes: 0,
+            in_service_since: Time::ZERO,
+            ties_by_scheduling: false,
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             waiting: VecDeque::new(),
             held: VecDeque::new(),
@@ -176,6 +182,18 @@ impl Link {
         };
         link.schedule_internal();
         link
+    }
+
+    /// Whether what was scheduled first goes first at one instant; see [`Config::ties_by_scheduling`].
+    ///
+    /// [`Config::ties_by_scheduling`]: crate::Config::ties_by_scheduling
+    pub(crate) fn order_ties(&mut self, by_scheduling: bool) {
+        self.ties_by_scheduling = by_scheduling;
+    }
+
+    /// How long before its arrival at the other end a packet of `bytes` began to be sent.
+    pub(crate) fn crossing(&self, bytes: u32) -> Duration {
+        self.transmitter.tx.alone(bytes) + self.delay
     }
 
     /// Starts recording: the first sample is taken at time zero.
@@ -219,6 +237,7 @@ impl Link {
         self.q.pkts -= 1;
         self.q.bytes -= u64::from(bytes);
         self.in_service_bytes = bytes;
+        self.in_service_since = start;
     }
 
     /// The discipline's timer or a sample, whichever is due at `t`.
@@ -250,8 +269,18 @@ impl Link {
 
     /// A packet arrives.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, a: &Arriving) -> Fate {
-        self.advance(now);
+    /// `scheduled` tells when the packet began to be sent to this link; it is asked only where that matters.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
+        if self.ties_by_scheduling {
+            self.advance(Time::from_ticks(now.as_ticks().saturating_sub(1)));
+            let tie = self.waiting.front().is_some_and(|w| w.start == now);
+            if !tie || self.in_service_since <= scheduled() {
+                self.advance(now);
+            }
+        } else {
+            self.advance(now);
+        }
         self.arrived += 1;
         let idle = self.busy_until <= now && self.q.pkts == 0;
         self.q.idle_since = idle.then_some(self.busy_until);
@@ -281,6 +310,7 @@ impl Link {
         if idle {
             self.transmitter.idle();
             self.in_service_bytes = a.pkt.bytes;
+            self.in_service_since = start;
         }
         self.busy_until = self.transmitter.finish(start, a.pkt.bytes);
         if start > now {

@@ -1,7 +1,7 @@
 //! The metrics, declared once: what each is, exactly. All are over the measured window, at the bottleneck.
 
 use crate::result::Metric;
-use crate::stats::LinkStats;
+use crate::stats::{seconds, LinkStats};
 
 const fn m(name: &'static str, doc: &'static str) -> Metric {
     Metric { name, doc }
@@ -92,8 +92,7 @@ pub(crate) fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
 /// The link's part of the metrics, by name.
 pub(crate) fn link_metric(s: &LinkStats, mean_rate: f64, name: &str) -> Option<f64> {
     let (_, _, length) = s.window();
-    let seconds = length.as_secs_f64();
-    let bps = s.departed_bytes as f64 * 8.0 / seconds;
+    let bps = s.departed_bytes as f64 * 8.0 / length.as_secs_f64();
     let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
     let drops: u64 = s.drops.iter().sum();
     match name {
@@ -104,8 +103,8 @@ pub(crate) fn link_metric(s: &LinkStats, mean_rate: f64, name: &str) -> Option<f
         "queue_p99_pkts" => s.occupancy.quantile(0.99),
         "avg_queue_mean_pkts" => s.average_mean(),
         "delay_mean_s" => s.delays.mean(),
-        "delay_p50_s" => s.histogram.quantile(0.5).map(|ns| ns * 1e-9),
-        "delay_p99_s" => s.histogram.quantile(0.99).map(|ns| ns * 1e-9),
+        "delay_p50_s" => s.histogram.quantile(0.5).map(seconds),
+        "delay_p99_s" => s.histogram.quantile(0.99).map(seconds),
         "delay_var_s2" => s.delays.var(),
         "delay_variation_s" => s.variation(),
         "data_delay_mean_s" => s.data_delays.mean(),

@@ -1,20 +1,38 @@
 //! The event queue: a timing wheel for the near future, a heap for the far one.
 //!
-//! An event is a 16-byte value: time (52 bits of nanoseconds, 52 days), one bit of class (departures before arrivals at the
-//! same instant), the order of scheduling (43 bits), and 32 bits of payload. Its order does not depend on the wheel's geometry,
-//! which is chosen from the scenario's rates for speed alone.
+//! An event is a 16-byte value: time (60 bits of ticks, 5 days), one bit of class (departures before arrivals at the same instant), the
+//! order of scheduling (38 bits, 2.7·10¹¹ events), and 29 bits of payload. Its order does not depend on the wheel's geometry, which is
+//! chosen from the scenario's rates for speed alone.
 
 use penstock_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The longest run that the key of an event can hold.
-pub const MAX_TIME: Time = Time::from_nanos((1 << 52) - 1);
+pub const MAX_TIME: Time = Time::from_ticks((1 << TIME_BITS) - 1);
 
-const SEQ_BITS: u32 = 43;
+const TIME_BITS: u32 = 60;
+const SEQ_BITS: u32 = 38;
+const INDEX_BITS: u32 = 26;
+const WHAT_BITS: u32 = INDEX_BITS + 3;
+/// The most packets, flows or links that an event can name.
+pub(crate) const MAX_INDEX: usize = 1 << INDEX_BITS;
+
+/// The key of an event: time, class, order of scheduling, payload, in this order.
+const _: () = assert!(TIME_BITS + 1 + SEQ_BITS + WHAT_BITS == 128);
+
+#[inline]
+fn time_of(key: u128) -> u64 {
+    (key >> (128 - TIME_BITS)) as u64
+}
+
+#[inline]
+fn what_of(key: u128) -> What {
+    What(key as u32 & ((1 << WHAT_BITS) - 1))
+}
 const NIL: u32 = u32::MAX;
 
-/// What happens: four bits of kind, 28 bits of index.
+/// What happens: three bits of kind, 26 bits of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct What(u32);
 
@@ -43,12 +61,12 @@ pub(crate) enum Kind {
 impl What {
     #[inline]
     pub(crate) fn new(kind: Kind, index: u32) -> Self {
-        debug_assert!(index < 1 << 28);
-        What((kind as u32) << 28 | index)
+        debug_assert!((index as usize) < MAX_INDEX);
+        What((kind as u32) << INDEX_BITS | index)
     }
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        match self.0 >> 28 {
+        match self.0 >> INDEX_BITS {
             0 => Kind::Packet,
             1 => Kind::Timer,
             2 => Kind::AckTimer,
@@ -61,13 +79,13 @@ impl What {
     }
     #[inline]
     pub(crate) fn index(self) -> usize {
-        (self.0 & ((1 << 28) - 1)) as usize
+        (self.0 as usize) & (MAX_INDEX - 1)
     }
 }
 
 /// The event queue.
 pub(crate) struct Scheduler {
-    /// log2 of a slot's width in nanoseconds.
+    /// log2 of a slot's width in ticks.
     shift: u32,
     mask: u64,
     /// Number of the slot whose events are in `current`.
@@ -86,7 +104,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// A wheel of `slots` (a power of two, at least 64) slots of 2^`shift` ns.
+    /// A wheel of `slots` (a power of two, at least 64) slots of 2^`shift` ticks.
     pub(crate) fn new(shift: u32, slots: usize) -> Self {
         let slots = slots.next_power_of_two().max(64);
         Scheduler {
@@ -112,9 +130,9 @@ impl Scheduler {
         }
         let class = u64::from(what.kind() != Kind::Service);
         self.seq += 1;
-        let high = at.as_nanos() << 12 | class << 11 | self.seq >> 32;
-        let key = u128::from(high) << 64 | u128::from((self.seq & 0xffff_ffff) << 32 | u64::from(what.0));
-        let slot = at.as_nanos() >> self.shift;
+        let order = u128::from(class << SEQ_BITS | self.seq) << WHAT_BITS;
+        let key = u128::from(at.as_ticks()) << (128 - TIME_BITS) | order | u128::from(what.0);
+        let slot = at.as_ticks() >> self.shift;
         if slot <= self.slot {
             let i = self.current.partition_point(|k| *k > key);
             self.current.insert(i, key);
@@ -138,11 +156,16 @@ impl Scheduler {
         }
     }
 
+    /// Whether the order of scheduling can no longer be told: far more events than a run of hours has.
+    pub(crate) fn exhausted(&self) -> bool {
+        self.seq >> (SEQ_BITS - 1) != 0
+    }
+
     /// The event `ahead` places after the next one, where it falls into the same slot.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<What> {
         let i = self.current.len().checked_sub(ahead + 1)?;
-        self.current.get(i).map(|key| What(*key as u32))
+        self.current.get(i).map(|key| what_of(*key))
     }
 
     /// The next event.
@@ -150,7 +173,7 @@ impl Scheduler {
     pub(crate) fn pop(&mut self) -> Option<(Time, What)> {
         loop {
             if let Some(key) = self.current.pop() {
-                return Some((Time::from_nanos((key >> 76) as u64), What(key as u32)));
+                return Some((Time::from_ticks(time_of(key)), what_of(key)));
             }
             if !self.next_slot() {
                 return None;
@@ -160,7 +183,7 @@ impl Scheduler {
 
     /// Moves on to the next slot that holds something.
     fn next_slot(&mut self) -> bool {
-        let far = self.far.peek().map(|Reverse(k)| (k >> 76) as u64 >> self.shift);
+        let far = self.far.peek().map(|Reverse(k)| time_of(*k) >> self.shift);
         let near = self.next_occupied();
         let slot = match (near, far) {
             (Some(a), Some(b)) => a.min(b),
@@ -183,7 +206,7 @@ impl Scheduler {
             }
         }
         while let Some(Reverse(k)) = self.far.peek() {
-            if (k >> 76) as u64 >> self.shift != slot {
+            if time_of(*k) >> self.shift != slot {
                 break;
             }
             let Reverse(k) = self.far.pop().expect("peeked");
@@ -212,8 +235,6 @@ impl Scheduler {
     }
 }
 
-// The sequence number's upper part must fit between the class bit and the low word.
-const _: () = assert!(SEQ_BITS - 32 == 11);
 
 #[cfg(test)]
 mod tests {
@@ -233,21 +254,21 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
-                    s.push(Time::from_nanos(at), What::new(kind, n));
+                    s.push(Time::from_ticks(at), What::new(kind, n));
                     model.push((at, kind != Kind::Service, n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
                     let want = model.swap_remove(i);
                     let (t, what) = s.pop().unwrap();
-                    now = t.as_nanos();
+                    now = t.as_ticks();
                     assert_eq!((now, what.index() as u32), (want.0, want.2));
                 }
             }
             model.sort_unstable();
             for want in model {
                 let (t, what) = s.pop().unwrap();
-                assert_eq!((t.as_nanos(), what.index() as u32), (want.0, want.2));
+                assert_eq!((t.as_ticks(), what.index() as u32), (want.0, want.2));
             }
             assert!(s.pop().is_none());
         }

@@ -1,9 +1,14 @@
 //! What is counted at a link, over the measured window. Counters and two histograms: constant memory, no allocation a packet.
 
 use penstock_aqm::{Level, Reason};
-use penstock_units::{Duration, Time};
+use penstock_units::{Duration, Time, TICKS_PER_NANO};
 
-/// A histogram of durations whose buckets are at most 1/128 wide, relative to their value.
+/// Ticks in seconds.
+pub(crate) fn seconds(ticks: f64) -> f64 {
+    ticks / (1e9 * TICKS_PER_NANO as f64)
+}
+
+/// A histogram of durations (in ticks) whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayHistogram {
     counts: Vec<u32>,
@@ -47,7 +52,7 @@ impl DelayHistogram {
         self.n += 1;
     }
 
-    /// The q-quantile in nanoseconds: the smallest value with at least `q·n` at or below it.
+    /// The q-quantile in ticks: the smallest value with at least `q·n` at or below it.
     pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
         let rank = (libm::ceil(q * self.n as f64) as u64).max(1);
         let mut seen = 0u64;
@@ -115,27 +120,27 @@ impl Occupancy {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delays {
     pub(crate) n: u64,
-    sum_ns: u128,
+    sum: u128,
     sum_sq: u128,
 }
 
 impl Delays {
     #[inline]
-    fn add(&mut self, ns: u64) {
+    fn add(&mut self, ticks: u64) {
         self.n += 1;
-        self.sum_ns += u128::from(ns);
-        self.sum_sq += u128::from(ns) * u128::from(ns);
+        self.sum += u128::from(ticks);
+        self.sum_sq += u128::from(ticks) * u128::from(ticks);
     }
     /// Mean in seconds.
     pub(crate) fn mean(&self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum_ns as f64 / self.n as f64 * 1e-9)
+        (self.n > 0).then(|| seconds(self.sum as f64 / self.n as f64))
     }
     /// Variance in seconds squared.
     pub(crate) fn var(&self) -> Option<f64> {
         let n = self.n as f64;
         (self.n > 0).then(|| {
-            let mean = self.sum_ns as f64 / n;
-            ((self.sum_sq as f64 / n - mean * mean) * 1e-18).max(0.0)
+            let mean = self.sum as f64 / n;
+            seconds(seconds(self.sum_sq as f64 / n - mean * mean)).max(0.0)
         })
     }
 }
@@ -159,7 +164,7 @@ pub(crate) struct LinkStats {
     pub(crate) histogram: DelayHistogram,
     pub(crate) occupancy: Occupancy,
     last_delay: Option<u64>,
-    variation_ns: u128,
+    variation: u128,
     variations: u64,
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets · ns.
@@ -173,7 +178,7 @@ impl LinkStats {
         LinkStats {
             from,
             to,
-            length: to.since(from).as_nanos(),
+            length: to.since(from).as_ticks(),
             arrivals: 0,
             data_arrivals: 0,
             drops: [0; 3],
@@ -185,7 +190,7 @@ impl LinkStats {
             histogram: DelayHistogram::default(),
             occupancy: Occupancy::default(),
             last_delay: None,
-            variation_ns: 0,
+            variation: 0,
             variations: 0,
             occupied_since: Time::ZERO,
             avg_area: 0.0,
@@ -196,7 +201,7 @@ impl LinkStats {
 
     #[inline]
     fn inside(&self, t: Time) -> bool {
-        t.as_nanos().wrapping_sub(self.from.as_nanos()) < self.length
+        t.as_ticks().wrapping_sub(self.from.as_ticks()) < self.length
     }
 
     #[inline]
@@ -227,7 +232,7 @@ impl LinkStats {
     #[inline]
     pub(crate) fn departure(&mut self, arrived: Time, start: Time, bytes: u32, data: bool) {
         if self.inside(start) {
-            let d = start.since(arrived).as_nanos();
+            let d = start.since(arrived).as_ticks();
             self.departed_bytes += u64::from(bytes);
             self.delays.add(d);
             if data {
@@ -235,7 +240,7 @@ impl LinkStats {
             }
             self.histogram.add(d);
             if let Some(last) = self.last_delay {
-                self.variation_ns += u128::from(d.abs_diff(last));
+                self.variation += u128::from(d.abs_diff(last));
                 self.variations += 1;
             }
             self.last_delay = Some(d);
@@ -248,7 +253,7 @@ impl LinkStats {
         let from = self.occupied_since.max(self.from);
         let to = t.min(self.to);
         if to > from {
-            self.occupancy.add(pkts, to.since(from).as_nanos());
+            self.occupancy.add(pkts, to.since(from).as_ticks());
         }
         self.occupied_since = t;
     }
@@ -260,7 +265,7 @@ impl LinkStats {
             let from = self.avg_since.max(self.from);
             let to = now.min(self.to);
             if to > from {
-                self.avg_area += avg * to.since(from).as_nanos() as f64;
+                self.avg_area += avg * to.since(from).as_ticks() as f64;
             }
         }
         self.avg = avg;
@@ -274,12 +279,12 @@ impl LinkStats {
 
     /// Mean absolute difference of consecutive departures' delays, in seconds.
     pub(crate) fn variation(&self) -> Option<f64> {
-        (self.variations > 0).then(|| self.variation_ns as f64 / self.variations as f64 * 1e-9)
+        (self.variations > 0).then(|| seconds(self.variation as f64 / self.variations as f64))
     }
 
     /// The measured window.
     pub(crate) fn window(&self) -> (Time, Time, Duration) {
-        (self.from, self.to, Duration::from_nanos(self.length))
+        (self.from, self.to, Duration::from_ticks(self.length))
     }
 }
 
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_window_cuts_what_the_queue_held() {
-        let s = |n| Time::from_nanos(n);
+        let s = |n| Time::from_ticks(n);
         let mut st = LinkStats::new(s(10), s(20));
         st.held(s(5), 7); // before
         st.held(s(12), 4); // 2 ns of it inside
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn the_average_is_weighted_by_time() {
-        let s = |n| Time::from_nanos(n);
+        let s = |n| Time::from_ticks(n);
         let mut st = LinkStats::new(s(10), s(20));
         st.average(s(0), Some(4.0));
         st.average(s(15), Some(8.0));

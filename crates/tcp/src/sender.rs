@@ -278,11 +278,15 @@ impl Sender {
         self.cwr = true;
     }
 
-    /// Halve for a mark. Unlike after a loss the window may go down to one segment (RFC 3168, 6.1.2).
+    /// ECN's cut. RFC 3168 6.1.2: half of the window in use, down to one segment; only ssthresh stays at two or above.
     fn cut_for_mark(&mut self) {
-        let base = self.cut_base();
+        if self.p.cut_window {
+            return self.cut_half();
+        }
+        // After a timeout what is outstanding is far more than cwnd lets out.
+        let base = self.cut_base().min(self.cwnd);
         self.cut_ssthresh(base);
-        self.cwnd = (base / 2.0).max(self.p.cwnd_floor);
+        self.cwnd = (base / 2.0).max(self.p.cwnd_floor).min(self.cwnd);
         self.cwr = true;
     }
 

@@ -123,12 +123,14 @@ impl Sender {
 
     pub(crate) fn vegas_ack(&mut self, now: Time, ack: &Ack, io: &mut impl Io) {
         if ack.seq > self.last_ack {
-            if let Some(expired) = self.with_vegas(|s, v| s.vegas_new_ack(v, now, ack)) {
+            let expired = self.with_vegas(|s, v| s.vegas_new_ack(v, now, ack));
+            if let Some(expired) = expired.filter(|seq| self.vegas_may_resend(*seq)) {
                 self.dupacks = 3;
                 self.output(now, expired, io);
             }
         } else if ack.seq == self.last_ack {
-            if let Some(lost) = self.with_vegas(|s, v| s.vegas_dup_ack(v, now, ack)) {
+            let lost = self.with_vegas(|s, v| s.vegas_dup_ack(v, now, ack));
+            if let Some(lost) = lost.filter(|(seq, _)| self.vegas_may_resend(*seq)) {
                 self.output(now, lost.0, io);
                 if lost.1 {
                     self.dupacks = 3;
@@ -138,6 +140,11 @@ impl Sender {
         if self.dupacks == 0 || self.dupacks > 2 {
             self.send_window(now, io);
         }
+    }
+
+    /// Whether what counts as expired was sent at all. ns-2 does not ask: it sends a new segment then, but none that was not given.
+    fn vegas_may_resend(&self, seq: i64) -> bool {
+        seq <= self.max_sent || (self.p.ns2_recovery && seq < self.limit)
     }
 
     /// A new ACK; a segment that has expired, to be sent again.
@@ -272,8 +279,9 @@ impl Sender {
         self.cut_to_one(true);
         self.cwnd = 2.0;
         self.restart_timer(now, true);
-        self.with_vegas(|_, v| {
-            v.new_cwnd = 0.0;
+        self.with_vegas(|s, v| {
+            // In ns-2 duplicates after a timeout bring the window down to nothing, and only the timer helps.
+            v.new_cwnd = if s.p.ns2_recovery { 0.0 } else { s.cwnd };
             v.changed = v.clock(now);
         });
         self.send_window(now, io);

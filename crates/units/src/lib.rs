@@ -15,4 +15,4 @@ pub use quantity::{
     QuantityError,
 };
 pub use rng::Rng;
-pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock};
+pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, TICKS_PER_NANO};

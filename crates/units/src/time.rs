@@ -1,12 +1,20 @@
-//! Time in integer nanoseconds, rates in bits per second, sizes in bytes.
+//! Time in integers, rates in bits per second, sizes in bytes.
+//!
+//! The tick is 1/2520 of a nanosecond. 2520 is the smallest number that 1 … 10 divide, so at 1.5, 7, 45 Mbit/s or 10 Gbit/s a byte takes
+//! a whole number of ticks: events that fall on one instant on paper do so here, hop after hop, and no rate drifts. A rate that does
+//! not divide has its remainder carried (see [`TxClock`]). `u64` holds 84 days.
 
 use std::ops::{Add, AddAssign, Sub};
 
-/// An instant: nanoseconds since the start of the run.
+/// Ticks in a nanosecond.
+pub const TICKS_PER_NANO: u64 = 2520;
+const TICKS_PER_SEC: f64 = 1e9 * TICKS_PER_NANO as f64;
+
+/// An instant, counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
-/// A span of time in nanoseconds, never negative.
+/// A span of time, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
@@ -18,15 +26,23 @@ impl Time {
 
     /// The instant `ns` nanoseconds after the start.
     pub const fn from_nanos(ns: u64) -> Self {
-        Time(ns)
+        Time(ns.saturating_mul(TICKS_PER_NANO))
     }
-    /// Nanoseconds since the start.
+    /// Whole nanoseconds since the start.
     pub const fn as_nanos(self) -> u64 {
+        self.0 / TICKS_PER_NANO
+    }
+    /// The instant `ticks` after the start.
+    pub const fn from_ticks(ticks: u64) -> Self {
+        Time(ticks)
+    }
+    /// Ticks since the start.
+    pub const fn as_ticks(self) -> u64 {
         self.0
     }
     /// Seconds since the start, for reporting and for the real-valued equations.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / TICKS_PER_SEC
     }
     /// The time since `earlier`; zero when `earlier` is later.
     pub const fn since(self, earlier: Time) -> Duration {
@@ -40,32 +56,40 @@ impl Duration {
 
     /// A span of `ns` nanoseconds.
     pub const fn from_nanos(ns: u64) -> Self {
-        Duration(ns)
+        Duration(ns.saturating_mul(TICKS_PER_NANO))
     }
     /// A span of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
-        Duration(us * 1_000)
+        Duration::from_nanos(us.saturating_mul(1_000))
     }
     /// A span of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
-        Duration(ms * 1_000_000)
+        Duration::from_nanos(ms.saturating_mul(1_000_000))
     }
     /// A span of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
-        Duration(s * 1_000_000_000)
+        Duration::from_nanos(s.saturating_mul(1_000_000_000))
     }
-    /// The span nearest to `s` seconds; negative and NaN become zero.
+    /// The whole nanoseconds nearest to `s` seconds; negative and NaN become zero.
     pub fn from_secs_f64(s: f64) -> Self {
         // `as` saturates and turns NaN into 0, which is what is promised.
-        Duration(libm::round(s * 1e9) as u64)
+        Duration::from_nanos(libm::round(s * 1e9) as u64)
     }
-    /// Nanoseconds.
+    /// A span of `ticks`.
+    pub const fn from_ticks(ticks: u64) -> Self {
+        Duration(ticks)
+    }
+    /// Whole nanoseconds.
     pub const fn as_nanos(self) -> u64 {
+        self.0 / TICKS_PER_NANO
+    }
+    /// Ticks.
+    pub const fn as_ticks(self) -> u64 {
         self.0
     }
     /// Seconds, for the real-valued equations.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / TICKS_PER_SEC
     }
 }
 
@@ -130,43 +154,50 @@ pub enum QueueLen {
     Bytes(u64),
 }
 
-/// When the packets of one transmitter have left it, exact to the nanosecond's remainder: what does
-/// not fill a nanosecond is carried to the next packet of the same busy period, so no rate drifts.
+/// When the packets of one transmitter have left it, exactly: what does not fill a tick is carried to the next packet of the
+/// same busy period.
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
     bps: u64,
-    /// Nanoseconds per byte when that is whole, else 0: most rates of the papers are, and a
-    /// division by a 64-bit number costs more than the rest of the packet.
-    ns_per_byte: u64,
+    /// Ticks per byte when that is whole, else 0: a division by a 64-bit number costs more than the rest of the packet.
+    ticks_per_byte: u64,
     rest: u64,
 }
+
+/// Ticks that a byte takes at one bit per second.
+const BYTE_AT_ONE_BPS: u64 = 8_000_000_000 * TICKS_PER_NANO;
 
 impl TxClock {
     /// A transmitter of the given rate.
     pub const fn new(rate: Rate) -> Self {
-        let whole = 8_000_000_000 % rate.0 == 0;
-        TxClock { bps: rate.0, ns_per_byte: if whole { 8_000_000_000 / rate.0 } else { 0 }, rest: 0 }
+        let whole = BYTE_AT_ONE_BPS % rate.0 == 0;
+        TxClock { bps: rate.0, ticks_per_byte: if whole { BYTE_AT_ONE_BPS / rate.0 } else { 0 }, rest: 0 }
     }
 
     /// How long `bytes` take that follow the previous packet at once.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {
-        if self.ns_per_byte != 0 {
-            return Duration(u64::from(bytes) * self.ns_per_byte);
+        if self.ticks_per_byte != 0 {
+            return Duration(u64::from(bytes).saturating_mul(self.ticks_per_byte));
         }
-        // 2^32 bytes * 8e9 = 3.4e19 overflows u64 only above 2.3 GB a packet; the rest is below bps.
-        let bit_ns = u128::from(bytes) * 8_000_000_000 + u128::from(self.rest);
-        if let Ok(small) = u64::try_from(bit_ns) {
+        // Fits 64 bits up to 900 kB a packet.
+        let work = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS) + u128::from(self.rest);
+        if let Ok(small) = u64::try_from(work) {
             self.rest = small % self.bps;
             Duration(small / self.bps)
         } else {
             let bps = u128::from(self.bps);
-            self.rest = (bit_ns % bps) as u64;
-            Duration((bit_ns / bps) as u64)
+            self.rest = (work % bps) as u64;
+            Duration(u64::try_from(work / bps).unwrap_or(u64::MAX))
         }
     }
 
-    /// The transmitter fell idle: the next packet starts on a whole nanosecond.
+    /// How long `bytes` take, without what earlier packets left over.
+    pub fn alone(&self, bytes: u32) -> Duration {
+        TxClock { rest: 0, ..*self }.next(bytes)
+    }
+
+    /// The transmitter fell idle: the next packet starts on a whole tick.
     #[inline]
     pub fn idle(&mut self) {
         self.rest = 0;
@@ -179,11 +210,13 @@ mod tests {
 
     #[test]
     fn transmission_times_do_not_drift() {
-        // 1500 B at 45 Mbit/s take 266666.67 ns; three of them exactly 800000 ns.
+        // 1500 B at 45 Mbit/s take 266666.67 ns = 672000000 ticks; at 11 bit/s a byte leaves a remainder: 8e9 * 2520 / 11 = 1832727272727.27.
         let mut tx = TxClock::new(Rate::from_bps(45_000_000).unwrap());
-        let ns: Vec<u64> = (0..3).map(|_| tx.next(1500).as_nanos()).collect();
-        assert_eq!(ns, [266_666, 266_667, 266_667]);
-        assert_eq!(ns.iter().sum::<u64>(), 800_000);
+        assert_eq!(tx.next(1500).as_ticks(), 672_000_000);
+        let mut tx = TxClock::new(Rate::from_bps(11).unwrap());
+        let ticks: Vec<u64> = (0..11).map(|_| tx.next(1).as_ticks()).collect();
+        assert_eq!(ticks[..4], [1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_728]);
+        assert_eq!(ticks.iter().sum::<u64>(), BYTE_AT_ONE_BPS, "eleven of them exactly 8 s");
     }
 
     #[test]
@@ -191,7 +224,7 @@ mod tests {
         for bps in [1_000_000_000, 10_000_000, 8_000, 1_500_000, 3, 7_777_777] {
             let rate = Rate::from_bps(bps).unwrap();
             let (mut a, mut b) = (TxClock::new(rate), TxClock::new(rate));
-            b.ns_per_byte = 0;
+            b.ticks_per_byte = 0;
             for bytes in [40, 1040, 1500, 0, 65_535] {
                 assert_eq!(a.next(bytes), b.next(bytes), "{bps} bit/s, {bytes} B");
             }

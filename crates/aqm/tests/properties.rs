@@ -1,0 +1,308 @@
+//! Properties of every discipline: any parameters in their declared range, any pattern of arrivals. `PENSTOCK_CASES=100000` looks further.
+
+use penstock_aqm::{build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS};
+use penstock_units::param::{Param, Ty, Value, Values};
+use penstock_units::{parse_duration, parse_queue, parse_size, Bytes, Duration, QueueLen, Rate, Rng, Time};
+use proptest::prelude::*;
+
+fn literal(ty: &Ty, text: &str) -> Value {
+    let word = text.trim_matches('"');
+    match ty {
+        Ty::Bool => Value::Bool(text == "true"),
+        Ty::Int { .. } => Value::Int(text.parse().unwrap()),
+        Ty::Num { .. } => Value::Num(text.parse().unwrap()),
+        Ty::NumOr(..) => text.parse().map_or_else(|_| Value::Word(word.into()), Value::Num),
+        Ty::Duration => Value::Duration(parse_duration(word).unwrap()),
+        Ty::Size => Value::Size(parse_size(word).unwrap()),
+        Ty::Queue => text
+            .parse()
+            .map_or_else(|_| Value::Queue(parse_queue(word).unwrap()), |n| Value::Queue(QueueLen::Packets(n))),
+        _ => Value::Word(word.into()),
+    }
+}
+
+fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
+    kind.params.iter().copied().chain([COMMON]).flatten()
+}
+
+/// A kind's defaults, with some keys set.
+fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
+    let mut v = Values::new();
+    for p in params(kind) {
+        if let Some((_, value)) = set.iter().find(|(k, _)| *k == p.name) {
+            v.set(p.name, value.clone());
+        } else if let Some(text) = p.default {
+            v.set(p.name, literal(&p.ty, text));
+        }
+    }
+    v
+}
+
+/// A value in the range of its declaration, its ends among them.
+fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
+    match ty {
+        Ty::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Ty::Int { min, max } => (*min..=*max).prop_map(Value::Int).boxed(),
+        Ty::Num { min, max, open } => {
+            let (min, max) = (*min, *max);
+            let least = if *open { min + (max - min) * 1e-12 } else { min };
+            let any = (0.0f64..=1.0).prop_map(move |x| (min + (max - min) * x).max(least));
+            let small = (0.0f64..12.0).prop_map(move |e| (min + (max - min) * 10f64.powf(-e)).max(least));
+            prop_oneof![Just(least), Just(max), any, small].prop_map(Value::Num).boxed()
+        }
+        Ty::NumOr(inner, words) => {
+            let words = prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into()));
+            prop_oneof![in_range(inner), words].boxed()
+        }
+        Ty::Word(words) => prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into())).boxed(),
+        Ty::Duration => (1_000u64..10_000_000_000).prop_map(|n| Value::Duration(Duration::from_nanos(n))).boxed(),
+        Ty::Size => (1u64..20_000).prop_map(|n| Value::Size(Bytes(n))).boxed(),
+        Ty::Queue => prop_oneof![
+            (0.01f64..300.0).prop_map(|n| Value::Queue(QueueLen::Packets(n))),
+            (1u64..1_000_000).prop_map(|b| Value::Queue(QueueLen::Bytes(b))),
+        ]
+        .boxed(),
+        other => panic!("a discipline's key of type {other:?}: say here how to draw it"),
+    }
+}
+
+/// A discipline: its kind, some keys, and the link.
+#[derive(Clone, Debug)]
+struct Setup {
+    kind: &'static str,
+    set: Vec<(&'static str, Value)>,
+    context: Context,
+}
+
+impl Setup {
+    /// `None` where the values do not fit together.
+    fn build(&self) -> Option<Discipline> {
+        let kind = penstock_aqm::kind(self.kind).expect("a kind");
+        let mut v = values(kind, &self.set);
+        if v.opt_word("unit").is_none() {
+            v.set("unit", Value::Word("packets".into()));
+        }
+        build(self.kind, &v, &self.context).ok()
+    }
+    fn is(&self, key: &str, value: &Value) -> bool {
+        self.set.iter().any(|(k, v)| *k == key && v == value)
+    }
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let kinds = 0..KINDS.len();
+    let link = (64_000u64..1_000_000_000, 0u64..500, 1u32..1000);
+    (kinds, link).prop_flat_map(|(kind, (bps, ms, buffer))| {
+        let kind = &KINDS[kind];
+        let context = Context {
+            rate: Rate::from_bps(bps).unwrap(),
+            delay: Duration::from_millis(ms),
+            buffer: QueueLen::Packets(f64::from(buffer)),
+        };
+        let one = |p: &'static Param| {
+            let name = p.name;
+            prop::option::weighted(0.3, in_range(&p.ty)).prop_map(move |v| v.map(|v| (name, v)))
+        };
+        let all: Vec<_> = params(kind).map(one).collect();
+        all.prop_map(move |set| Setup { kind: kind.name, set: set.into_iter().flatten().collect(), context })
+    })
+}
+
+/// What happens to a queue. The fuzzer's and the property tests' one type of operation.
+#[derive(Clone, Debug)]
+enum Op {
+    Arrive { bytes: u32, ecn: Ecn },
+    Depart,
+    Wait { ns: u64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let field = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let ns = prop_oneof![0u64..1_000, 0u64..5_000_000, 0u64..20_000_000_000];
+    prop_oneof![
+        5 => (1u32..10_000, field).prop_map(|(bytes, ecn)| Op::Arrive { bytes, ecn }),
+        3 => Just(Op::Depart),
+        2 => ns.prop_map(|ns| Op::Wait { ns }),
+    ]
+}
+
+/// A queue of `limit` packets around a discipline; everything is checked at every step, the verdicts are returned.
+fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<Vec<Verdict>, TestCaseError> {
+    let mut rng = Rng::stream(7, "aqm/test");
+    let mut now = Time::ZERO;
+    let mut fifo: std::collections::VecDeque<(u32, Ecn)> = std::collections::VecDeque::new();
+    let mut q = Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) };
+    let mut verdicts = vec![];
+    let marks_all = setup.is("ecn", &Value::Bool(true)) && !setup.set.iter().any(|(k, _)| *k == "mark_p");
+    for op in ops {
+        match op {
+            Op::Arrive { bytes, ecn } => {
+                let pkt = Packet { bytes: *bytes, ecn: *ecn, flow: 0, class: 0 };
+                let verdict = aqm.arrive(now, &pkt, &q, &mut rng);
+                if marks_all && *ecn != Ecn::NotEct {
+                    prop_assert_ne!(verdict, Verdict::Drop(Reason::Early), "a capable packet is marked, not dropped");
+                }
+                if *ecn == Ecn::NotEct || !setup.is("ecn", &Value::Bool(true)) {
+                    prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
+                }
+                prop_assert_ne!(verdict, Verdict::Drop(Reason::Overflow), "the buffer is the driver's business");
+                verdicts.push(verdict);
+                if fifo.len() >= limit as usize {
+                    aqm.overflow(now, &pkt, &q);
+                } else if !matches!(verdict, Verdict::Drop(_)) {
+                    if q.idle_since.take().is_none() {
+                        fifo.push_back((*bytes, *ecn));
+                        q.pkts += 1;
+                        q.bytes += u64::from(*bytes);
+                    }
+                }
+            }
+            Op::Depart => match fifo.pop_front() {
+                None => {
+                    q.idle_since.get_or_insert(now);
+                }
+                Some((bytes, ecn)) => {
+                    q.pkts -= 1;
+                    q.bytes -= u64::from(bytes);
+                    if aqm.decides_at_departure() {
+                        let pkt = Packet { bytes, ecn, flow: 0, class: 0 };
+                        verdicts.push(aqm.depart(now, &pkt, &q, &mut rng));
+                    }
+                }
+            },
+            Op::Wait { ns } => {
+                let until = now + Duration::from_nanos(*ns);
+                // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
+                for _ in 0..100 {
+                    let Some(t) = aqm.next_tick().filter(|t| *t <= until) else { break };
+                    prop_assert!(t >= now, "a tick in the past");
+                    now = t;
+                    aqm.tick(now, &q);
+                    prop_assert!(aqm.next_tick().is_none_or(|next| next > now), "the next tick lies ahead");
+                }
+                if aqm.next_tick().is_none_or(|t| t > until) {
+                    now = until;
+                }
+            }
+        }
+        let mut wrong = None;
+        aqm.state(&mut |name, x| {
+            let probability = ["p", "p_b", "max_p"].contains(&name);
+            if !x.is_finite() || x < 0.0 || probability && x > 1.0 {
+                wrong = Some((name, x));
+            }
+        });
+        prop_assert_eq!(wrong, None);
+        let longest = f64::from(limit) * 10_000.0;
+        prop_assert!(aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
+    }
+    Ok(verdicts)
+}
+
+fn cases() -> u32 {
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(), failure_persistence: None, max_global_rejects: 1 << 30, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_discipline_stays_sane_and_repeats_itself(
+        setup in setup(),
+        ops in prop::collection::vec(op(), 0..300),
+        limit in 1u32..200,
+    ) {
+        let (Some(first), Some(second)) = (setup.build(), setup.build()) else { return Err(TestCaseError::reject("")) };
+        prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
+    }
+
+    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order.
+    #[test]
+    fn profiles_are_monotone(min_th in 0.0f64..100.0, width in 0.01f64..100.0, max_p in 0.0f64..=1.0, gentle in any::<bool>()) {
+        use penstock_aqm::profile::{Point, Profile, Ramp};
+        let ramp = Ramp { min_th, max_th: min_th + width, max_p };
+        let profile = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
+        let mut last = 0.0;
+        for i in 0..1000 {
+            let p = match profile.at(f64::from(i) * 3.0 * ramp.max_th / 1000.0, &ramp) {
+                Point::Below => 0.0,
+                Point::On(p) => p,
+                Point::Beyond => 1.0,
+            };
+            prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{p} after {last}");
+            last = p;
+        }
+        prop_assert_eq!(last, 1.0);
+    }
+
+    /// `p_a` is a probability, and in a run between two signals it does not fall.
+    #[test]
+    fn gates_are_monotone_in_the_count(p_b in 0.0f64..=1.0) {
+        use penstock_aqm::gate::{p_a, Spacing};
+        for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric] {
+            let mut last = 0.0;
+            for count in 0..2000 {
+                let p = p_a(spacing, p_b, f64::from(count));
+                prop_assert!((0.0..=1.0).contains(&p) && p >= last, "{spacing:?} at {count}: {p} after {last}");
+                last = p;
+            }
+        }
+    }
+
+    /// The average stays between the smallest and the largest queue that it has seen, and idle time only brings it down.
+    #[test]
+    fn averages_stay_within_what_they_saw(w_q in 1e-9f64..=1.0, floor in any::<bool>(), steps in prop::collection::vec((0u32..1000, prop::option::of(0u64..1_000_000_000)), 1..200)) {
+        let mut e = penstock_aqm::estimator::Ewma::new(w_q, 1250.0, floor);
+        let (mut now, mut highest) = (Time::ZERO, 0.0f64);
+        for (q, idle) in steps {
+            let before = e.value();
+            let q = if idle.is_some() { 0.0 } else { f64::from(q) };
+            highest = highest.max(q);
+            let since = idle.map(|_| now);
+            now += Duration::from_nanos(idle.unwrap_or(1_000));
+            let avg = e.update(now, q, since);
+            prop_assert!(avg >= 0.0 && avg <= highest * (1.0 + 1e-9));
+            prop_assert!(idle.is_none() || avg <= before);
+        }
+    }
+}
+
+/// UDP overload pins the average: the loss rate is the gate's. In whole packets the gaps are uniform on 1/p_b … 2/p_b − 1 (`wait`),
+/// on 1 … 1/p_b − 1 (`uniform`), geometric: means (3/p_b − 1)/2, 1/(2 p_b), 1/p_b. ns-2's notes give 2/3 p_b and 2 p_b/(1 + p_b) for
+/// the first two, which is the same but for half a packet. w_q = 1 makes avg = q; q = 10 of 5 … 15 makes p_b = max_p / 2.
+#[test]
+fn loss_under_overload_is_the_gates() {
+    let red = penstock_aqm::kind("red").expect("red");
+    type Rule = fn(f64) -> f64;
+    let gates: [(&str, Rule); 3] =
+        [("wait", |p| 2.0 * p / (3.0 - p)), ("uniform", |p| 2.0 * p), ("geometric", |p| p)];
+    for (gate, rule) in gates {
+        for p_b in [0.002, 0.01, 0.05] {
+            let set = [
+                ("min_th", Value::Queue(QueueLen::Packets(5.0))),
+                ("max_th", Value::Queue(QueueLen::Packets(15.0))),
+                ("max_p", Value::Num(2.0 * p_b)),
+                ("w_q", Value::Num(1.0)),
+                ("gate", Value::Word(gate.into())),
+                ("unit", Value::Word("packets".into())),
+            ];
+            let context = Context {
+                rate: Rate::from_bps(10_000_000).unwrap(),
+                delay: Duration::from_millis(20),
+                buffer: QueueLen::Packets(100.0),
+            };
+            let mut aqm = build("red", &values(red, &set), &context).expect("values that fit");
+            let mut rng = Rng::stream(11, gate);
+            let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
+            let q = Queue { pkts: 10, bytes: 10_000, idle_since: None };
+            let n = 2_000_000;
+            let dropped = (0..n).filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass).count();
+            let got = dropped as f64 / f64::from(n);
+            // Four standard errors of a count, and none of these gates spreads wider.
+            let tolerance = 4.0 / (rule(p_b) * f64::from(n)).sqrt();
+            assert!((got / rule(p_b) - 1.0).abs() < tolerance, "{gate}, p_b {p_b}: {got}, should be {}", rule(p_b));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Sender and receiver over a channel that loses, delays and marks, but never reorders: everything arrives, whatever the variant.
+
+mod common;
+use common::*;
+use penstock_tcp::{Ack, Ecn, Receiver, Reply, Segment, Sender, TcpParams, Variant};
+use penstock_units::{Duration, Rng, Time};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+struct Channel {
+    data_loss: f64,
+    ack_loss: f64,
+    mark: f64,
+    /// Up to this many milliseconds beyond the first ten.
+    jitter_ms: u64,
+}
+
+/// Both ends and the packets between them.
+struct Loop {
+    p: Arc<TcpParams>,
+    channel: Channel,
+    tcp: Sender,
+    receiver: Receiver,
+    now: Time,
+    rng: Rng,
+    data: VecDeque<(Time, Segment, bool)>,
+    acks: VecDeque<(Time, Ack)>,
+    segments: i64,
+}
+
+impl Loop {
+    fn after(&mut self, last: Option<Time>) -> Time {
+        let ns = 1e7 + self.rng.unit() * self.channel.jitter_ms as f64 * 1e6;
+        (self.now + Duration::from_nanos(ns as u64)).max(last.unwrap_or(Time::ZERO))
+    }
+
+    /// Lets the sender do something, and a clone of it the same; then looks at what came of it.
+    fn sender(&mut self, act: impl Fn(&mut Sender, &mut Outbox)) -> Result<(), TestCaseError> {
+        let (mut twin, mut out, mut twins) = (self.tcp.clone(), Outbox::default(), Outbox::default());
+        act(&mut self.tcp, &mut out);
+        act(&mut twin, &mut twins);
+        prop_assert_eq!(&out.0, &twins.0, "a clone does the same");
+        prop_assert_eq!((self.tcp.cwnd(), self.tcp.deadline()), (twin.cwnd(), twin.deadline()));
+        let (p, tcp) = (&self.p, &self.tcp);
+        let above_0 = tcp.cwnd() > 0.0 || p.variant == Variant::Vegas && p.ns2_recovery;
+        prop_assert!(tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor, "cwnd {}", tcp.cwnd());
+        prop_assert!(tcp.ssthresh() >= 1.0, "ssthresh {}", tcp.ssthresh());
+        for s in out.0 {
+            let edge = self.tcp.acknowledged() + i64::from(self.p.window);
+            prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
+            prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
+            prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
+            if self.rng.unit() >= self.channel.data_loss {
+                let ce = s.ect && self.rng.unit() < self.channel.mark;
+                let at = self.after(self.data.back().map(|d| d.0));
+                self.data.push_back((at, s, ce));
+            }
+        }
+        let outstanding = !self.tcp.done();
+        prop_assert!(!outstanding || self.tcp.deadline().is_some(), "the timer runs while data are outstanding");
+        Ok(())
+    }
+
+    fn answer(&mut self, ack: Ack) {
+        if self.rng.unit() >= self.channel.ack_loss {
+            let at = self.after(self.acks.back().map(|a| a.0));
+            self.acks.push_back((at, ack));
+        }
+    }
+
+    /// Runs to the end of the transfer.
+    fn run(&mut self) -> Result<(), TestCaseError> {
+        let given = self.segments - self.tcp.first_data() + 1;
+        let now = self.now;
+        self.sender(|tcp, out| tcp.give(now, given as u64, out))?;
+        for _ in 0..400_000 {
+            if self.tcp.done() {
+                prop_assert_eq!(self.receiver.received(), self.segments + 1, "every segment was delivered");
+                return Ok(());
+            }
+            let next = [
+                self.data.front().map(|d| d.0),
+                self.acks.front().map(|a| a.0),
+                self.receiver.deadline(),
+                self.tcp.deadline(),
+            ];
+            let Some(now) = next.iter().flatten().min().copied() else {
+                return Err(TestCaseError::fail("nothing will ever happen again"));
+            };
+            prop_assert!(now >= self.now, "deadlines lie ahead");
+            self.now = now;
+            match next.iter().position(|t| *t == Some(now)) {
+                Some(0) => {
+                    let (_, s, ce) = self.data.pop_front().expect("the front");
+                    let mut twin = self.receiver.clone();
+                    let reply = self.receiver.on_segment(now, &s, ce);
+                    prop_assert_eq!(twin.on_segment(now, &s, ce), reply);
+                    match reply {
+                        Reply::Now(ack) => self.answer(ack),
+                        Reply::Later => prop_assert!(self.receiver.deadline().is_some()),
+                    }
+                }
+                Some(1) => {
+                    let (_, ack) = self.acks.pop_front().expect("the front");
+                    self.sender(|tcp, out| tcp.on_ack(now, &ack, out))?;
+                }
+                Some(2) => {
+                    let ack = self.receiver.on_timer(now).expect("it was due");
+                    self.answer(ack);
+                }
+                _ => self.sender(|tcp, out| tcp.on_timer(now, out))?,
+            }
+        }
+        Err(TestCaseError::fail(format!("no end in sight at {:?}: {:?}", self.now, self.tcp)))
+    }
+}
+
+fn params() -> impl Strategy<Value = TcpParams> {
+    let variant = prop::sample::select(vec![
+        Variant::Tahoe,
+        Variant::Reno,
+        Variant::NewReno,
+        Variant::Sack,
+        Variant::Vegas,
+    ]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
+    (variant, flags, numbers).prop_map(|(variant, flags, numbers)| {
+        let (like_ns2, ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
+        let (window, initial_window, initial_ssthresh, overhead) = numbers;
+        TcpParams {
+            ecn: if ecn && variant != Variant::Vegas { Ecn::Classic } else { Ecn::Off },
+            delayed_ack,
+            handshake,
+            limited_transmit,
+            go_back_n,
+            window,
+            initial_window,
+            initial_ssthresh,
+            send_overhead: Duration::from_millis(overhead),
+            ..if like_ns2 { ns2(variant) } else { rfc(variant) }
+        }
+    })
+}
+
+fn channel() -> impl Strategy<Value = Channel> {
+    let loss = || prop_oneof![Just(0.0), 0.0f64..0.05, 0.0f64..0.4];
+    (loss(), loss(), loss(), 0u64..200)
+        .prop_map(|(data_loss, ack_loss, mark, jitter_ms)| Channel { data_loss, ack_loss, mark, jitter_ms })
+}
+
+fn cases() -> u32 {
+    std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_completes(p in params(), channel in channel(), segments in 1i64..400, seed in any::<u64>()) {
+        let p = Arc::new(p);
+        let tcp = Sender::new(Arc::clone(&p), 0.3);
+        let segments = segments - 1 + tcp.first_data();
+        let receiver = Receiver::new(&p);
+        let rng = Rng::stream(seed, "closed loop");
+        let (data, acks) = (VecDeque::new(), VecDeque::new());
+        Loop { p, channel, tcp, receiver, now: Time::ZERO, rng, data, acks, segments }.run()?;
+    }
+}

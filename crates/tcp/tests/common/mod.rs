@@ -1,0 +1,205 @@
+//! A driver with verbs, so that a test reads as a story: the sender on one side, the test plays the network and the receiver.
+#![allow(dead_code)] // each test file uses some
+
+use penstock_tcp::{Ack, Block, Ecn, Io, Segment, Sender, TcpParams, Variant};
+use penstock_units::{Duration, Time};
+use std::sync::Arc;
+
+/// RFC behaviour, windows wide open.
+pub fn rfc(variant: Variant) -> TcpParams {
+    TcpParams {
+        variant,
+        ecn: Ecn::Off,
+        segment: 1000,
+        header: 40,
+        window: 1000,
+        delayed_ack: false,
+        delayed_ack_timeout: Duration::from_millis(100),
+        min_rto: Duration::from_secs(1),
+        max_rto: Duration::from_secs(60),
+        initial_rto: Duration::from_secs(1),
+        tick: Duration::from_millis(1),
+        rtt_ticks: false,
+        initial_window: 2,
+        initial_ssthresh: f64::INFINITY,
+        limited_transmit: true,
+        send_overhead: Duration::ZERO,
+        cwnd_floor: 1.0,
+        cut_window: false,
+        growth_per_ack: false,
+        window_validation: true,
+        go_back_n: true,
+        ns2_recovery: false,
+        retransmit_ect: false,
+        ecn_across_connections: false,
+        handshake: true,
+        whole_segments: false,
+        alpha: 2.0,
+        beta: 4.0,
+        gamma: 1.0,
+    }
+}
+
+/// ns-2 2.35's behaviour, but for the window of 20.
+pub fn ns2(variant: Variant) -> TcpParams {
+    TcpParams {
+        min_rto: Duration::from_millis(200),
+        initial_rto: Duration::from_secs(3),
+        tick: Duration::from_millis(10),
+        rtt_ticks: true,
+        initial_ssthresh: 1000.0,
+        cwnd_floor: 0.0,
+        cut_window: true,
+        growth_per_ack: true,
+        window_validation: false,
+        ns2_recovery: true,
+        retransmit_ect: true,
+        ecn_across_connections: true,
+        whole_segments: true,
+        ..rfc(variant)
+    }
+}
+
+pub const LOSS_BASED: [Variant; 4] = [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
+
+pub fn ms(n: u64) -> Time {
+    Time::from_nanos(n * 1_000_000)
+}
+
+/// Collects what the sender sends.
+#[derive(Default)]
+pub struct Outbox(pub Vec<Segment>);
+
+impl Io for Outbox {
+    fn send(&mut self, segment: Segment) {
+        self.0.push(segment);
+    }
+    fn random(&mut self) -> f64 {
+        0.5
+    }
+}
+
+/// A sender under test. Time stands still unless told: `wait`, `timer`.
+pub struct Story {
+    pub tcp: Sender,
+    pub now: Time,
+    /// Sent since the test last looked.
+    out: Outbox,
+    ecn: bool,
+}
+
+impl Story {
+    /// Connected at 100 ms by a handshake of 100 ms, with no end of data; the initial window is on its way.
+    pub fn connected(p: TcpParams) -> Self {
+        let mut s = Self::given(p, 1 << 40);
+        s.wait(100);
+        if s.tcp.first_data() == 1 {
+            assert_eq!(s.sent(), [0], "the SYN");
+            s.ack(0);
+        }
+        s
+    }
+
+    /// Connected, with cwnd grown to `cwnd` in slow start, ssthresh there, and as much outstanding: the segments after `last_acked()`.
+    pub fn at_window(p: TcpParams, cwnd: u32) -> Self {
+        let p = TcpParams { initial_window: cwnd, initial_ssthresh: f64::from(cwnd), ..p };
+        let mut s = Self::connected(p);
+        assert_eq!(s.sent().len(), cwnd as usize);
+        s
+    }
+
+    /// At time zero, given so many segments; the first is sent.
+    pub fn given(p: TcpParams, segments: u64) -> Self {
+        let ecn = p.ecn != Ecn::Off;
+        let mut s = Story { tcp: Sender::new(Arc::new(p), 0.0), now: Time::ZERO, out: Outbox::default(), ecn };
+        s.tcp.give(s.now, segments, &mut s.out);
+        s
+    }
+
+    pub fn wait(&mut self, n: u64) -> &mut Self {
+        self.now += Duration::from_millis(n);
+        self
+    }
+
+    fn give_ack(&mut self, ack: Ack) -> &mut Self {
+        self.tcp.on_ack(self.now, &ack, &mut self.out);
+        self
+    }
+
+    /// An ACK of everything up to `seq`.
+    pub fn ack(&mut self, seq: i64) -> &mut Self {
+        // The answer to the SYN says that the receiver is ECN-capable.
+        let ece = self.ecn && seq == 0;
+        self.give_ack(Ack { seq, ece, ..Ack::default() })
+    }
+
+    /// ACKs one after the other.
+    pub fn acks(&mut self, seqs: std::ops::RangeInclusive<i64>) -> &mut Self {
+        for seq in seqs {
+            self.ack(seq);
+        }
+        self
+    }
+
+    /// `n` duplicates of the ACK of `seq`.
+    pub fn dup(&mut self, seq: i64, n: usize) -> &mut Self {
+        for _ in 0..n {
+            self.ack(seq);
+        }
+        self
+    }
+
+    /// An ACK with ECN-Echo.
+    pub fn echo(&mut self, seq: i64) -> &mut Self {
+        self.give_ack(Ack { seq, ece: true, ..Ack::default() })
+    }
+
+    /// An ACK with SACK blocks, both ends of which are included: `sack(4, &[(6, 8)])`.
+    pub fn sack(&mut self, seq: i64, blocks: &[(i64, i64)]) -> &mut Self {
+        let mut ack = Ack { seq, n_blocks: blocks.len() as u8, ..Ack::default() };
+        for (to, (left, last)) in ack.blocks.iter_mut().zip(blocks) {
+            *to = Block { left: *left, right: last + 1 };
+        }
+        self.give_ack(ack)
+    }
+
+    /// The timer expires, at its deadline.
+    pub fn timer(&mut self) -> &mut Self {
+        self.now = self.tcp.deadline().expect("the timer runs");
+        self.tcp.on_timer(self.now, &mut self.out);
+        self
+    }
+
+    /// What has been sent since the last look.
+    pub fn take(&mut self) -> Vec<Segment> {
+        std::mem::take(&mut self.out.0)
+    }
+
+    /// The numbers of what has been sent since the last look.
+    pub fn sent(&mut self) -> Vec<i64> {
+        self.take().iter().map(|s| s.seq).collect()
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        self.tcp.cwnd()
+    }
+
+    pub fn ssthresh(&self) -> f64 {
+        self.tcp.ssthresh()
+    }
+
+    /// How far ahead the timer is.
+    pub fn rto(&self) -> Duration {
+        self.tcp.deadline().expect("the timer runs").since(self.now)
+    }
+
+    pub fn rto_ms(&self) -> f64 {
+        self.rto().as_secs_f64() * 1e3
+    }
+}
+
+/// Equal but for rounding.
+#[track_caller]
+pub fn near(got: f64, want: f64) {
+    assert!((got - want).abs() < 1e-6, "{got}, should be {want}");
+}

@@ -1,0 +1,149 @@
+//! How the window grows: slow start, congestion avoidance, what limits both. RFC 5681 section 3.1, RFC 7661.
+
+mod common;
+use common::*;
+use penstock_tcp::{TcpParams, Variant};
+
+/// Every ACK in slow start lets two segments out: 2, 4, 8, 16 a round trip.
+#[test]
+fn slow_start_doubles_each_round_trip() {
+    for variant in LOSS_BASED {
+        for p in [rfc(variant), ns2(variant)] {
+            let mut s = Story::connected(p);
+            assert_eq!(s.sent(), [1, 2]);
+            let mut next = 1;
+            for window in [2i64, 4, 8, 16] {
+                s.wait(100).acks(next..=next + window - 1);
+                next += window;
+                let want: Vec<i64> = (next..next + 2 * window).collect();
+                assert_eq!(s.sent(), want, "{variant:?}");
+                near(s.cwnd(), 2.0 * window as f64);
+            }
+        }
+    }
+}
+
+/// cwnd 10 at ssthresh: one segment a round trip; by ACKs 10 + sum of 1/cwnd, a little under 11.
+#[test]
+fn congestion_avoidance_adds_one_segment_a_round_trip() {
+    for variant in LOSS_BASED {
+        let mut s = Story::at_window(rfc(variant), 10);
+        s.wait(100).acks(1..=10);
+        let want = (0..10).fold(10.0, |w: f64, _| w + 1.0 / w);
+        near(s.cwnd(), want);
+        assert!(want > 10.9 && want < 11.0);
+        assert_eq!(s.sent(), (11..=20).collect::<Vec<i64>>(), "a window of ten whole segments, still");
+        s.wait(100).acks(11..=20);
+        assert!(s.cwnd() > 11.8 && s.cwnd() < 12.0);
+        assert_eq!(s.sent().len(), 11);
+    }
+}
+
+/// A delayed ACK covers two segments. Bytes: in avoidance it counts for both, in slow start for one (RFC 5681: min(N, SMSS)). ns-2
+/// takes one step an ACK in either.
+#[test]
+fn delayed_acks_count_bytes_or_acks() {
+    // from ssthresh 8: (growth per ACK, cwnd after one ACK of two segments)
+    for (p, want) in [(rfc(Variant::Reno), 8.0 + 2.0 / 8.0), (ns2(Variant::Reno), 8.0 + 1.0 / 8.0)] {
+        let mut s = Story::at_window(p, 8);
+        s.ack(2);
+        near(s.cwnd(), want);
+    }
+    for p in [rfc(Variant::Reno), ns2(Variant::Reno)] {
+        let mut s = Story::connected(p);
+        s.ack(2);
+        near(s.cwnd(), 3.0);
+        assert_eq!(s.sent(), [1, 2, 3, 4, 5]);
+    }
+}
+
+/// The receiver's window, not cwnd, limits: RFC behaviour stops growing, ns-2 goes on.
+#[test]
+fn no_growth_beyond_what_is_used() {
+    for variant in LOSS_BASED {
+        let go = |p: TcpParams| {
+            let mut s = Story::connected(TcpParams { window: 5, ..p });
+            s.wait(100).acks(1..=100);
+            assert!(s.tcp.counters().sent <= 1 + 105, "never more than the window outstanding");
+            s.cwnd()
+        };
+        let (with, without) = (go(rfc(variant)), go(ns2(variant)));
+        assert!((5.0..=6.0).contains(&with), "{variant:?}: {with}");
+        assert!(without > 50.0, "{variant:?}: {without}");
+    }
+}
+
+/// ssthresh in the middle of a window: the fourth segment of growth is slow start's, the rest avoidance's.
+#[test]
+fn slow_start_ends_at_ssthresh() {
+    let mut s = Story::connected(TcpParams { initial_ssthresh: 4.0, ..rfc(Variant::NewReno) });
+    s.acks(1..=2);
+    near(s.cwnd(), 4.0);
+    s.ack(3);
+    near(s.cwnd(), 4.25);
+    s.ack(4);
+    near(s.cwnd(), 4.25 + 1.0 / 4.25);
+}
+
+#[test]
+fn the_receivers_window_limits_what_is_outstanding() {
+    for p in [rfc(Variant::Sack), ns2(Variant::Tahoe)] {
+        let mut s = Story::connected(TcpParams { window: 3, initial_window: 10, ..p });
+        assert_eq!(s.sent(), [1, 2, 3]);
+        assert_eq!(s.ack(1).sent(), [4]);
+        assert_eq!(s.ack(4).sent(), [5, 6, 7]);
+    }
+}
+
+#[test]
+fn a_transfer_ends_with_its_last_segment() {
+    let mut s = Story::given(rfc(Variant::Reno), 3);
+    assert_eq!(s.ack(0).sent(), [0, 1, 2]);
+    assert!(!s.tcp.done());
+    assert_eq!(s.acks(1..=2).sent(), [3], "no more was given");
+    assert!(!s.tcp.done());
+    s.ack(3);
+    assert!(s.tcp.done());
+    assert_eq!(s.tcp.deadline(), None, "nothing outstanding, no timer (RFC 6298, 5.2)");
+}
+
+#[test]
+fn stop_silences_and_reset_starts_afresh() {
+    let mut s = Story::at_window(rfc(Variant::NewReno), 8);
+    s.tcp.stop();
+    assert_eq!(s.tcp.deadline(), None, "retransmissions are stopped too");
+    assert_eq!(s.acks(1..=4).sent(), [] as [i64; 0]);
+    let before = s.tcp.counters();
+    s.tcp.reset(0.25);
+    assert_eq!(s.tcp.counters(), before, "counters are of the flow, not of the connection");
+    near(s.cwnd(), 1.0);
+    assert_eq!(s.tcp.acknowledged(), -1);
+    let now = s.now;
+    let mut out = Outbox::default();
+    s.tcp.give(now, 2, &mut out);
+    assert_eq!(out.0.len(), 1);
+    assert!(out.0[0].syn && out.0[0].seq == 0);
+}
+
+/// RFC 9293 with an initial window of N; a SYN lost first: RFC 5681 3.1, one segment.
+#[test]
+fn initial_window_after_the_handshake() {
+    for (n, lost, want) in [(2u32, false, 2.0), (10, false, 10.0), (10, true, 1.0)] {
+        let mut s = Story::given(TcpParams { initial_window: n, ..rfc(Variant::Reno) }, 100);
+        if lost {
+            s.timer();
+            assert_eq!(s.sent(), [0, 0], "the SYN again");
+        }
+        s.ack(0);
+        near(s.cwnd(), want);
+    }
+}
+
+/// Without a handshake the first data segment stands in the SYN's place.
+#[test]
+fn without_a_handshake_data_come_at_once() {
+    let mut s = Story::given(TcpParams { handshake: false, ..ns2(Variant::Reno) }, 100);
+    let first = s.take();
+    assert!(first.len() == 1 && first[0].seq == 0 && !first[0].syn);
+    assert_eq!(s.ack(0).sent(), [1, 2]);
+}
