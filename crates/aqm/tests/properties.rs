@@ -1,6 +1,8 @@
 //! Properties of every discipline: any parameters in their declared range, any pattern of arrivals. `PENSTOCK_CASES=100000` looks further.
 
-use penstock_aqm::{build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS};
+use penstock_aqm::{
+    build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
+};
 use penstock_units::param::{Param, Ty, Value, Values};
 use penstock_units::{parse_duration, parse_queue, parse_size, Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
@@ -14,9 +16,10 @@ fn literal(ty: &Ty, text: &str) -> Value {
         Ty::NumOr(..) => text.parse().map_or_else(|_| Value::Word(word.into()), Value::Num),
         Ty::Duration => Value::Duration(parse_duration(word).unwrap()),
         Ty::Size => Value::Size(parse_size(word).unwrap()),
-        Ty::Queue => text
-            .parse()
-            .map_or_else(|_| Value::Queue(parse_queue(word).unwrap()), |n| Value::Queue(QueueLen::Packets(n))),
+        Ty::Queue => text.parse().map_or_else(
+            |_| Value::Queue(parse_queue(word).unwrap()),
+            |n| Value::Queue(QueueLen::Packets(n)),
+        ),
         _ => Value::Word(word.into()),
     }
 }
@@ -47,7 +50,8 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
             let (min, max) = (*min, *max);
             let least = if *open { min + (max - min) * 1e-12 } else { min };
             let any = (0.0f64..=1.0).prop_map(move |x| (min + (max - min) * x).max(least));
-            let small = (0.0f64..12.0).prop_map(move |e| (min + (max - min) * 10f64.powf(-e)).max(least));
+            let small =
+                (0.0f64..12.0).prop_map(move |e| (min + (max - min) * libm::pow(10.0, -e)).max(least));
             prop_oneof![Just(least), Just(max), any, small].prop_map(Value::Num).boxed()
         }
         Ty::NumOr(inner, words) => {
@@ -55,7 +59,9 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
             prop_oneof![in_range(inner), words].boxed()
         }
         Ty::Word(words) => prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into())).boxed(),
-        Ty::Duration => (1_000u64..10_000_000_000).prop_map(|n| Value::Duration(Duration::from_nanos(n))).boxed(),
+        Ty::Duration => {
+            (1_000u64..10_000_000_000).prop_map(|n| Value::Duration(Duration::from_nanos(n))).boxed()
+        }
         Ty::Size => (1u64..20_000).prop_map(|n| Value::Size(Bytes(n))).boxed(),
         Ty::Queue => prop_oneof![
             (0.01f64..300.0).prop_map(|n| Value::Queue(QueueLen::Packets(n))),
@@ -140,21 +146,27 @@ fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<V
                 let pkt = Packet { bytes: *bytes, ecn: *ecn, flow: 0, class: 0 };
                 let verdict = aqm.arrive(now, &pkt, &q, &mut rng);
                 if marks_all && *ecn != Ecn::NotEct {
-                    prop_assert_ne!(verdict, Verdict::Drop(Reason::Early), "a capable packet is marked, not dropped");
+                    prop_assert_ne!(
+                        verdict,
+                        Verdict::Drop(Reason::Early),
+                        "a capable packet is marked, not dropped"
+                    );
                 }
                 if *ecn == Ecn::NotEct || !setup.is("ecn", &Value::Bool(true)) {
                     prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
                 }
-                prop_assert_ne!(verdict, Verdict::Drop(Reason::Overflow), "the buffer is the driver's business");
+                prop_assert_ne!(
+                    verdict,
+                    Verdict::Drop(Reason::Overflow),
+                    "the buffer is the driver's business"
+                );
                 verdicts.push(verdict);
                 if fifo.len() >= limit as usize {
                     aqm.overflow(now, &pkt, &q);
-                } else if !matches!(verdict, Verdict::Drop(_)) {
-                    if q.idle_since.take().is_none() {
-                        fifo.push_back((*bytes, *ecn));
-                        q.pkts += 1;
-                        q.bytes += u64::from(*bytes);
-                    }
+                } else if !matches!(verdict, Verdict::Drop(_)) && q.idle_since.take().is_none() {
+                    fifo.push_back((*bytes, *ecn));
+                    q.pkts += 1;
+                    q.bytes += u64::from(*bytes);
                 }
             }
             Op::Depart => match fifo.pop_front() {
@@ -298,11 +310,16 @@ fn loss_under_overload_is_the_gates() {
             let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
             let q = Queue { pkts: 10, bytes: 10_000, idle_since: None };
             let n = 2_000_000;
-            let dropped = (0..n).filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass).count();
+            let dropped =
+                (0..n).filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass).count();
             let got = dropped as f64 / f64::from(n);
             // Four standard errors of a count, and none of these gates spreads wider.
             let tolerance = 4.0 / (rule(p_b) * f64::from(n)).sqrt();
-            assert!((got / rule(p_b) - 1.0).abs() < tolerance, "{gate}, p_b {p_b}: {got}, should be {}", rule(p_b));
+            assert!(
+                (got / rule(p_b) - 1.0).abs() < tolerance,
+                "{gate}, p_b {p_b}: {got}, should be {}",
+                rule(p_b)
+            );
         }
     }
 }

@@ -72,6 +72,12 @@ mod flag {
     pub(super) const CWR: u8 = 1 << 5;
     pub(super) const ECE: u8 = 1 << 6;
     pub(super) const DATAGRAM: u8 = 1 << 7;
+
+    /// `bit` where `set`, without a branch.
+    #[inline]
+    pub(super) fn when(set: bool, bit: u8) -> u8 {
+        u8::from(set) * bit
+    }
 }
 
 /// A packet under way: 32 bytes, no header, no copy for the ACK. It knows its way, so that a link need not look at the flow.
@@ -200,9 +206,9 @@ impl Io for Wire<'_> {
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
         let bytes = if s.syn { 40 } else { payload + self.header };
         let mut flags = if s.ect { Ecn::Ect0 as u8 } else { 0 };
-        flags |= u8::from(s.syn) * flag::SYN
-            | u8::from(s.retransmit) * flag::RETRANSMIT
-            | u8::from(s.cwr) * flag::CWR;
+        flags |= flag::when(s.syn, flag::SYN);
+        flags |= flag::when(s.retransmit, flag::RETRANSMIT);
+        flags |= flag::when(s.cwr, flag::CWR);
         let p = Pkt {
             seq: s.seq,
             flow: self.flow,
@@ -278,7 +284,8 @@ impl Core {
                 }
                 hop => {
                     let last = routes[usize::from(p.route)][usize::from(hop) - 1] as usize;
-                    let last = if last < before.len() { &before[last] } else { &after[last - before.len() - 1] };
+                    let last =
+                        if last < before.len() { &before[last] } else { &after[last - before.len() - 1] };
                     last.crossing(p.bytes)
                 }
             };
@@ -1063,7 +1070,7 @@ impl Core {
         p.sack = sack;
         p.host = host;
         p.route = route;
-        p.flags = flag::ACK | u8::from(ack.ece) * flag::ECE | u8::from(syn) * flag::SYN;
+        p.flags = flag::ACK | flag::when(ack.ece, flag::ECE) | flag::when(syn, flag::SYN);
     }
 }
 

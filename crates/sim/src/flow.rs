@@ -232,7 +232,7 @@ impl Udp {
     #[inline]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
         match self.pattern {
-            UdpPattern::Cbr { jitter } if jitter == 0.0 => self.next += self.gap.next(self.bytes),
+            UdpPattern::Cbr { jitter: 0.0 } => self.next += self.gap.next(self.bytes),
             UdpPattern::Cbr { jitter } => {
                 let factor = 1.0 + rng.uniform(-jitter, jitter);
                 self.next += Duration::from_nanos((self.gap_ns * factor) as u64);

@@ -267,9 +267,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives.
-    #[inline]
-    /// `scheduled` tells when the packet began to be sent to this link; it is asked only where that matters.
+    /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only where that matters.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
         if self.ties_by_scheduling {

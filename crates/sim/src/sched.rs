@@ -235,7 +235,6 @@ impl Scheduler {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -489,7 +489,9 @@ impl Sender {
         if !ack.ece || self.p.ecn == Ecn::Off || ack.seq < self.first_data() {
             return;
         }
-        let cut_over = ack.seq > self.recover || self.last_cut == Cut::Timeout;
+        // A timeout has cut for its window too: until new data carry CWR every ACK repeats the echo, and to answer each would leave
+        // cwnd at one for ever. ns-2 answers.
+        let cut_over = ack.seq > self.recover || (self.p.ns2_recovery && self.last_cut == Cut::Timeout);
         if !cut_over {
             return;
         }

@@ -59,7 +59,10 @@ impl Loop {
             }
         }
         let outstanding = !self.tcp.done();
-        prop_assert!(!outstanding || self.tcp.deadline().is_some(), "the timer runs while data are outstanding");
+        prop_assert!(
+            !outstanding || self.tcp.deadline().is_some(),
+            "the timer runs while data are outstanding"
+        );
         Ok(())
     }
 
@@ -147,8 +150,12 @@ fn params() -> impl Strategy<Value = TcpParams> {
 
 fn channel() -> impl Strategy<Value = Channel> {
     let loss = || prop_oneof![Just(0.0), 0.0f64..0.05, 0.0f64..0.4];
-    (loss(), loss(), loss(), 0u64..200)
-        .prop_map(|(data_loss, ack_loss, mark, jitter_ms)| Channel { data_loss, ack_loss, mark, jitter_ms })
+    (loss(), loss(), loss(), 0u64..200).prop_map(|(data_loss, ack_loss, mark, jitter_ms)| Channel {
+        data_loss,
+        ack_loss,
+        mark,
+        jitter_ms,
+    })
 }
 
 fn cases() -> u32 {

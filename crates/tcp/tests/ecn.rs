@@ -67,7 +67,8 @@ fn without_negotiation_nothing_is_ect() {
 /// RFC 3168 6.1.2: halved, down to one segment, and never up. ns-2 has no floor.
 #[test]
 fn the_floor_is_one_segment() {
-    for (p, want) in [(rfc(Variant::Reno), [2.0, 1.0, 1.0, 1.0]), (ns2(Variant::Reno), [2.0, 1.0, 0.5, 0.25])] {
+    for (p, want) in [(rfc(Variant::Reno), [2.0, 1.0, 1.0, 1.0]), (ns2(Variant::Reno), [2.0, 1.0, 0.5, 0.25])]
+    {
         let mut s = Story::at_window(classic(p), 4);
         let mut seq = 0;
         for cwnd in want {
@@ -124,5 +125,22 @@ fn cwr_across_connections() {
         let now = s.now;
         s.tcp.give(now, 5, &mut out);
         assert_eq!(out.0[0].cwr, kept);
+    }
+}
+
+/// After a timeout only old segments go out, which carry no CWR, so the receiver echoes in every ACK. That is no new mark: the timeout
+/// has cut already, and the repair goes on a segment a round trip without waiting for the timer.
+#[test]
+fn a_latched_echo_after_a_timeout_does_not_stall() {
+    for variant in LOSS_BASED {
+        let mut s = Story::at_window(classic(rfc(variant)), 8);
+        s.timer();
+        assert_eq!(s.sent(), [1]);
+        for seq in 1..=5 {
+            s.wait(100).echo(seq);
+            assert_eq!(s.sent(), [seq + 1], "{variant:?}");
+        }
+        assert_eq!(s.tcp.counters().ecn_cuts, 0, "{variant:?}");
+        assert_eq!(s.tcp.counters().timeouts, 1, "{variant:?}");
     }
 }

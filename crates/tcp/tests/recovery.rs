@@ -137,7 +137,8 @@ fn newreno_repairs_a_hole_a_round_trip() {
 /// Section 3.2 (3): with little outstanding at the end, no burst: min(ssthresh, max(flight, 1) + 1).
 #[test]
 fn newreno_ends_recovery_without_a_burst() {
-    let mut s = Story::given(TcpParams { initial_window: 20, initial_ssthresh: 20.0, ..rfc(Variant::NewReno) }, 20);
+    let mut s =
+        Story::given(TcpParams { initial_window: 20, initial_ssthresh: 20.0, ..rfc(Variant::NewReno) }, 20);
     s.ack(0).dup(0, 3);
     near(s.ssthresh(), 10.0);
     s.ack(20);

@@ -70,7 +70,8 @@ fn slow_start_is_half_as_fast_as_renos() {
 /// The fine-grained timer: the first duplicate is enough when the segment has been out for longer than it.
 #[test]
 fn repairs_on_an_early_duplicate() {
-    let mut s = Story::connected(TcpParams { initial_window: 8, initial_ssthresh: 2.0, ..rfc(Variant::Vegas) });
+    let mut s =
+        Story::connected(TcpParams { initial_window: 8, initial_ssthresh: 2.0, ..rfc(Variant::Vegas) });
     s.sent();
     s.wait(100).ack(1);
     s.sent();

@@ -3,7 +3,7 @@
 //! Decimal numbers are read exactly: the digits become an integer, the unit a power of ten, and what does not
 //! fill the smallest unit is rounded half up (`"0.1 s"` is 100 000 000 ns, not 100 000 000.000 000 01).
 
-use crate::{Bytes, Duration, QueueLen, Rate};
+use crate::{Bytes, Duration, QueueLen, Rate, TICKS_PER_NANO};
 
 /// A unit: its spelling and how many of the smallest unit it holds.
 type Unit = (&'static str, u64);
@@ -167,10 +167,14 @@ const QUEUES: Kind = Kind { units: SIZE, allowed: QUEUE_ALLOWED, usual: "packets
 /// A span of time: `"40 ms"`, `"0.1 s"`, `"5 us"`, `"1 min"`. Below a nanosecond it is rounded.
 ///
 /// # Errors
-/// If the text is not a number with a unit of time, or is negative or beyond 2⁶⁴ ns.
+/// If the text is not a number with a unit of time, or is negative or beyond 84 days, which 2⁶⁴ ticks are.
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let (number, unit) = split(text, &DURATIONS)?;
-    Ok(Duration::from_nanos(number.scale(unit_of(unit, number.text, &DURATIONS)?, text, &DURATIONS)?))
+    let ns = number.scale(unit_of(unit, number.text, &DURATIONS)?, text, &DURATIONS)?;
+    if ns > u64::MAX / TICKS_PER_NANO {
+        return Err(too_large(text, &DURATIONS));
+    }
+    Ok(Duration::from_nanos(ns))
 }
 
 /// A rate: `"1.5 Mbit/s"`, `"150 kbps"`, `"1 MB/s"`. Below a bit per second it is rounded.
@@ -421,7 +425,7 @@ mod tests {
             ("0.5 ns", 1),
             ("1e-99 s", 0),
             ("0e99999999999 s", 0),
-            ("18446744073.709551615 s", u64::MAX),
+            ("7320136.53718633 s", u64::MAX / TICKS_PER_NANO),
             ("000000000000000000000000000001 s", 1_000_000_000),
         ] {
             assert_eq!(parse_duration(text).map(Duration::as_nanos), Ok(ns), "{text}");
@@ -478,7 +482,7 @@ mod tests {
             (rate("1.00000000000000000000000000001 bit/s"), "has too many digits"),
             (parse_duration("40 msec").unwrap_err().to_string(), "nearest: ms"),
             (parse_duration("").unwrap_err().to_string(), "\"40 ms\""),
-            (parse_duration("18446744073.709551616 s").unwrap_err().to_string(), "is too large"),
+            (parse_duration("7320136.537186331 s").unwrap_err().to_string(), "is too large"),
             (parse_size("1.5 B").unwrap_err().to_string(), "must be a whole number of bytes"),
             (parse_size("40 packets").unwrap_err().to_string(), "unknown unit \"packets\""),
             (parse_queue("40 packet s").unwrap_err().to_string(), "nearest: packets"),
@@ -521,7 +525,7 @@ mod tests {
         #[test]
         fn what_is_formatted_parses_back(n in any::<u64>(), shift in 0u32..64) {
             let n = n >> shift;
-            let d = Duration::from_nanos(n);
+            let d = Duration::from_nanos(n / TICKS_PER_NANO);
             prop_assert_eq!(parse_duration(&format_duration(d)), Ok(d));
             prop_assert_eq!(parse_size(&format_size(Bytes(n))), Ok(Bytes(n)));
             if let Some(r) = Rate::from_bps(n) {

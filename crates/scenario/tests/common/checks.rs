@@ -16,7 +16,11 @@ pub fn check(text: &str) -> bool {
     let first = go(&config);
     assert_eq!(first, go(&config), "the same seed gives the same result");
     let interval = Duration::from_nanos((config.duration.as_nanos() / 50).max(1));
-    let record = Record { series: Some(interval), events: true, pcap: Some(Tap { link: config.bottleneck as u32, out: true }) };
+    let record = Record {
+        series: Some(interval),
+        events: true,
+        pcap: Some(Tap { link: config.bottleneck as u32, out: true }),
+    };
     let watched = go(&Config { record, ..config.clone() });
     assert_eq!(
         (first.events, &first.metrics, &first.groups, &first.flows),
@@ -34,7 +38,8 @@ fn go(config: &Config) -> RunResult {
 }
 
 fn ranges(config: &Config, r: &RunResult) {
-    let all = r.metrics.iter().chain(r.groups.iter().flatten()).chain(r.flows.iter().flat_map(|f| &f.metrics));
+    let all =
+        r.metrics.iter().chain(r.groups.iter().flatten()).chain(r.flows.iter().flat_map(|f| &f.metrics));
     assert!(all.flatten().all(|x| x.is_finite() && *x >= 0.0), "finite and not negative: {r:?}");
     let within = |name: &str, lo: f64, hi: f64| {
         if let Some(x) = metric(r, name) {
@@ -116,7 +121,8 @@ fn queue_series(config: &Config, r: &RunResult) {
 /// Counts everything again from the events, by a FIFO that knows nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
     let t = table(r, "events");
-    let (t_ns, flow, bytes, pkts) = (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
+    let (t_ns, flow, bytes, pkts) =
+        (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
     let Some((_, Column::Word(codes, words))) = t.columns.iter().find(|c| c.0 == "event") else {
         panic!("events have words")
     };
@@ -125,7 +131,8 @@ fn recount(config: &Config, r: &RunResult) {
     let inside = |t: u64| (from..to).contains(&t);
     let seconds = (to - from) as f64 * 1e-9;
     let mut fifo = std::collections::VecDeque::new();
-    let (mut arrivals, mut drops, mut departures, mut marks, mut out_bytes) = (0u64, [0u64; 3], 0u64, 0u64, 0u64);
+    let (mut arrivals, mut drops, mut departures, mut marks, mut out_bytes) =
+        (0u64, [0u64; 3], 0u64, 0u64, 0u64);
     let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
     let mut delays: Vec<f64> = vec![];
     let largest = bytes.iter().copied().max().unwrap_or(0);
@@ -148,7 +155,8 @@ fn recount(config: &Config, r: &RunResult) {
             }
             "mark_head" => marks += u64::from(inside(now)),
             "dequeue" => {
-                let (arrived, f, b, marked) = fifo.pop_front().unwrap_or_else(|| panic!("row {i}: nothing waits"));
+                let (arrived, f, b, marked) =
+                    fifo.pop_front().unwrap_or_else(|| panic!("row {i}: nothing waits"));
                 assert_eq!((f, b), (flow[i], bytes[i]), "row {i}: first in, first out");
                 assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
                 held_bytes -= b;
@@ -162,7 +170,8 @@ fn recount(config: &Config, r: &RunResult) {
             other => panic!("row {i}: {other}"),
         }
         // A packet that goes on at once has two rows at one instant; between them it does not wait.
-        let waits = fifo.len() as u64 - u64::from(fifo.back().is_some_and(|w| w.0 == now) && !fifo.is_empty());
+        let waits =
+            fifo.len() as u64 - u64::from(fifo.back().is_some_and(|w| w.0 == now) && !fifo.is_empty());
         let fits = match config.links[config.bottleneck].buffer {
             QueueLen::Packets(n) => waits as f64 <= n && pkts[i] as f64 <= n,
             QueueLen::Bytes(b) => held_bytes <= b + largest,
@@ -203,7 +212,10 @@ fn recount(config: &Config, r: &RunResult) {
         let want = delays.get(((q * n).ceil() as usize).max(1) - 1).copied();
         let got = metric(r, name);
         assert_eq!(got.is_some(), want.is_some(), "{name}");
-        assert!(got.zip(want).is_none_or(|(a, b)| (a - b).abs() <= b / 128.0 + 1e-9), "{name}: {got:?} {want:?}");
+        assert!(
+            got.zip(want).is_none_or(|(a, b)| (a - b).abs() <= b / 128.0 + 1e-9),
+            "{name}: {got:?} {want:?}"
+        );
     }
     // The integral of the rate over the window, and at most a packet that ends outside; each idle period rounds a nanosecond.
     let link = &config.links[config.bottleneck];

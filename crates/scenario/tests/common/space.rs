@@ -38,7 +38,7 @@ impl<'a> Choices<'a> {
     }
     /// Every order of magnitude is as likely as every other.
     fn log(&mut self, lo: f64, hi: f64) -> f64 {
-        lo * (hi / lo).powf(self.unit())
+        lo * libm::pow(hi / lo, self.unit())
     }
     fn whole(&mut self, lo: f64, hi: f64) -> u64 {
         self.log(lo, hi).round() as u64
@@ -80,7 +80,9 @@ pub fn scenario(bytes: &[u8]) -> String {
         let list: Vec<String> = steps
             .iter()
             .enumerate()
-            .map(|(i, r)| format!("{{ at = {}, rate = \"{:.0} bit/s\" }}", time(gap * (i + 1) as f64), r.unwrap_or(0.0)))
+            .map(|(i, r)| {
+                format!("{{ at = {}, rate = \"{:.0} bit/s\" }}", time(gap * (i + 1) as f64), r.unwrap_or(0.0))
+            })
             .collect();
         let _ = write!(link, ", schedule = [{}]", list.join(", "));
     }
@@ -92,7 +94,12 @@ pub fn scenario(bytes: &[u8]) -> String {
         0 => {}
         1 => {
             let (from, to) = (c.unit() * 0.6, 0.61 + c.unit() * 0.39);
-            let _ = writeln!(body, "measure = {{ from = {}, to = {} }}", time(from * duration), time(to * duration));
+            let _ = writeln!(
+                body,
+                "measure = {{ from = {}, to = {} }}",
+                time(from * duration),
+                time(to * duration)
+            );
         }
         _ => {
             let from = c.unit() * 0.9;
@@ -130,7 +137,12 @@ pub fn scenario(bytes: &[u8]) -> String {
         let start = if t.late { c.unit() * 0.8 } else { 0.0 };
         match c.below(4) {
             0 => {
-                let _ = writeln!(body, "start = {{ uniform = [{}, {}] }}", time(start * duration), time(duration));
+                let _ = writeln!(
+                    body,
+                    "start = {{ uniform = [{}, {}] }}",
+                    time(start * duration),
+                    time(duration)
+                );
             }
             1 => {
                 let (every, from) = (time(0.05 * duration), time(start * duration));
@@ -196,7 +208,8 @@ fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
         let tcp = VARIANTS[c.below(VARIANTS.len())].name;
         let ecn = if tcp == "vegas" { "off" } else { c.pick(&["off", "classic"]) };
         let window = c.whole(1.0, 500.0);
-        let _ = writeln!(keys, "tcp = \"{tcp}\"\necn = \"{ecn}\"\nsegment = \"{segment} B\"\nwindow = {window}");
+        let _ =
+            writeln!(keys, "tcp = \"{tcp}\"\necn = \"{ecn}\"\nsegment = \"{segment} B\"\nwindow = {window}");
         for p in PARAMS.iter().filter(|p| !["tcp", "ecn", "segment", "window"].contains(&p.name)) {
             if c.once_in(8) {
                 let _ = writeln!(keys, "{} = {}", p.name, value(c, p, (1e-3, 3.0)));
@@ -209,7 +222,8 @@ fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
             let _ = writeln!(keys, "sessions = {flows}\npairs = {}", 1 + c.below(flows));
             let _ = writeln!(keys, "objects_per_page = {}", 1 + c.below(4));
             let object = c.whole(1.0, 1e5);
-            let shapes = ["constant = \"# B\"", "exponential = \"# B\"", "pareto = { shape = 1.3, mean = \"# B\" }"];
+            let shapes =
+                ["constant = \"# B\"", "exponential = \"# B\"", "pareto = { shape = 1.3, mean = \"# B\" }"];
             let _ = writeln!(keys, "object = {{ {} }}", c.pick(&shapes).replace('#', &object.to_string()));
             for key in ["think", "inter_object"] {
                 // Not below a millisecond: an object may take no time, and so may the next.
@@ -227,7 +241,8 @@ fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
         if kind == "onoff" {
             for key in ["on", "off"] {
                 let mean = time(c.log(1e-3, 0.3));
-                let shapes = [format!("exponential = {mean}"), format!("pareto = {{ shape = 1.5, mean = {mean} }}")];
+                let shapes =
+                    [format!("exponential = {mean}"), format!("pareto = {{ shape = 1.5, mean = {mean} }}")];
                 let _ = writeln!(keys, "{key} = {{ {} }}", shapes[c.below(2)]);
             }
         }
@@ -264,7 +279,10 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
         Ty::Bool => (!c.once_in(2)).to_string(),
         Ty::Int { min, max } => {
             let (lo, hi) = (*min as f64, *max as f64);
-            format!("{:.0}", if c.once_in(8) { c.pick(&[lo, hi]) } else { lo + c.log(1.0, hi.min(1000.0)) - 1.0 })
+            format!(
+                "{:.0}",
+                if c.once_in(8) { c.pick(&[lo, hi]) } else { lo + c.log(1.0, hi.min(1000.0)) - 1.0 }
+            )
         }
         Ty::Num { min, max, open } => {
             let least = if *open { min + (max - min) * 1e-9 } else { *min };

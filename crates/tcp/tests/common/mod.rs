@@ -111,7 +111,8 @@ impl Story {
     /// At time zero, given so many segments; the first is sent.
     pub fn given(p: TcpParams, segments: u64) -> Self {
         let ecn = p.ecn != Ecn::Off;
-        let mut s = Story { tcp: Sender::new(Arc::new(p), 0.0), now: Time::ZERO, out: Outbox::default(), ecn };
+        let mut s =
+            Story { tcp: Sender::new(Arc::new(p), 0.0), now: Time::ZERO, out: Outbox::default(), ecn };
         s.tcp.give(s.now, segments, &mut s.out);
         s
     }

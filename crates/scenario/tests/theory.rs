@@ -1,0 +1,146 @@
+//! Runs against results that are known without simulating: queueing theory, conservation, arithmetic.
+
+use penstock_scenario::Scenario;
+use penstock_sim::{run, Control, RunResult, METRICS};
+
+fn simulate(text: &str, seed: u64) -> RunResult {
+    let scenario = Scenario::from_toml(text, "theory.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
+    run(&scenario.lower(seed).expect("a small run"), &Control::default()).expect("a run")
+}
+
+fn metric(r: &RunResult, name: &str) -> f64 {
+    r.metrics[METRICS.iter().position(|m| m.name == name).expect("a metric")]
+        .unwrap_or_else(|| panic!("{name}"))
+}
+
+/// Mean over seeds, and the half-width of its 99.9 % interval (normal).
+fn over_seeds(text: &str, name: &str, seeds: u64) -> (f64, f64) {
+    let x: Vec<f64> = (1..=seeds).map(|s| metric(&simulate(text, s), name)).collect();
+    let n = seeds as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    let var = x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
+    (mean, 3.3 * (var / n).sqrt())
+}
+
+#[track_caller]
+fn near(got: f64, want: f64, relative: f64) {
+    assert!((got - want).abs() <= relative * want.abs(), "{got}, should be {want}");
+}
+
+/// M/D/1: rho^2 / (2 (1 − rho)) packets wait: 0.25 at load 0.5, 1.6 at 0.8. 8 Mbit/s of 1000 B: a packet takes 1 ms, and by Little
+/// the mean delay is rho / (2 (1 − rho)) ms.
+#[test]
+fn poisson_arrivals_wait_as_in_m_d_1() {
+    for (load, want) in [(0.5f64, 0.25), (0.8, 1.6)] {
+        let text = format!(
+            "duration = \"61 s\"\nmeasure = {{ from = \"1 s\" }}\n[topology]\n\
+             bottleneck = {{ rate = \"8 Mbit/s\", delay = \"10 ms\", buffer = 1000 }}\n\
+             [[traffic]]\nkind = \"poisson\"\nrate = \"{} kbit/s\"\npacket = \"1000 B\"\n",
+            8000.0 * load
+        );
+        let (queue, half) = over_seeds(&text, "queue_mean_pkts", 12);
+        assert!(
+            (queue - want).abs() < half && half < 0.1 * want,
+            "load {load}: {queue} ± {half}, should be {want}"
+        );
+        let (delay, half) = over_seeds(&text, "delay_mean_s", 12);
+        let want = load / (2.0 * (1.0 - load)) * 1e-3;
+        assert!((delay - want).abs() < half, "load {load}: {delay} ± {half}, should be {want}");
+        let (busy, half) = over_seeds(&text, "utilization", 12);
+        assert!((busy - load).abs() < half + 1e-4, "load {load}: {busy} ± {half}");
+    }
+}
+
+/// A window of w segments, never lost: w segments a round trip. RTT: 2 · 50 ms, and 1040 B and 40 B at 10 Mbit/s: 0.864 ms.
+#[test]
+fn a_window_a_round_trip() {
+    for (window, delayed) in [(1, false), (4, false), (20, false), (20, true)] {
+        let text = format!(
+            "duration = \"61 s\"\nmeasure = {{ from = \"11 s\" }}\n[topology]\n\
+             bottleneck = {{ rate = \"10 Mbit/s\", delay = \"50 ms\", buffer = 100 }}\n\
+             [[traffic]]\nkind = \"ftp\"\nwindow = {window}\ndelayed_ack = {delayed}\n"
+        );
+        let r = simulate(&text, 1);
+        let rtt = 0.1 + (1040.0 + 40.0) * 8.0 / 10e6;
+        // A delayed ACK waits for the second segment, 0.832 ms later, if it is on its way.
+        near(metric(&r, "goodput_bps"), f64::from(window) * 8000.0 / rtt, if delayed { 0.02 } else { 0.003 });
+        assert_eq!((metric(&r, "retransmits"), metric(&r, "loss_ratio")), (0.0, 0.0));
+    }
+}
+
+/// Datagrams at `load` times the rate: what does not fit is dropped, 1 − 1/load of them, and the link is full.
+#[test]
+fn overload_drops_the_excess() {
+    for load in [1.25, 2.0, 5.0] {
+        let text = format!(
+            "duration = \"20 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\n\
+             bottleneck = {{ rate = \"1 Mbit/s\", delay = \"10 ms\", buffer = 20 }}\n\
+             [[traffic]]\nkind = \"cbr\"\nrate = \"{load} Mbit/s\"\npacket = \"500 B\"\njitter = 0.5\n"
+        );
+        let r = simulate(&text, 1);
+        near(metric(&r, "loss_ratio"), 1.0 - 1.0 / load, 0.02);
+        near(metric(&r, "utilization"), 1.0, 1e-3);
+        assert_eq!(metric(&r, "queue_p99_pkts"), 20.0);
+    }
+}
+
+/// The rate goes 1, 4, 0, 2 Mbit/s, ten seconds each; an overloaded link sends the integral: 70 Mbit, of which the window of 5 … 35 s
+/// sees 5 + 40 + 0 + 10 = 55.
+#[test]
+fn a_schedule_sends_its_integral() {
+    let text = "duration = \"40 s\"\nmeasure = { from = \"5 s\", to = \"35 s\" }\n[topology]\n\
+        bottleneck = { rate = \"1 Mbit/s\", delay = \"10 ms\", buffer = 50, schedule = [\
+        { at = \"10 s\", rate = \"4 Mbit/s\" }, { at = \"20 s\", rate = \"0 bit/s\" }, { at = \"30 s\", rate = \"2 Mbit/s\" }] }\n\
+        [[traffic]]\nkind = \"cbr\"\nrate = \"8 Mbit/s\"\npacket = \"1000 B\"\n";
+    let r = simulate(text, 1);
+    // Within a packet at either end of the window.
+    near(metric(&r, "throughput_bps") * 30.0, 55e6, 2.0 * 8000.0 / 55e6);
+    near(metric(&r, "utilization"), 1.0, 2.0 * 8000.0 / 55e6);
+}
+
+/// Random loss behind the queue: datagrams that arrive are (1 − p) of those that left, within 4 standard errors.
+#[test]
+fn random_loss_is_the_one_asked_for() {
+    for p in [0.01, 0.1, 0.5] {
+        let text = format!(
+            "duration = \"100 s\"\n[topology]\nbottleneck = {{ rate = \"10 Mbit/s\", delay = \"1 ms\", loss = {p} }}\n\
+             [[traffic]]\nkind = \"poisson\"\nrate = \"5 Mbit/s\"\npacket = \"1000 B\"\n"
+        );
+        let r = simulate(&text, 3);
+        let lost = 1.0 - metric(&r, "udp_goodput_bps") / metric(&r, "throughput_bps");
+        let n = metric(&r, "departures");
+        assert!((lost - p).abs() < 4.0 * (p * (1.0 - p) / n).sqrt() + 1.0 / n, "{lost}, should be {p}");
+        assert_eq!(metric(&r, "loss_ratio"), 0.0, "the queue drops nothing");
+    }
+}
+
+/// RED over a pinned average: double max_p, more signals; and every signal is a mark where all may be marked.
+#[test]
+fn relations_of_red() {
+    let signals = |max_p: f64, ecn: bool| {
+        let text = format!(
+            "duration = \"60 s\"\nmeasure = {{ from = \"10 s\" }}\n[topology]\n\
+             bottleneck = {{ rate = \"5 Mbit/s\", delay = \"20 ms\", buffer = 200 }}\n\
+             [aqm]\nkind = \"red\"\nmin_th = 5\nmax_th = 50\nmax_p = {max_p}\necn = {ecn}\n\
+             [[traffic]]\nkind = \"ftp\"\nflows = 8\necn = \"classic\"\ntcp = \"newreno\"\n"
+        );
+        let r = simulate(&text, 1);
+        (metric(&r, "marks_ce"), metric(&r, "drops_early"), metric(&r, "avg_queue_mean_pkts"))
+    };
+    let (low, high) = (signals(0.02, true), signals(0.2, true));
+    assert!(low.0 > 0.0 && high.2 < low.2, "a steeper ramp keeps a shorter queue: {low:?} {high:?}");
+    assert!(signals(0.1, false).0 == 0.0 && signals(0.1, false).1 > 0.0, "without ecn the queue drops");
+    // Retransmissions, SYNs and ACKs alone are not ECT: next to nothing is dropped.
+    assert!(high.1 <= 0.02 * high.0, "{high:?}");
+}
+
+/// A packet each millisecond, sent at once: the window from 10 ms to 20 ms, its end excluded, holds ten.
+#[test]
+fn the_measured_window_is_half_open() {
+    let text = "duration = \"30 ms\"\nmeasure = { from = \"10 ms\", to = \"20 ms\" }\n[topology]\n\
+        bottleneck = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n\
+        [[traffic]]\nkind = \"cbr\"\nrate = \"8 Mbit/s\"\npacket = \"1000 B\"\n";
+    let r = simulate(text, 1);
+    assert_eq!((metric(&r, "arrivals"), metric(&r, "departures")), (10.0, 10.0));
+    near(metric(&r, "throughput_bps"), 8e6, 1e-12);
+}
