@@ -545,19 +545,27 @@ impl Engine {
     /// memory four times.
     #[inline]
     fn warm(&self) {
+        if let Some(later) = self.core.sched.peek(2 * AHEAD) {
+            if later.kind() == Kind::Packet {
+                prefetch::<_, 1>(&self.core.packets.items[later.index()]);
+            }
+        }
         let Some(next) = self.core.sched.peek(AHEAD) else { return };
-        if next.kind() != Kind::Packet {
-            return;
+        match next.kind() {
+            Kind::Packet => {}
+            Kind::Timer => return prefetch::<_, 3>(&self.flows[next.index()]),
+            _ => return,
         }
         let p = &self.core.packets.items[next.index()];
         if p.hop != u8::MAX {
-            prefetch::<_, 1>(&self.core.hosts[p.host as usize].down);
-        } else if p.is(flag::ACK) {
-            prefetch::<_, 10>(&self.flows[p.flow as usize]);
-            prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+            return prefetch::<_, 1>(&self.core.hosts[p.host as usize].down);
+        }
+        prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+        // A data packet touches the receiver, an ACK the sender behind it.
+        if p.is(flag::ACK) {
+            prefetch::<_, 7>(&self.flows[p.flow as usize]);
         } else {
-            prefetch::<_, 3>(&self.flows[p.flow as usize]);
-            prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+            prefetch::<_, 2>(&self.flows[p.flow as usize]);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The event queue: a timing wheel for the near future, a heap for the far one.
+//! The event queue: a timing wheel for the near future, a coarse one whose slots are turns of the first for what comes later (timers), a heap
+//! for the rest.
 //!
 //! An event is a 16-byte value: time (60 bits of ticks, 5 days), one bit of class (departures before arrivals at the same instant), the
 //! order of scheduling (38 bits, 2.7·10¹¹ events), and 29 bits of payload. Its order does not depend on the wheel's geometry, which is
@@ -99,9 +100,17 @@ pub(crate) struct Scheduler {
     keys: Vec<u128>,
     next: Vec<u32>,
     free: u32,
+    /// log2 of the number of slots: a turn of the wheel.
+    turn_bits: u32,
+    /// Events of later turns of the wheel, by turn.
+    turns: Vec<Vec<u128>>,
+    turns_occupied: [u64; TURNS / 64],
     far: BinaryHeap<Reverse<u128>>,
     seq: u64,
 }
+
+/// Turns of the wheel that are told apart.
+const TURNS: usize = 256;
 
 impl Scheduler {
     /// A wheel of `slots` (a power of two, at least 64) slots of 2^`shift` ticks.
@@ -117,6 +126,9 @@ impl Scheduler {
             keys: Vec::new(),
             next: Vec::new(),
             free: NIL,
+            turn_bits: slots.trailing_zeros(),
+            turns: vec![Vec::new(); TURNS],
+            turns_occupied: [0; TURNS / 64],
             far: BinaryHeap::new(),
             seq: 0,
         }
@@ -137,23 +149,64 @@ impl Scheduler {
             let i = self.current.partition_point(|k| *k > key);
             self.current.insert(i, key);
         } else if slot - self.slot <= self.mask {
-            let node = if self.free != NIL {
-                let n = self.free;
-                self.free = self.next[n as usize];
-                self.keys[n as usize] = key;
-                n
-            } else {
-                self.keys.push(key);
-                self.next.push(NIL);
-                (self.keys.len() - 1) as u32
-            };
-            let s = (slot & self.mask) as usize;
-            self.next[node as usize] = self.heads[s];
-            self.heads[s] = node;
-            self.occupied[s / 64] |= 1 << (s % 64);
+            self.put(slot, key);
+        } else {
+            self.later(slot, key);
+        }
+    }
+
+    /// An event of the wheel's present window.
+    #[inline]
+    fn put(&mut self, slot: u64, key: u128) {
+        let node = if self.free != NIL {
+            let n = self.free;
+            self.free = self.next[n as usize];
+            self.keys[n as usize] = key;
+            n
+        } else {
+            self.keys.push(key);
+            self.next.push(NIL);
+            (self.keys.len() - 1) as u32
+        };
+        let s = (slot & self.mask) as usize;
+        self.next[node as usize] = self.heads[s];
+        self.heads[s] = node;
+        self.occupied[s / 64] |= 1 << (s % 64);
+    }
+
+    /// An event of a later turn, or of one too late to tell.
+    fn later(&mut self, slot: u64, key: u128) {
+        let turn = slot >> self.turn_bits;
+        if turn - (self.slot >> self.turn_bits) < TURNS as u64 {
+            let t = turn as usize % TURNS;
+            self.turns[t].push(key);
+            self.turns_occupied[t / 64] |= 1 << (t % 64);
         } else {
             self.far.push(Reverse(key));
         }
+    }
+
+    /// The first slot of the next turn that holds something.
+    fn next_turn(&self) -> Option<u64> {
+        let first = (self.slot >> self.turn_bits) + 1;
+        (first..first + TURNS as u64)
+            .find(|t| {
+                let t = *t as usize % TURNS;
+                self.turns_occupied[t / 64] >> (t % 64) & 1 != 0
+            })
+            .map(|t| t << self.turn_bits)
+    }
+
+    /// Moves the turn that begins at slot `start` into the wheel. Nothing is left before it.
+    fn unroll(&mut self, start: u64) {
+        self.slot = self.slot.max(start - 1);
+        let t = (start >> self.turn_bits) as usize % TURNS;
+        self.turns_occupied[t / 64] &= !(1 << (t % 64));
+        let mut turn = std::mem::take(&mut self.turns[t]);
+        for key in turn.drain(..) {
+            self.put(time_of(key) >> self.shift, key);
+        }
+        self.turns[t] = turn;
     }
 
     /// Whether the order of scheduling can no longer be told: far more events than a run of hours has.
@@ -184,7 +237,15 @@ impl Scheduler {
     /// Moves on to the next slot that holds something.
     fn next_slot(&mut self) -> bool {
         let far = self.far.peek().map(|Reverse(k)| time_of(*k) >> self.shift);
-        let near = self.next_occupied();
+        let mut near = self.next_occupied();
+        // A turn may hold earlier events than the wheel and the heap do: it is unrolled first.
+        while let Some(start) = self.next_turn() {
+            if near.is_some_and(|n| n < start) || far.is_some_and(|f| f < start) {
+                break;
+            }
+            self.unroll(start);
+            near = self.next_occupied();
+        }
         let slot = match (near, far) {
             (Some(a), Some(b)) => a.min(b),
             (Some(a), None) => a,
