@@ -243,7 +243,7 @@ def test_every_scenario_runs(penstock: Command, file: Path) -> None:
 
 
 def test_ctrl_c_answers_at_once_and_leaves_nothing(small: Path) -> None:
-    small.write_text(SMALL.replace('"5 s"', '"1000000 s"'), encoding="utf-8")
+    small.write_text(SMALL.replace('"5 s"', '"400000 s"'), encoding="utf-8")
     before = files(small.parent)
     line = [sys.executable, "-m", "penstock", "run", small.name, "--seeds", "4", "--jobs", "2"]
     process = subprocess.Popen(

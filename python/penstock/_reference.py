@@ -12,9 +12,10 @@ Row = Mapping[str, Any]
 
 HEAD = """# Reference
 
-Made by `penstock._reference` from the declarations in Rust; `make generate` writes it again, and a test fails while it is stale.
-`penstock list` shows the same on the terminal. A quantity is text with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number
-for a queue counts packets. *ns-2* is the default under `profile = "ns-2"`, where it differs; a key that is set wins over both.
+Made by `penstock._reference` from the declarations in Rust; `make generate` writes it again, and a test fails while it
+is stale. `penstock list` shows the same on the terminal. A quantity is text with its unit (`"1.5 Mbit/s"`, `"40 ms"`,
+`"1000 B"`); a bare number for a queue counts packets. *ns-2* is the default under `profile = "ns-2"`, where it differs;
+a key that is set wins over both.
 """
 
 #: Headings and the lists that fill them.

@@ -26,7 +26,8 @@ from penstock._agreement import NO_SPREAD, RULES, Value, Verdict, judge
 from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error, ScenarioError, SimulationError
 
-#: Seeds on our side, at least: as many as take a minute on two cores. What is left of the joint interval is then the reference's.
+#: Seeds on our side, at least: as many as take a minute on two cores. What is left of the joint interval is then the
+#: reference's.
 SEEDS = 60
 #: Where the shipped data and the report lie, from the checkout's root.
 DATA = Path("validation")

@@ -137,7 +137,7 @@ fn quantity<T>(
     parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
 }
 
-/// No event is later than this (52 days), and up to here times are exact in an f64.
+/// No event is later than this (5 days), and up to here times are exact in an f64.
 const LONGEST: Duration = Duration::from_nanos(penstock_sim::MAX_TIME.as_nanos());
 
 fn duration(node: &Node, path: &str) -> Result<Duration> {
