@@ -1172,7 +1172,7 @@ fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
     let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));
     // Some packets a slot: the engine looks a few events ahead within it.
-    let shift = 63 - packet.as_ticks().leading_zeros() + 3;
+    let shift = 63 - packet.as_ticks().leading_zeros() + 1;
     let hop = c.links.iter().map(|l| l.delay.as_ticks()).max().unwrap_or(0);
     let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
     (shift, slots)

@@ -105,6 +105,8 @@ pub(crate) struct Scheduler {
     /// Events of later turns of the wheel, by turn.
     turns: Vec<Vec<u128>>,
     turns_occupied: [u64; TURNS / 64],
+    /// The first slot of the next turn that holds something; `u64::MAX` for none.
+    next_turn: u64,
     far: BinaryHeap<Reverse<u128>>,
     seq: u64,
 }
@@ -129,6 +131,7 @@ impl Scheduler {
             turn_bits: slots.trailing_zeros(),
             turns: vec![Vec::new(); TURNS],
             turns_occupied: [0; TURNS / 64],
+            next_turn: u64::MAX,
             far: BinaryHeap::new(),
             seq: 0,
         }
@@ -181,32 +184,30 @@ impl Scheduler {
             let t = turn as usize % TURNS;
             self.turns[t].push(key);
             self.turns_occupied[t / 64] |= 1 << (t % 64);
+            self.next_turn = self.next_turn.min(turn << self.turn_bits);
         } else {
             self.far.push(Reverse(key));
         }
     }
 
-    /// The first slot of the next turn that holds something.
-    fn next_turn(&self) -> Option<u64> {
-        let first = (self.slot >> self.turn_bits) + 1;
-        (first..first + TURNS as u64)
+    /// Moves the next turn into the wheel. Nothing is left before it.
+    #[cold]
+    fn unroll(&mut self) {
+        let start = self.next_turn;
+        self.slot = self.slot.max(start - 1);
+        let turn = start >> self.turn_bits;
+        let t = turn as usize % TURNS;
+        self.turns_occupied[t / 64] &= !(1 << (t % 64));
+        // Its memory is given back: a run may pass through many turns, each as long as what is under way.
+        for key in std::mem::take(&mut self.turns[t]) {
+            self.put(time_of(key) >> self.shift, key);
+        }
+        self.next_turn = (turn + 1..turn + TURNS as u64)
             .find(|t| {
                 let t = *t as usize % TURNS;
                 self.turns_occupied[t / 64] >> (t % 64) & 1 != 0
             })
-            .map(|t| t << self.turn_bits)
-    }
-
-    /// Moves the turn that begins at slot `start` into the wheel. Nothing is left before it.
-    fn unroll(&mut self, start: u64) {
-        self.slot = self.slot.max(start - 1);
-        let t = (start >> self.turn_bits) as usize % TURNS;
-        self.turns_occupied[t / 64] &= !(1 << (t % 64));
-        let mut turn = std::mem::take(&mut self.turns[t]);
-        for key in turn.drain(..) {
-            self.put(time_of(key) >> self.shift, key);
-        }
-        self.turns[t] = turn;
+            .map_or(u64::MAX, |t| t << self.turn_bits);
     }
 
     /// Whether the order of scheduling can no longer be told: far more events than a run of hours has.
@@ -239,11 +240,11 @@ impl Scheduler {
         let far = self.far.peek().map(|Reverse(k)| time_of(*k) >> self.shift);
         let mut near = self.next_occupied();
         // A turn may hold earlier events than the wheel and the heap do: it is unrolled first.
-        while let Some(start) = self.next_turn() {
-            if near.is_some_and(|n| n < start) || far.is_some_and(|f| f < start) {
-                break;
-            }
-            self.unroll(start);
+        while self.next_turn != u64::MAX
+            && near.is_none_or(|n| n >= self.next_turn)
+            && far.is_none_or(|f| f >= self.next_turn)
+        {
+            self.unroll();
             near = self.next_occupied();
         }
         let slot = match (near, far) {
