@@ -33,6 +33,7 @@ demo: setup ## the main job: a load rise under DropTail, RED and ARED; table her
 
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the demo's page
 	cargo test --workspace --quiet
+	fuzz/run.sh 30 scenario units
 	$(BIN)/pytest -m 'not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
@@ -63,9 +64,10 @@ bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memo
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 
-test-long: setup ## the same tests with Rust's ignored ones (release build) and Python's marked long
-	cargo test --workspace --release --quiet -- --include-ignored
+test-long: setup ## hours: the same tests on many more random scenarios, Python's marked long, an hour of fuzzing
+	PENSTOCK_CASES=20000 cargo test --workspace --release --quiet -- --include-ignored
 	$(BIN)/pytest
+	fuzz/run.sh 1200
 
 debs:
 	@.ci/debs

@@ -326,7 +326,7 @@ impl Core {
         let p = self.packets.items[index as usize];
         let host = p.host;
         let route = &self.routes[usize::from(p.route)];
-        if usize::from(p.hop) < route.len() || self.hosts[host as usize].merges {
+        if usize::from(p.hop) < route.len() || self.hosts[host as usize].down.merges {
             self.sched.push(at, What::new(Kind::Packet, index));
         } else {
             self.down(at, host, index);
@@ -558,9 +558,9 @@ impl Engine {
         }
         let p = &self.core.packets.items[next.index()];
         if p.hop != u8::MAX {
-            return prefetch::<_, 1>(&self.core.hosts[p.host as usize].down);
+            return prefetch::<_, 1>(&self.core.hosts[p.host as usize]);
         }
-        prefetch::<_, 1>(&self.core.hosts[p.host as usize].up);
+        prefetch::<_, 1>(&self.core.hosts[p.host as usize]);
         // A data packet touches the receiver, an ACK the sender behind it.
         if p.is(flag::ACK) {
             prefetch::<_, 7>(&self.flows[p.flow as usize]);
@@ -598,7 +598,7 @@ impl Engine {
         let p = self.core.packets.items[index as usize];
         let f = &mut self.flows[p.flow as usize];
         let host = &mut self.core.hosts[f.dst as usize];
-        if usize::from(p.hop) < self.core.routes[usize::from(p.route)].len() || host.merges {
+        if usize::from(p.hop) < self.core.routes[usize::from(p.route)].len() || host.down.merges {
             return false;
         }
         let arrives = host.down.send(at, p.bytes);

@@ -192,6 +192,11 @@ impl TxClock {
         }
     }
 
+    /// Ticks that a byte takes, where that is a whole number.
+    pub fn ticks_per_byte(&self) -> Option<u64> {
+        (self.ticks_per_byte != 0).then_some(self.ticks_per_byte)
+    }
+
     /// How long `bytes` take, without what earlier packets left over.
     pub fn alone(&self, bytes: u32) -> Duration {
         TxClock { rest: 0, ..*self }.next(bytes)
