@@ -273,7 +273,8 @@ impl Link {
         if self.ties_by_scheduling {
             self.advance(Time::from_ticks(now.as_ticks().saturating_sub(1)));
             let tie = self.waiting.front().is_some_and(|w| w.start == now);
-            if !tie || self.in_service_since <= scheduled() {
+            let departs = if tie { self.in_service_since <= scheduled() } else { self.next_internal == now };
+            if departs {
                 self.advance(now);
             }
         } else {
