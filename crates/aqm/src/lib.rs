@@ -20,6 +20,9 @@ pub mod rem;
 pub mod signal;
 
 mod discipline;
+#[cfg(test)]
+#[path = "../tests/common/literal.rs"]
+mod literal;
 mod registry;
 pub use discipline::Discipline;
 pub use registry::{build, kind, Context, Kind, State, COMMON, KINDS};

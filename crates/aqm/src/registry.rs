@@ -114,8 +114,7 @@ pub fn build(name: &str, values: &Values, context: &Context) -> Result<Disciplin
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use penstock_units::param::Value;
-    use penstock_units::{parse_duration, parse_queue, parse_size};
+    use crate::literal::literal;
 
     /// 10 Mbit/s, 20 ms, 100 packets.
     pub(crate) fn context() -> Context {
@@ -137,23 +136,6 @@ pub(crate) mod tests {
             }
         }
         v
-    }
-
-    fn literal(ty: &Ty, text: &str) -> Value {
-        let word = text.trim_matches('"');
-        match ty {
-            Ty::Bool => Value::Bool(text == "true"),
-            Ty::Int { .. } => Value::Int(text.parse().unwrap()),
-            Ty::Num { .. } => Value::Num(text.parse().unwrap()),
-            Ty::NumOr(..) => text.parse().map_or_else(|_| Value::Word(word.into()), Value::Num),
-            Ty::Duration => Value::Duration(parse_duration(word).unwrap()),
-            Ty::Size => Value::Size(parse_size(word).unwrap()),
-            Ty::Queue => text.parse().map_or_else(
-                |_| Value::Queue(parse_queue(word).unwrap()),
-                |n| Value::Queue(QueueLen::Packets(n)),
-            ),
-            _ => Value::Word(word.into()),
-        }
     }
 
     #[test]

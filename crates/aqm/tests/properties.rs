@@ -4,25 +4,12 @@ use penstock_aqm::{
     build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
 };
 use penstock_units::param::{Param, Ty, Value, Values};
-use penstock_units::{parse_duration, parse_queue, parse_size, Bytes, Duration, QueueLen, Rate, Rng, Time};
+use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
 
-fn literal(ty: &Ty, text: &str) -> Value {
-    let word = text.trim_matches('"');
-    match ty {
-        Ty::Bool => Value::Bool(text == "true"),
-        Ty::Int { .. } => Value::Int(text.parse().unwrap()),
-        Ty::Num { .. } => Value::Num(text.parse().unwrap()),
-        Ty::NumOr(..) => text.parse().map_or_else(|_| Value::Word(word.into()), Value::Num),
-        Ty::Duration => Value::Duration(parse_duration(word).unwrap()),
-        Ty::Size => Value::Size(parse_size(word).unwrap()),
-        Ty::Queue => text.parse().map_or_else(
-            |_| Value::Queue(parse_queue(word).unwrap()),
-            |n| Value::Queue(QueueLen::Packets(n)),
-        ),
-        _ => Value::Word(word.into()),
-    }
-}
+#[path = "common/literal.rs"]
+mod literal;
+use literal::literal;
 
 fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
     kind.params.iter().copied().chain([COMMON]).flatten()

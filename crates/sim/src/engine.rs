@@ -161,6 +161,17 @@ struct Core {
     left: u64,
 }
 
+/// Takes a packet that is gone out of the pools; for [`Core::discard`], and where a link is borrowed meanwhile.
+#[inline]
+fn release(packets: &mut Pool<Pkt>, sacks: &mut Pool<[Block; MAX_BLOCKS]>, left: &mut u64, index: u32) {
+    let sack = packets.items[index as usize].sack;
+    if sack != NO_SACK {
+        sacks.remove(sack);
+    }
+    packets.remove(index);
+    *left += 1;
+}
+
 struct Engine {
     core: Core,
     flows: Vec<Flow>,
@@ -250,12 +261,7 @@ impl Core {
     /// A packet is gone, delivered or dropped.
     #[inline]
     fn discard(&mut self, index: u32) {
-        let sack = self.packets.items[index as usize].sack;
-        if sack != NO_SACK {
-            self.sacks.remove(sack);
-        }
-        self.packets.remove(index);
-        self.left += 1;
+        release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }
 
     /// A packet arrives at link `link`.
@@ -289,7 +295,7 @@ impl Core {
                     last.crossing(p.bytes)
                 }
             };
-            Time::from_ticks(now.as_ticks().saturating_sub(crossing.as_ticks()))
+            now.before(crossing)
         };
         let fate = this.arrive(now, &a, scheduled);
         if self.capture.is_some() {
@@ -408,8 +414,7 @@ impl Engine {
         for (i, l) in c.links.iter().enumerate() {
             let aqm = penstock_aqm::build(l.aqm, &l.aqm_values, &l.aqm_context)
                 .map_err(|error| SimError::Aqm { link: l.name.clone(), error })?;
-            let mut link = Link::new(l, aqm, c.seed);
-            link.order_ties(c.ties_by_scheduling);
+            let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
             if i == c.bottleneck {
                 link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
                 if c.record.series.is_some() || c.record.events {
@@ -557,10 +562,10 @@ impl Engine {
             _ => return,
         }
         let p = &self.core.packets.items[next.index()];
-        if p.hop != u8::MAX {
-            return prefetch::<_, 1>(&self.core.hosts[p.host as usize]);
-        }
         prefetch::<_, 1>(&self.core.hosts[p.host as usize]);
+        if p.hop != u8::MAX {
+            return;
+        }
         // A data packet touches the receiver, an ACK the sender behind it.
         if p.is(flag::ACK) {
             prefetch::<_, 7>(&self.flows[p.flow as usize]);
@@ -586,6 +591,12 @@ impl Engine {
     #[inline]
     fn through(&mut self, now: Time, link: u32, index: u32) {
         let Some(at) = self.core.arrive(now, link, index, &self.flows) else { return };
+        self.leave(at, index);
+    }
+
+    /// A packet reaches the other end of a link at `at`.
+    #[inline]
+    fn leave(&mut self, at: Time, index: u32) {
         if self.core.packets.items[index as usize].is(flag::DATAGRAM) && self.deliver_datagram(at, index) {
             return;
         }
@@ -867,14 +878,7 @@ impl Engine {
     /// An eager link's transmitter is free.
     fn service(&mut self, now: Time, link: u32) {
         let Core { links, packets, sacks, left, .. } = &mut self.core;
-        let served = links[link as usize].serve(now, |index| {
-            let sack = packets.items[index as usize].sack;
-            if sack != NO_SACK {
-                sacks.remove(sack);
-            }
-            packets.remove(index);
-            *left += 1;
-        });
+        let served = links[link as usize].serve(now, |index| release(packets, sacks, left, index));
         let Some((a, fate, again)) = served else { return };
         if self.core.capture.is_some() {
             let p = self.core.packets.items[a.index as usize];
@@ -884,10 +888,7 @@ impl Engine {
             self.core.sched.push(at, What::new(Kind::Service, link));
         }
         if let Some(at) = self.core.follow(link, a.index, fate) {
-            let datagram = self.core.packets.items[a.index as usize].is(flag::DATAGRAM);
-            if !(datagram && self.deliver_datagram(at, a.index)) {
-                self.core.onward(at, a.index);
-            }
+            self.leave(at, a.index);
         }
     }
 

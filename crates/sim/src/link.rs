@@ -9,7 +9,7 @@ use crate::config::LinkConfig;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::{Aqm, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
-use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, TICKS_PER_NANO};
+use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::collections::VecDeque;
 
 /// What becomes of a packet that arrives.
@@ -71,7 +71,7 @@ impl Transmitter {
 
     fn finish_stepwise(&mut self, start: Time, bytes: u32) -> Time {
         let mut t = start;
-        let mut work = u128::from(bytes) * u128::from(8_000_000_000 * TICKS_PER_NANO) + self.rest;
+        let mut work = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS) + self.rest;
         self.rest = 0;
         loop {
             while let Some((at, rate)) = self.steps.last().copied() {
@@ -147,7 +147,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(c: &LinkConfig, aqm: Discipline, seed: u64) -> Self {
+    pub(crate) fn new(c: &LinkConfig, aqm: Discipline, seed: u64, ties_by_scheduling: bool) -> Self {
         let (limit, limit_in_bytes) = match c.buffer {
             QueueLen::Packets(n) => (n.max(0.0) as u64, false),
             QueueLen::Bytes(b) => (b, true),
@@ -163,7 +163,7 @@ impl Link {
             count_in_service: c.count_in_service,
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
-            ties_by_scheduling: false,
+            ties_by_scheduling,
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             waiting: VecDeque::new(),
             held: VecDeque::new(),
@@ -182,13 +182,6 @@ impl Link {
         };
         link.schedule_internal();
         link
-    }
-
-    /// Whether what was scheduled first goes first at one instant; see [`Config::ties_by_scheduling`].
-    ///
-    /// [`Config::ties_by_scheduling`]: crate::Config::ties_by_scheduling
-    pub(crate) fn order_ties(&mut self, by_scheduling: bool) {
-        self.ties_by_scheduling = by_scheduling;
     }
 
     /// How long before its arrival at the other end a packet of `bytes` began to be sent.
@@ -271,7 +264,7 @@ impl Link {
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
         if self.ties_by_scheduling {
-            self.advance(Time::from_ticks(now.as_ticks().saturating_sub(1)));
+            self.advance(now.before(Duration::from_ticks(1)));
             let tie = self.waiting.front().is_some_and(|w| w.start == now);
             let departs = if tie { self.in_service_since <= scheduled() } else { self.next_internal == now };
             if departs {

@@ -18,6 +18,9 @@ mod tahoe;
 mod vegas;
 
 #[cfg(test)]
+extern crate self as penstock_tcp;
+#[cfg(test)]
+#[path = "../tests/common/params.rs"]
 mod testing;
 
 pub use params::{Ecn, Incipient, TcpParams, Variant, VariantInfo, PARAMS, VARIANTS};

@@ -140,7 +140,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::params;
+    use crate::testing::rfc;
 
     fn seg(seq: i64) -> Segment {
         Segment { seq, syn: seq == 0, retransmit: false, ect: true, cwr: false }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn reassembles_and_reports_the_latest_block_first() {
-        let mut r = Receiver::new(&Arc::new(params(Variant::Sack)));
+        let mut r = Receiver::new(&Arc::new(rfc(Variant::Sack)));
         let t = Time::ZERO;
         let mut ack = |s: i64| now(r.on_segment(t, &seg(s), false));
         assert_eq!(ack(0).seq, 0);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn delays_every_other_ack_but_not_gaps() {
-        let p = TcpParams { delayed_ack: true, ..params(Variant::Reno) };
+        let p = TcpParams { delayed_ack: true, ..rfc(Variant::Reno) };
         let mut r = Receiver::new(&Arc::new(p));
         let t = Time::ZERO;
         assert!(matches!(r.on_segment(t, &seg(0), false), Reply::Now(_)), "SYN");
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn echoes_until_told() {
-        let p = TcpParams { ecn: Ecn::Classic, ..params(Variant::Reno) };
+        let p = TcpParams { ecn: Ecn::Classic, ..rfc(Variant::Reno) };
         let mut r = Receiver::new(&Arc::new(p));
         let t = Time::ZERO;
         let cwr = |seq| Segment { cwr: true, ..seg(seq) };

@@ -15,4 +15,4 @@ pub use quantity::{
     QuantityError,
 };
 pub use rng::Rng;
-pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, TICKS_PER_NANO};
+pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, BYTE_AT_ONE_BPS, TICKS_PER_NANO};

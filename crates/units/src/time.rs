@@ -44,6 +44,10 @@ impl Time {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / TICKS_PER_SEC
     }
+    /// The instant `d` earlier, not before the start.
+    pub const fn before(self, d: Duration) -> Time {
+        Time(self.0.saturating_sub(d.0))
+    }
     /// The time since `earlier`; zero when `earlier` is later.
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -165,7 +169,7 @@ pub struct TxClock {
 }
 
 /// Ticks that a byte takes at one bit per second.
-const BYTE_AT_ONE_BPS: u64 = 8_000_000_000 * TICKS_PER_NANO;
+pub const BYTE_AT_ONE_BPS: u64 = 8_000_000_000 * TICKS_PER_NANO;
 
 impl TxClock {
     /// A transmitter of the given rate.

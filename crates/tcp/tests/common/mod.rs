@@ -1,44 +1,12 @@
 //! A driver with verbs, so that a test reads as a story: the sender on one side, the test plays the network and the receiver.
 #![allow(dead_code)] // each test file uses some
 
+mod params;
+pub use params::rfc;
+
 use penstock_tcp::{Ack, Block, Ecn, Io, Segment, Sender, TcpParams, Variant};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
-
-/// RFC behaviour, windows wide open.
-pub fn rfc(variant: Variant) -> TcpParams {
-    TcpParams {
-        variant,
-        ecn: Ecn::Off,
-        segment: 1000,
-        header: 40,
-        window: 1000,
-        delayed_ack: false,
-        delayed_ack_timeout: Duration::from_millis(100),
-        min_rto: Duration::from_secs(1),
-        max_rto: Duration::from_secs(60),
-        initial_rto: Duration::from_secs(1),
-        tick: Duration::from_millis(1),
-        rtt_ticks: false,
-        initial_window: 2,
-        initial_ssthresh: f64::INFINITY,
-        limited_transmit: true,
-        send_overhead: Duration::ZERO,
-        cwnd_floor: 1.0,
-        cut_window: false,
-        growth_per_ack: false,
-        window_validation: true,
-        go_back_n: true,
-        ns2_recovery: false,
-        retransmit_ect: false,
-        ecn_across_connections: false,
-        handshake: true,
-        whole_segments: false,
-        alpha: 2.0,
-        beta: 4.0,
-        gamma: 1.0,
-    }
-}
 
 /// ns-2 2.35's behaviour, but for the window of 20.
 pub fn ns2(variant: Variant) -> TcpParams {

@@ -1,10 +1,10 @@
-//! Parameters for tests, without the parser.
+//! Parameters for tests, without the parser; the crate's own unit tests include this file too.
 
-use crate::{Ecn, TcpParams, Variant};
+use penstock_tcp::{Ecn, TcpParams, Variant};
 use penstock_units::Duration;
 
-/// RFC behaviour.
-pub(crate) fn params(variant: Variant) -> TcpParams {
+/// RFC behaviour, windows wide open.
+pub fn rfc(variant: Variant) -> TcpParams {
     TcpParams {
         variant,
         ecn: Ecn::Off,
