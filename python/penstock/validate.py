@@ -15,6 +15,7 @@ import json
 import math
 import sys
 import threading
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -22,16 +23,43 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _files
-from penstock._agreement import NO_SPREAD, RULES, Value, Verdict, judge
+from penstock._agreement import NO_SPREAD, RULES, ZERO, Value, Verdict, judge
 from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error, ScenarioError, SimulationError
 
 #: Seeds on our side, at least: as many as take a minute on two cores. What is left of the joint interval is then the
 #: reference's.
 SEEDS = 60
-#: Where the shipped data and the report lie, from the checkout's root.
+#: Where the shipped data lie, from the checkout's root.
 DATA = Path("validation")
-REPORT = Path("docs/validation.md")
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """One of the reference's sets of cases: its two files in `DATA`, and the report on it."""
+
+    name: str
+    cases: str
+    results: str
+    report: Path
+
+
+SHIPPED = (
+    Shipped("ns-2's own queues", "ns2-cases.json", "ns2.csv", Path("docs/validation.md")),
+    Shipped("the papers' queues inside ns-2", "ns2x-cases.json", "ns2x.csv", Path("docs/validation-papers.md")),
+)
+
+#: What the script samples as maxp_mean, by kind: a column of the queue's series. Only what an adapter moves; it is a
+#: parameter elsewhere, and no measurement.
+ADAPTED = {
+    "ared": "max_p",
+    "feng-ared": "max_p",
+    "amecn": "p1_max",
+    "nred": "n",
+    "blue": "p_m",
+}
+#: How often the series are sampled for it, in seconds.
+SAMPLING_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,7 +116,7 @@ class Cause:
 def root() -> Path:
     """The checkout that this package runs from; without one, the folder one stands in."""
     here = Path(__file__).resolve().parents[2]
-    return here if (here / DATA / "ns2-cases.json").is_file() else Path.cwd()
+    return here if (here / DATA / SHIPPED[0].cases).is_file() else Path.cwd()
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -163,6 +191,8 @@ def reference_value(measured: Mapping[str, Value], metric: str) -> Value | None:
 
 
 Metrics = Mapping[str, "float | None"]
+#: A table of a run, as the extension module gives it.
+Table = Sequence[tuple[str, str, bytes, Sequence[str]]]
 
 
 @dataclass
@@ -206,11 +236,13 @@ def _run_all(work: Sequence[_Work], jobs: int, seeds: int) -> dict[str, str]:
         if stop.is_set() or w.case.name in refused:
             return
         try:
-            (result,) = _penstock.run(w.core, [seed], 1, progress=watch)
+            interval = SAMPLING_S if columns(w.document) else None
+            (result,) = _penstock.run(w.core, [seed], 1, interval, progress=watch)
         except SimulationError as e:
             refused[w.case.name] = " ".join(str(e).split())
         else:
-            w.runs[seed] = as_ns2_counts(w.document, result.metrics, result.flows)
+            metrics = as_ns2_counts(w.document, result.metrics, result.flows)
+            w.runs[seed] = {**metrics, **counters(w.document, result.metrics, result.table("queue"))}
 
     todo = [(w, seed) for w in work for seed in range(1, max(seeds, w.case.seeds) + 1)]
     with Bar("validate") as bar, ThreadPoolExecutor(jobs) as pool:
@@ -263,6 +295,42 @@ def as_ns2_counts(
     return {**metrics, "goodput_bps": math.fsum(rates), "jain": jain}
 
 
+def columns(document: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of the queue's series that this case's comparison needs, by what they are for."""
+    aqm = document["aqm"]
+    needed = {}
+    if adapted := ADAPTED.get("ared" if aqm.get("base") == "ared" else aqm["kind"]):
+        needed["maxp_mean"] = adapted
+    if aqm["kind"] == "rared":
+        needed["marks_2"] = "climb_marks"
+    return needed
+
+
+def counters(document: Mapping[str, Any], metrics: Metrics, queue: Table | None) -> dict[str, float | None]:
+    """Those metrics of the reference that are none of ours.
+
+    queue: the queue's series, where `columns` asks for it.
+    """
+    kind = document["aqm"]["kind"]
+    # BLUE keeps no average; the script's variable is then the queue that the last arrival found.
+    average = metrics["queue_mean_pkts" if kind == "blue" else "avg_queue_mean_pkts"]
+    # Moderate marks; for RARED those made while the average climbs.
+    found: dict[str, float | None] = {"avg_mean": average, "marks_2": metrics["marks_ce"] if kind != "rared" else None}
+    if queue is None:
+        return found
+    begin, end = (_seconds(document["measure"][key]) for key in ("from", "to"))
+    series = {name: array("d", raw) for name, kind, raw, _ in queue if kind == "f64"}
+    inside = [i for i, t in enumerate(series["t_s"]) if begin - 1e-9 <= t < end - 1e-9]
+    for metric, column in columns(document).items():
+        values = series[column]
+        if metric == "maxp_mean":
+            found[metric] = math.fsum(values[i] for i in inside) / len(inside)
+        else:  # a counter
+            after = inside[-1] + 1
+            found[metric] = values[min(after, len(values) - 1)] - values[inside[0]]
+    return found
+
+
 def _inside(start: Any, i: int, begin: float, end: float) -> float:
     """The probability that flow `i` of an entry starts in [begin, end)."""
     if isinstance(start, str):
@@ -310,11 +378,14 @@ def _total(run: Metrics, names: Sequence[str]) -> float | None:
 
 
 def compare(case: Case, measured: Mapping[str, Value], runs: Sequence[Metrics]) -> tuple[Pair, ...]:
-    """The case's seven pairs."""
+    """The case's pairs."""
     alone = deterministic(case.args, case.seeds)
     pairs = []
     for rule in RULES:
         reference, ours = reference_value(measured, rule.metric), our_value(runs, rule.ours)
+        constant = rule.metric == "maxp_mean" and ours is None
+        if rule.optional and (constant or reference is None or abs(reference.mean) < ZERO):
+            continue
         if rule.metric == "jain" and forward_flows(case.args) == 0:
             reference = None  # ns-2's script prints 1 for the fairness of no flows
         events = None
@@ -499,19 +570,31 @@ def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Caus
 def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: int | None) -> int:
     """Runs the cases, writes the report, prints its last line; returns the exit status.
 
-    cases, results: other files in the formats of `validation/`; default: those. out: default `docs/validation.md`.
-    jobs: threads; default: one for each core that the process may use.
+    cases, results: other files in the formats of `validation/`; default: both sets that lie there, a report on each.
+    out: default the shipped report (of the first set, with files of one's own). jobs: threads; default: one for each
+    core that the process may use.
 
     Raises `Error` for a file that cannot be read or makes no sense.
     """
     from penstock.runner import cores
 
     base = root()
-    known = read_cases(cases or base / DATA / "ns2-cases.json")
-    measured = read_results(results or base / DATA / "ns2.csv")
-    done = outcomes(known, measured, jobs or cores())
-    _files.write(out or base / REPORT, report(done, read_causes(base / DATA / "causes.md")))
-    print(last_line(done))
+    sets = [
+        Shipped(
+            "", str(cases or base / DATA / s.cases), str(results or base / DATA / s.results), out or base / s.report
+        )
+        for s in (SHIPPED if cases is None and results is None and out is None else SHIPPED[:1])
+    ]
+    read = [(read_cases(Path(s.cases)), read_results(Path(s.results)), s.report) for s in sets]
+    causes = read_causes(base / DATA / "causes.md")
+    everything: list[Outcome] = []
+    for known, measured, report_to in read:
+        done = outcomes(known, measured, jobs or cores())
+        _files.write(report_to, report(done, causes))
+        everything += done
+        if len(read) > 1:
+            print(f"{report_to.relative_to(base)}: {last_line(done)}")
+    print(last_line(everything))
     return 0
 
 
