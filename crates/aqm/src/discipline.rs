@@ -4,11 +4,12 @@ use crate::droptail::DropTail;
 use crate::pi::Pi;
 use crate::red::RedFamily;
 use crate::rem::Rem;
-use crate::{Aqm, Packet, Queue, Verdict};
+use crate::{Aqm, Codepoints, Packet, Queue, Verdict};
 use penstock_units::{Rng, Time};
 
 /// Any discipline.
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "one a link, and no pointer to follow a packet")]
 pub enum Discipline {
     /// DropTail.
     DropTail(DropTail),
@@ -58,6 +59,9 @@ impl Aqm for Discipline {
     #[inline]
     fn average_pkts(&self) -> Option<f64> {
         each!(self, d => d.average_pkts())
+    }
+    fn codepoints(&self) -> Codepoints {
+        each!(self, d => d.codepoints())
     }
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         each!(self, d => d.state(out));

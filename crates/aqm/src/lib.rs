@@ -10,12 +10,23 @@
 //! disciplines outside the family stand beside it behind the same trait, [`Aqm`].
 
 pub mod adapter;
+pub mod amecn;
+pub mod ared;
+pub mod custom;
 pub mod droptail;
+pub mod dt_red;
 pub mod estimator;
+pub mod feng;
 pub mod gate;
+pub mod mecn;
+pub mod nlred;
+pub mod nred;
+pub mod pdt_red;
 pub mod pi;
 pub mod profile;
+pub mod rared;
 pub mod red;
+pub mod red_at;
 pub mod rem;
 pub mod signal;
 
@@ -88,6 +99,47 @@ pub enum Level {
     Ce,
 }
 
+/// How multi-level ECN's states stand in the two ECN bits of the IP header (AMECN paper, Table 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoints {
+    /// ECT is the header's first bit and CE the second (RFC 2481): no congestion ECT(0), incipient ECT(1), moderate CE.
+    #[default]
+    Wire,
+    /// The table's digits as the field's value: no congestion ECT(1), incipient ECT(0), moderate CE.
+    Literal,
+}
+
+impl Codepoints {
+    /// The codepoint of an incipient mark.
+    #[inline]
+    pub fn incipient(self) -> Ecn {
+        match self {
+            Codepoints::Wire => Ecn::Ect1,
+            Codepoints::Literal => Ecn::Ect0,
+        }
+    }
+
+    /// The field of a packet after a mark: never a lower one than an earlier router set.
+    #[inline]
+    pub fn marked(self, field: Ecn, level: Level) -> Ecn {
+        match (field, level) {
+            (Ecn::NotEct, _) => Ecn::NotEct,
+            (Ecn::Ce, _) | (_, Level::Ce) => Ecn::Ce,
+            (_, Level::Incipient) => self.incipient(),
+        }
+    }
+
+    /// What a field says; `None`: no congestion, or no capability.
+    #[inline]
+    pub fn level(self, field: Ecn) -> Option<Level> {
+        match field {
+            Ecn::Ce => Some(Level::Ce),
+            field if field == self.incipient() => Some(Level::Incipient),
+            _ => None,
+        }
+    }
+}
+
 /// What to do with a packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +181,11 @@ pub trait Aqm {
     /// The time that [`Aqm::next_tick`] named has come.
     fn tick(&mut self, _now: Time, _q: &Queue) {}
 
+    /// How its marks are written.
+    fn codepoints(&self) -> Codepoints {
+        Codepoints::Wire
+    }
+
     /// The average queue as the discipline sees it, in packets; `None` where it keeps none.
     fn average_pkts(&self) -> Option<f64> {
         None
@@ -136,4 +193,33 @@ pub trait Aqm {
 
     /// Publishes the named variables, in the order of the kind's declaration.
     fn state(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_never_lowered() {
+        use Codepoints::{Literal, Wire};
+        use Ecn::{Ce, Ect0, Ect1, NotEct};
+        for (codepoints, field, level, want) in [
+            (Wire, Ect0, Level::Incipient, Ect1),
+            (Wire, Ect1, Level::Incipient, Ect1),
+            (Wire, Ce, Level::Incipient, Ce),
+            (Wire, Ect0, Level::Ce, Ce),
+            (Wire, Ect1, Level::Ce, Ce),
+            (Wire, NotEct, Level::Ce, NotEct),
+            (Literal, Ect1, Level::Incipient, Ect0),
+            (Literal, Ect0, Level::Incipient, Ect0),
+            (Literal, Ce, Level::Incipient, Ce),
+            (Literal, Ect0, Level::Ce, Ce),
+        ] {
+            let marked = codepoints.marked(field, level);
+            assert_eq!(marked, want, "{field:?} {level:?}");
+            assert!(codepoints.level(marked) >= codepoints.level(field));
+        }
+        assert_eq!((Wire.level(Ect1), Wire.level(Ect0)), (Some(Level::Incipient), None));
+        assert_eq!((Literal.level(Ect1), Literal.level(Ect0)), (None, Some(Level::Incipient)));
+    }
 }

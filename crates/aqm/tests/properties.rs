@@ -15,13 +15,18 @@ fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
     kind.params.iter().copied().chain([COMMON]).flatten()
 }
 
+/// The kind's own default of a key before its table's.
+fn own_default(kind: &Kind, p: &Param) -> Option<&'static str> {
+    kind.defaults.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text).or(p.default)
+}
+
 /// A kind's defaults, with some keys set.
 fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
     let mut v = Values::new();
     for p in params(kind) {
         if let Some((_, value)) = set.iter().find(|(k, _)| *k == p.name) {
             v.set(p.name, value.clone());
-        } else if let Some(text) = p.default {
+        } else if let Some(text) = own_default(kind, p) {
             v.set(p.name, literal(&p.ty, text));
         }
     }
@@ -80,6 +85,11 @@ impl Setup {
     fn is(&self, key: &str, value: &Value) -> bool {
         self.set.iter().any(|(k, v)| *k == key && v == value)
     }
+    /// Whether it marks.
+    fn ecn(&self) -> bool {
+        let kind = penstock_aqm::kind(self.kind).expect("a kind");
+        values(kind, &self.set).bool("ecn")
+    }
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
@@ -126,7 +136,11 @@ fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<V
     let mut fifo: std::collections::VecDeque<(u32, Ecn)> = std::collections::VecDeque::new();
     let mut q = Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) };
     let mut verdicts = vec![];
-    let marks_all = setup.is("ecn", &Value::Bool(true)) && !setup.set.iter().any(|(k, _)| *k == "mark_p");
+    let mut thresholds: Vec<(&str, f64)> = vec![];
+    // Severe congestion drops (AMECN paper, Table 1), and so does a signal that is told to.
+    let drops = ["mecn", "amecn", "custom"].contains(&setup.kind);
+    let marks_all =
+        setup.is("ecn", &Value::Bool(true)) && !drops && !setup.set.iter().any(|(k, _)| *k == "mark_p");
     for op in ops {
         match op {
             Op::Arrive { bytes, ecn } => {
@@ -139,7 +153,7 @@ fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<V
                         "a capable packet is marked, not dropped"
                     );
                 }
-                if *ecn == Ecn::NotEct || !setup.is("ecn", &Value::Bool(true)) {
+                if *ecn == Ecn::NotEct || !setup.ecn() {
                     prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
                 }
                 prop_assert_ne!(
@@ -186,12 +200,22 @@ fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<V
         }
         let mut wrong = None;
         aqm.state(&mut |name, x| {
-            let probability = ["p", "p_b", "max_p"].contains(&name);
+            // Feng's adapter may be set free of its bounds, as ns-2's is.
+            let free = setup.is("max_p_high", &Value::Word("none".into()));
+            let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
+                || name == "max_p" && !free;
+            thresholds.retain(|(n, _)| n != &name);
+            if ["min_th", "max_th"].contains(&name) {
+                thresholds.push((name, x));
+            }
             if !x.is_finite() || x < 0.0 || probability && x > 1.0 {
                 wrong = Some((name, x));
             }
         });
         prop_assert_eq!(wrong, None);
+        if let [(_, min_th), (_, max_th)] = thresholds[..] {
+            prop_assert!(min_th < max_th, "{min_th} {max_th}");
+        }
         let longest = f64::from(limit) * 10_000.0;
         prop_assert!(aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
     }
@@ -217,23 +241,31 @@ proptest! {
         prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
     }
 
-    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order.
+    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order. Of two levels the worse does not fall: where
+    /// the ramps end, marks of both give way to drops.
     #[test]
-    fn profiles_are_monotone(min_th in 0.0f64..100.0, width in 0.01f64..100.0, max_p in 0.0f64..=1.0, gentle in any::<bool>()) {
+    fn profiles_are_monotone(
+        min_th in 0.0f64..100.0, width in 0.01f64..100.0, mid in 0.0f64..=1.0, max_p in 0.0f64..=1.0, p2_max in 0.0f64..=1.0,
+        n in 0.1f64..10.0, gentle in any::<bool>(),
+    ) {
         use penstock_aqm::profile::{Point, Profile, Ramp};
-        let ramp = Ramp { min_th, max_th: min_th + width, max_p };
-        let profile = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
-        let mut last = 0.0;
-        for i in 0..1000 {
-            let p = match profile.at(f64::from(i) * 3.0 * ramp.max_th / 1000.0, &ramp) {
-                Point::Below => 0.0,
-                Point::On(p) => p,
-                Point::Beyond => 1.0,
-            };
-            prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{p} after {last}");
-            last = p;
+        let max_th = min_th + width;
+        let ramp = Ramp { min_th, mid_th: min_th + mid * width, max_th, limit: max_th + 10.0, max_p, p2_max, n };
+        let one = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
+        for profile in [one, Profile::Square { gentle }, Profile::Power, Profile::TwoLevel { gentle }] {
+            let mut last = 0.0;
+            for i in 0..1000 {
+                let p = match profile.at(f64::from(i) * (3.0 * max_th + 20.0) / 1000.0, &ramp) {
+                    Point::Below => 0.0,
+                    Point::On(_) if matches!(profile, Profile::TwoLevel { .. }) => 0.0,
+                    Point::On(p) | Point::Levels(_, p) | Point::Severe(p) => p,
+                    Point::Beyond => 1.0,
+                };
+                prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{profile:?}: {p} after {last}");
+                last = p;
+            }
+            prop_assert_eq!(last, 1.0);
         }
-        prop_assert_eq!(last, 1.0);
     }
 
     /// `p_a` is a probability, and in a run between two signals it does not fall.

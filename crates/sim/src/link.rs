@@ -8,7 +8,7 @@
 use crate::config::LinkConfig;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
-use penstock_aqm::{Aqm, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Codepoints, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::collections::VecDeque;
 
@@ -132,6 +132,7 @@ pub(crate) struct Link {
     eager: bool,
     service_due: bool,
     aqm: Discipline,
+    codepoints: Codepoints,
     rng: Rng,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
@@ -168,6 +169,7 @@ impl Link {
             waiting: VecDeque::new(),
             held: VecDeque::new(),
             eager: aqm.decides_at_departure(),
+            codepoints: aqm.codepoints(),
             service_due: false,
             aqm,
             rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
@@ -293,7 +295,7 @@ impl Link {
                 return Fate::Dropped;
             }
             Verdict::Pass => a.pkt.ecn,
-            Verdict::Mark(level, _) => marked(a.pkt.ecn, level),
+            Verdict::Mark(level, _) => self.codepoints.marked(a.pkt.ecn, level),
         };
         if self.eager {
             return self.hold(now, a, verdict, ecn);
@@ -402,7 +404,7 @@ impl Link {
                     continue;
                 }
                 Verdict::Pass => h.ecn,
-                Verdict::Mark(level, _) => marked(h.ecn, level),
+                Verdict::Mark(level, _) => self.codepoints.marked(h.ecn, level),
             };
             self.departed += 1;
             if let Some(stats) = &mut self.stats {
@@ -445,17 +447,6 @@ impl Link {
     }
 }
 
-/// A marker never lowers a mark that an earlier router set.
-#[inline]
-fn marked(ecn: Ecn, level: Level) -> Ecn {
-    match (ecn, level) {
-        (Ecn::NotEct, _) => Ecn::NotEct,
-        (_, Level::Ce) => Ecn::Ce,
-        (Ecn::Ce, Level::Incipient) => Ecn::Ce,
-        (_, Level::Incipient) => Ecn::Ect1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -484,20 +475,5 @@ mod tests {
             assert_eq!(transmitter(&steps).finish(ms(start), 1000), ms(want), "{steps:?}");
         }
         assert_eq!(transmitter(&[(500, None)]).finish(ms(0), 1000), Time::NEVER);
-    }
-
-    #[test]
-    fn marks_are_never_lowered() {
-        use Ecn::{Ce, Ect0, Ect1, NotEct};
-        for (field, level, want) in [
-            (Ect0, Level::Incipient, Ect1),
-            (Ect1, Level::Incipient, Ect1),
-            (Ce, Level::Incipient, Ce),
-            (Ect0, Level::Ce, Ce),
-            (Ect1, Level::Ce, Ce),
-            (NotEct, Level::Ce, NotEct),
-        ] {
-            assert_eq!(marked(field, level), want, "{field:?} {level:?}");
-        }
     }
 }
