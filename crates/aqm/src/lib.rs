@@ -68,6 +68,18 @@ pub struct Queue {
     pub idle_since: Option<Time>,
 }
 
+impl Queue {
+    /// Its length, in bytes or in packets.
+    #[inline]
+    pub fn length(&self, in_bytes: bool) -> f64 {
+        if in_bytes {
+            self.bytes as f64
+        } else {
+            f64::from(self.pkts)
+        }
+    }
+}
+
 /// Why a packet was signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {

@@ -130,9 +130,12 @@ pub(crate) mod tests {
         let mut v = Values::new();
         let tables = kind.params.iter().copied().chain([COMMON]);
         for p in tables.flatten() {
-            let chosen = set.iter().find(|(k, _)| *k == p.name).map(|(_, t)| *t).or(p.default);
+            let of = |set: &[(&'static str, &'_ str)]| {
+                set.iter().find(|(k, _)| *k == p.name).map(|(_, t)| t.to_string())
+            };
+            let chosen = of(set).or_else(|| of(kind.defaults)).or_else(|| p.default.map(Into::into));
             if let Some(text) = chosen {
-                v.set(p.name, literal(&p.ty, text));
+                v.set(p.name, literal(&p.ty, &text));
             }
         }
         v
