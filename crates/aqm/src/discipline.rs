@@ -1,5 +1,6 @@
 //! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind the trait.
 
+use crate::blue::Blue;
 use crate::droptail::DropTail;
 use crate::pi::Pi;
 use crate::red::RedFamily;
@@ -18,6 +19,8 @@ pub enum Discipline {
     Rem(Rem),
     /// PI.
     Pi(Pi),
+    /// BLUE.
+    Blue(Blue),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -29,6 +32,7 @@ macro_rules! each {
             Discipline::Red($d) => $e,
             Discipline::Rem($d) => $e,
             Discipline::Pi($d) => $e,
+            Discipline::Blue($d) => $e,
             Discipline::User($d) => $e,
         }
     };
