@@ -1,5 +1,6 @@
 //! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind the trait.
 
+use crate::avq::Avq;
 use crate::blue::Blue;
 use crate::droptail::DropTail;
 use crate::pi::Pi;
@@ -21,6 +22,8 @@ pub enum Discipline {
     Pi(Pi),
     /// BLUE.
     Blue(Blue),
+    /// AVQ.
+    Avq(Avq),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -33,6 +36,7 @@ macro_rules! each {
             Discipline::Rem($d) => $e,
             Discipline::Pi($d) => $e,
             Discipline::Blue($d) => $e,
+            Discipline::Avq($d) => $e,
             Discipline::User($d) => $e,
         }
     };

@@ -10,6 +10,7 @@
 //! disciplines outside the family stand beside it behind the same trait, [`Aqm`].
 
 pub mod adapter;
+pub mod avq;
 pub mod blue;
 pub mod droptail;
 pub mod estimator;

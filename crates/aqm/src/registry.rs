@@ -108,6 +108,7 @@ pub const KINDS: &[Kind] = &[
     crate::rem::KIND,
     crate::pi::KIND,
     crate::blue::KIND,
+    crate::avq::KIND,
 ];
 
 /// The kind of that name.
