@@ -2,6 +2,7 @@
 
 use crate::avq::Avq;
 use crate::blue::Blue;
+use crate::codel::Codel;
 use crate::droptail::DropTail;
 use crate::pi::Pi;
 use crate::red::RedFamily;
@@ -24,6 +25,8 @@ pub enum Discipline {
     Blue(Blue),
     /// AVQ.
     Avq(Avq),
+    /// CoDel.
+    Codel(Codel),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -37,6 +40,7 @@ macro_rules! each {
             Discipline::Pi($d) => $e,
             Discipline::Blue($d) => $e,
             Discipline::Avq($d) => $e,
+            Discipline::Codel($d) => $e,
             Discipline::User($d) => $e,
         }
     };

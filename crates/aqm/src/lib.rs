@@ -12,6 +12,7 @@
 pub mod adapter;
 pub mod avq;
 pub mod blue;
+pub mod codel;
 pub mod droptail;
 pub mod estimator;
 pub mod gate;

@@ -109,6 +109,7 @@ pub const KINDS: &[Kind] = &[
     crate::pi::KIND,
     crate::blue::KIND,
     crate::avq::KIND,
+    crate::codel::KIND,
 ];
 
 /// The kind of that name.
