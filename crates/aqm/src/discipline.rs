@@ -5,6 +5,7 @@ use crate::blue::Blue;
 use crate::codel::Codel;
 use crate::droptail::DropTail;
 use crate::pi::Pi;
+use crate::pie::Pie;
 use crate::red::RedFamily;
 use crate::rem::Rem;
 use crate::{Aqm, Packet, Queue, Verdict};
@@ -27,6 +28,8 @@ pub enum Discipline {
     Avq(Avq),
     /// CoDel.
     Codel(Codel),
+    /// PIE.
+    Pie(Pie),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -41,6 +44,7 @@ macro_rules! each {
             Discipline::Blue($d) => $e,
             Discipline::Avq($d) => $e,
             Discipline::Codel($d) => $e,
+            Discipline::Pie($d) => $e,
             Discipline::User($d) => $e,
         }
     };

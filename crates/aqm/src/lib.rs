@@ -17,6 +17,7 @@ pub mod droptail;
 pub mod estimator;
 pub mod gate;
 pub mod pi;
+pub mod pie;
 pub mod profile;
 pub mod red;
 pub mod rem;

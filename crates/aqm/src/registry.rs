@@ -110,6 +110,7 @@ pub const KINDS: &[Kind] = &[
     crate::blue::KIND,
     crate::avq::KIND,
     crate::codel::KIND,
+    crate::pie::KIND,
 ];
 
 /// The kind of that name.
