@@ -4,6 +4,7 @@ use crate::avq::Avq;
 use crate::blue::Blue;
 use crate::codel::Codel;
 use crate::droptail::DropTail;
+use crate::fq_codel::FqCodel;
 use crate::pi::Pi;
 use crate::pie::Pie;
 use crate::red::RedFamily;
@@ -30,6 +31,8 @@ pub enum Discipline {
     Codel(Codel),
     /// PIE.
     Pie(Pie),
+    /// FQ-CoDel.
+    FqCodel(FqCodel),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -45,6 +48,7 @@ macro_rules! each {
             Discipline::Avq($d) => $e,
             Discipline::Codel($d) => $e,
             Discipline::Pie($d) => $e,
+            Discipline::FqCodel($d) => $e,
             Discipline::User($d) => $e,
         }
     };

@@ -15,6 +15,7 @@ pub mod blue;
 pub mod codel;
 pub mod droptail;
 pub mod estimator;
+pub mod fq_codel;
 pub mod gate;
 pub mod pi;
 pub mod pie;

@@ -111,6 +111,7 @@ pub const KINDS: &[Kind] = &[
     crate::avq::KIND,
     crate::codel::KIND,
     crate::pie::KIND,
+    crate::fq_codel::KIND,
 ];
 
 /// The kind of that name.
