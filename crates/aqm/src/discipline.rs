@@ -9,6 +9,7 @@ use crate::pi::Pi;
 use crate::pie::Pie;
 use crate::red::RedFamily;
 use crate::rem::Rem;
+use crate::step::Step;
 use crate::{Aqm, Packet, Queue, Verdict};
 use penstock_units::{Duration, Rng, Time};
 
@@ -33,6 +34,8 @@ pub enum Discipline {
     Pie(Pie),
     /// FQ-CoDel.
     FqCodel(FqCodel),
+    /// Step marking.
+    Step(Step),
     /// A user's own.
     User(Box<dyn Aqm + Send>),
 }
@@ -49,6 +52,7 @@ macro_rules! each {
             Discipline::Codel($d) => $e,
             Discipline::Pie($d) => $e,
             Discipline::FqCodel($d) => $e,
+            Discipline::Step($d) => $e,
             Discipline::User($d) => $e,
         }
     };

@@ -23,6 +23,7 @@ pub mod profile;
 pub mod red;
 pub mod rem;
 pub mod signal;
+pub mod step;
 
 mod discipline;
 #[cfg(test)]

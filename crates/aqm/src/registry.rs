@@ -112,6 +112,7 @@ pub const KINDS: &[Kind] = &[
     crate::codel::KIND,
     crate::pie::KIND,
     crate::fq_codel::KIND,
+    crate::step::KIND,
 ];
 
 /// The kind of that name.
