@@ -12,11 +12,11 @@ use crate::estimator::{auto_weight, rtt_weight, Ewma};
 use crate::gate::{Gate, Sizes, Spacing};
 use crate::profile::{Point, Profile, Ramp};
 use crate::rared::Climb;
-use crate::registry::mean_packet;
+use crate::registry::{in_unit, mean_packet};
 use crate::signal::{Classic, Severity, Signal};
 use crate::{Aqm, Codepoints, Context, Discipline, Kind, Packet, Queue, State, Verdict};
 use penstock_units::param::{num, num_open, Param, ParamError, Ty, Values, PARAM};
-use penstock_units::{QueueLen, Rng, Time};
+use penstock_units::{Bytes, QueueLen, Rng, Time};
 
 /// RED as it is listed.
 pub const KIND: Kind = Kind {
@@ -193,17 +193,13 @@ pub struct Unit {
     bytes: bool,
     /// Units in a packet of the mean size.
     pub(crate) per_pkt: f64,
-    mean: f64,
+    mean: Bytes,
 }
 
 impl Unit {
     /// A length as it is written in a scenario, in this unit.
     pub(crate) fn length(&self, q: QueueLen) -> f64 {
-        match q {
-            QueueLen::Packets(n) => n * self.per_pkt,
-            QueueLen::Bytes(b) if self.bytes => b as f64,
-            QueueLen::Bytes(b) => b as f64 / self.mean,
-        }
+        in_unit(q, self.bytes, self.mean)
     }
 
     #[inline]
@@ -243,7 +239,7 @@ impl RedFamily {
         let mean = mean_packet(v)?;
         let bytes = v.is("unit", "bytes");
         let per_pkt = if bytes { mean.0 as f64 } else { 1.0 };
-        let unit = Unit { bytes, per_pkt, mean: mean.0 as f64 };
+        let unit = Unit { bytes, per_pkt, mean };
         let c = cx.rate.packets_per_sec(mean);
         let by_delay = || {
             let delay = v.opt_duration("target_delay").map_or(0.0, |d| d.as_secs_f64());

@@ -109,14 +109,26 @@ pub(crate) fn at_least_a_microsecond(name: &'static str, period: Duration) -> Re
     Ok(())
 }
 
+/// A length in the unit of the queue; packets are of the mean size.
+pub(crate) fn in_unit(q: QueueLen, bytes: bool, mean: Bytes) -> f64 {
+    match q {
+        QueueLen::Packets(n) if bytes => n * mean.0 as f64,
+        QueueLen::Packets(n) => n,
+        QueueLen::Bytes(b) if bytes => b as f64,
+        QueueLen::Bytes(b) => b as f64 / mean.0 as f64,
+    }
+}
+
 /// Every kind, in the order of `penstock list aqm`.
 pub const KINDS: &[Kind] = &[
     crate::droptail::KIND,
     crate::red::KIND,
     crate::ared::KIND,
     crate::feng::KIND,
+    crate::blue::KIND,
     crate::rem::KIND,
     crate::pi::KIND,
+    crate::avq::KIND,
     crate::mecn::KIND,
     crate::amecn::KIND,
     crate::rared::KIND,
@@ -125,6 +137,10 @@ pub const KINDS: &[Kind] = &[
     crate::dt_red::KIND,
     crate::pdt_red::KIND,
     crate::nlred::KIND,
+    crate::codel::KIND,
+    crate::pie::KIND,
+    crate::fq_codel::KIND,
+    crate::step::KIND,
     crate::custom::KIND,
 ];
 
@@ -187,6 +203,16 @@ pub(crate) mod tests {
             });
             let declared: Vec<_> = kind.state.iter().map(|s| s.name).collect();
             assert_eq!(names, declared, "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn lengths_come_in_the_unit_of_the_queue() {
+        let (pkts, bytes) = (QueueLen::Packets(20.0), QueueLen::Bytes(10_000));
+        for (length, in_bytes, want) in
+            [(pkts, false, 20.0), (pkts, true, 8_000.0), (bytes, true, 10_000.0), (bytes, false, 25.0)]
+        {
+            assert_eq!(in_unit(length, in_bytes, Bytes(400)), want, "{length:?} {in_bytes}");
         }
     }
 
