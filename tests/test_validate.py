@@ -434,6 +434,8 @@ def test_what_the_script_samples_comes_from_the_series() -> None:
     metrics = {"avg_queue_mean_pkts": 7.0, "queue_mean_pkts": 8.0, "marks_ce": 9.0}
     plain = {"avg_mean": 7.0, "marks_2": 9.0}
     assert v.counters(document(kind="red"), metrics, None) == plain
+    in_bytes = document(kind="red", unit="bytes", mean_packet="500 B")
+    assert v.counters(in_bytes, metrics, None) == {**plain, "avg_mean": 3500.0}
     amecn = v.counters(document(kind="amecn"), metrics, queue(p1_max=[9.0, 0.25, 0.5, 9.0]))
     assert amecn == {**plain, "maxp_mean": 0.375}, "from 1 s until just before 3 s"
     rared = document(kind="rared", base="ared")

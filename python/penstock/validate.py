@@ -314,6 +314,8 @@ def counters(document: Mapping[str, Any], metrics: Metrics, queue: Table | None)
     kind = document["aqm"]["kind"]
     # BLUE keeps no average; the script's variable is then the queue that the last arrival found.
     average = metrics["queue_mean_pkts" if kind == "blue" else "avg_queue_mean_pkts"]
+    if average is not None and document["aqm"].get("unit") == "bytes":  # ours is in packets of the mean size
+        average *= float(document["aqm"]["mean_packet"].split()[0])
     # Moderate marks; for RARED those made while the average climbs.
     found: dict[str, float | None] = {"avg_mean": average, "marks_2": metrics["marks_ce"] if kind != "rared" else None}
     if queue is None:
