@@ -120,6 +120,9 @@ fn queue_series(config: &Config, r: &RunResult) {
 
 /// Counts everything again from the events, by a FIFO that knows nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
+    if ["codel", "fq-codel"].contains(&config.links[config.bottleneck].aqm) {
+        return; // they drop and reorder packets that wait
+    }
     let t = table(r, "events");
     let (t_ns, flow, bytes, pkts) =
         (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
@@ -196,7 +199,8 @@ fn recount(config: &Config, r: &RunResult) {
     same("drops_early", Some(drops[0] as f64));
     same("drops_forced", Some(drops[1] as f64));
     same("drops_overflow", Some(drops[2] as f64));
-    same("marks_ce", Some(marks as f64));
+    let levels = ["marks_ce", "marks_incipient"].map(|name| metric(r, name).unwrap_or(0.0));
+    assert_eq!(levels[0] + levels[1], marks as f64, "marks of both levels");
     same("loss_ratio", (arrivals > 0).then(|| drops.iter().sum::<u64>() as f64 / arrivals as f64));
     same("throughput_bps", Some(out_bytes as f64 * 8.0 / seconds));
     // The rows' times are whole nanoseconds, the engine's are finer.
