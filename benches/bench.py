@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from penstock import _files
+from penstock import _files, _penstock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -221,13 +221,13 @@ def likeness(bench: Bench) -> str:
     return f"Means of {bench.seeds} seeds on either side (B4: one); goodput is payload.\n\n" + table(head, rows)
 
 
-def per_packet(short: Sequence[str], long: Sequence[str]) -> tuple[int, float]:
-    """Packets by which two lengths of one run differ, and callgrind's instructions for each."""
+def per_packet(short: Sequence[str], long: Sequence[str], key: str = "packets") -> tuple[int, float]:
+    """Packets (`key`) by which two lengths of one run differ, and callgrind's instructions for each."""
     counts = []
     for line in (short, long):
         with tempfile.TemporaryDirectory() as folder:
             tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
-            packets = spend([*tool, *line]).document["packets"]
+            packets = spend([*tool, *line]).document[key]
             text = Path(folder, "out").read_text(encoding="utf-8", errors="replace")
         found = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
         if not found:
@@ -249,6 +249,41 @@ def instructions(bench: Bench) -> str:
         packets, each = per_packet(*(natively(binary, file, f"duration={s:g} s") for s in COUNTED[case]))
         rows.append([case, f"{packets:,}", f"{each:,.0f}"])
     return table(["", "packets", "instructions a packet"], rows)
+
+
+#: The cost of a packet that a discipline may have, as a multiple of RED's.
+ALLOWED = {"fq-codel": 5}
+
+
+def disciplines(bench: Bench) -> str:
+    """Every discipline on the same two links, as multiples of RED in the same round."""
+    binary = native()
+    kinds = [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
+    kinds.remove("red")
+    files = {case: (f"benches/{case.lower()}.toml", TIMED[case] / 3 / bench.shorter) for case in ("B2", "B4")}
+    rows = []
+    for kind in kinds:
+        say(f"{kind} beside red")
+        row: list[object] = [kind]
+        for case, (file, seconds) in files.items():
+            ratios, each = [], 0.0
+            for _ in range(bench.repeats):
+                cost = {}
+                for k in (kind, "red"):
+                    run = spend(natively(binary, file, f"aqm.kind={k}", f"duration={seconds:g} s"))
+                    cost[k] = run.cpu_s / run.document["arrivals"]
+                ratios.append(cost[kind] / cost["red"])
+                each = cost[kind]
+            row += [f"{each * 1e9:.0f}", f"{median(ratios):.2f}×"]
+            if shutil.which("valgrind"):
+                lengths = [natively(binary, file, f"aqm.kind={kind}", f"duration={s:g} s") for s in COUNTED[case]]
+                row.append(f"{per_packet(*lengths, key='arrivals')[1]:,.0f}")
+            else:
+                row.append("–")
+        row.append(f"{ALLOWED.get(kind, 3)}×")
+        rows.append(row)
+    columns = [f"{case}: {what}" for case in files for what in ("ns", "times RED", "instructions")]
+    return table(["", *columns, "allowed"], rows)
 
 
 FLOWS = (10, 100, 1000, 10_000)
@@ -432,6 +467,7 @@ BLOCKS: dict[str, Callable[[Bench], str]] = {
     "speed": speed,
     "likeness": likeness,
     "instructions": instructions,
+    "disciplines": disciplines,
     "growth": growth,
     "memory": memory,
     "parallel": parallel,
@@ -442,6 +478,7 @@ TITLES = {
     "speed": "Speed on B1 to B4",
     "likeness": "The work is alike",
     "instructions": "Instructions",
+    "disciplines": "Disciplines",
     "growth": "From 10 to 10,000 flows",
     "memory": "Memory",
     "parallel": "Ten seeds on two cores",

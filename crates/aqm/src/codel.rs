@@ -6,6 +6,7 @@
 //! call before, of the same dequeue, did. Where a packet may be marked it is, instead of dropped, and is sent: the dequeue ends with
 //! it (Linux; the RFC leaves it open). Times are compared in integers.
 
+use crate::registry::at_least_a_microsecond;
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
 use penstock_units::param::{Param, ParamError, Ty, Values, PARAM};
 use penstock_units::{Duration, Rng, Time};
@@ -67,9 +68,7 @@ pub(crate) struct Control {
 impl Control {
     pub(crate) fn new(v: &Values) -> Result<Self, ParamError> {
         let interval = v.duration("interval");
-        if interval < Duration::from_micros(1) {
-            return Err(ParamError::new("interval", "must be at least 1 us"));
-        }
+        at_least_a_microsecond("interval", interval)?;
         Ok(Control { target: v.duration("target"), interval, maxpacket: v.size("maxpacket").0 })
     }
 
