@@ -115,6 +115,38 @@ class Plots:
             )
             return figure
 
+    def overview(self) -> Figure:
+        """Many disciplines at a glance: a row each, a panel for utilization, delay, loss and fairness. Every seed is a
+        faint point, the mean a strong one with its 95 % interval."""
+        panels = (
+            ("utilization", "utilization [%]", 100.0),
+            ("delay_mean_s", "mean time in the queue [ms]", 1e3),
+            ("loss_ratio", "loss [%]", 100.0),
+            ("jain", "fairness (Jain)", 1.0),
+        )
+        names = list(self._results)
+        with style.context():
+            figure = _figure(9.6, 1.0 + 0.27 * len(names))
+            axes = figure.subplots(1, len(panels), sharey=True)
+            for ax, (metric, label, factor) in zip(axes, panels, strict=True):
+                for row, result in enumerate(self._results.values()):
+                    look = style.look(0)
+                    values = [run.metrics[metric] for run in result.runs]
+                    points = [v * factor for v in values if v is not None]
+                    ax.scatter(points, [row] * len(points), s=12, color=style.MUTED, alpha=0.35, linewidth=0)
+                    estimate = result.summary[metric]
+                    if estimate.mean is not None:
+                        half = (estimate.ci95 or 0.0) * factor
+                        mean = estimate.mean * factor
+                        ax.plot([mean - half, mean + half], [row, row], color=look.colour, linewidth=1.6)
+                        ax.scatter([mean], [row], s=26, color=look.colour, zorder=3, linewidth=0)
+                ax.set_xlabel(label)
+                ax.set_yticks(range(len(names)), names)
+                ax.set_ylim(len(names) - 0.5, -0.5)
+                ax.tick_params(axis="y", length=0)
+                ax.grid(axis="y", visible=True, linewidth=0.4)
+            return figure
+
     def cwnd(self) -> Figure:
         """The congestion windows of the first seed, a line a flow, a panel a discipline."""
         panels = len(self._results)
