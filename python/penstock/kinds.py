@@ -18,17 +18,23 @@ Spec = Mapping[str, Any]
 __all__ = [
     "Access",
     "Ared",
+    "Avq",
+    "Blue",
     "Cbr",
+    "CoDel",
     "DropTail",
     "Dumbbell",
+    "FqCodel",
     "Ftp",
     "Link",
     "OnOff",
     "ParkingLot",
     "Pi",
+    "Pie",
     "Poisson",
     "Red",
     "Rem",
+    "Step",
     "Web",
 ]
 
@@ -360,6 +366,223 @@ class Pi(Table):
     b: float | None = None
     w: float | None = None
     q_ref: float | str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blue(Table):
+    """One probability, raised when packets are lost and lowered when the link is idle.
+
+    d1: Increment of p_m; above d2; a number in (0, 1]; default: 0.0025. Source: Feng et al. 2001.
+    d2: Decrement of p_m; a number in [0, 1]; default: 0.00025. Source: Feng et al. 2001.
+    freeze_time: No change of p_m for this long after one; a time with its unit, for example "40 ms"; default: 100 ms.
+        Source: Feng et al. 2001.
+    limit: L: an arrival that finds more than this waiting raises p_m as a loss does; a number of packets, or a size,
+        for example 40, "40 packets" or "30 kB"; unit: packets; left out: none: only a full buffer raises p_m. Source:
+        Feng et al. 2001: Q_len > L.
+    idle_events: Whether an idle link lowers p_m again after each freeze_time, or only when it falls idle; one of
+        "repeat", "once"; default: repeat. Source: left open by Feng et al. 2001.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Feng, Shin, Kandlur, Saha 2001.
+    """
+
+    kind: ClassVar[str] = "blue"
+    d1: float | None = None
+    d2: float | None = None
+    freeze_time: str | None = None
+    limit: float | str | None = None
+    idle_events: Literal["repeat", "once"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Avq(Table):
+    """Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.
+
+    gamma: Desired utilisation of the link; a number in (0, 1]; default: 0.98. Source: Kunniyur, Srikant 2001, section
+        4.
+    alpha: How fast the virtual capacity follows; a number in (0, 1]; unit: 1/s; default: 0.15. Source: Kunniyur,
+        Srikant 2001, section 4.
+    virtual_buffer: Size of the virtual queue; packets count as many bytes as the mean one; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: the link's buffer. Source: Kunniyur,
+        Srikant 2001, section 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Kunniyur, Srikant 2001.
+    """
+
+    kind: ClassVar[str] = "avq"
+    gamma: float | None = None
+    alpha: float | None = None
+    virtual_buffer: float | str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoDel(Table):
+    """Controlled delay: drops at the head while the time in the queue stays above a target.
+
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8289.
+    """
+
+    kind: ClassVar[str] = "codel"
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pie(Table):
+    """Proportional-integral control of the queueing delay, by random drops at arrival.
+
+    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 8033,
+        section 4.2: QDELAY_REF.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
+        Source: RFC 8033, section 4.2: T_UPDATE.
+    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
+        8033, section 4.2.
+    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 1.25. Source: RFC 8033, section 4.2.
+    max_burst: Nothing is dropped in the first moments of congestion, for this long; a time with its unit, for example
+        "40 ms"; default: 150 ms. Source: RFC 8033, section 4.4: MAX_BURST.
+    mark_ecnth: With `ecn`: above this probability a capable packet is dropped all the same; a number in [0, 1];
+        default: 0.1. Source: RFC 8033, section 5.1.
+    delay_from: The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave
+        has waited; one of "rate-estimate", "timestamps"; default: rate-estimate. Source: RFC 8033, sections 4.3 and
+        5.2.
+    dq_threshold: The departure rate is measured over this much, while at least as much waits; a size with its unit,
+        for example "1000 B"; default: 16384 B. Source: RFC 8033, section 5.2: DQ_THRESHOLD.
+    derandomize: No drop until the probabilities since the last one add up to 0.85; for certain at 8.5; true or false;
+        default: true. Source: RFC 8033, section 5.4.
+    high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
+        example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8033.
+    """
+
+    kind: ClassVar[str] = "pie"
+    target: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mark_ecnth: float | None = None
+    delay_from: Literal["rate-estimate", "timestamps"] | None = None
+    dq_threshold: str | None = None
+    derandomize: bool | None = None
+    high_delay: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FqCodel(Table):
+    """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
+
+    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
+    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: RFC 8290, section 5.2.3; at least 256 B as in Linux.
+    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
+        in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
+    drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
+        65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8290.
+    """
+
+    kind: ClassVar[str] = "fq-codel"
+    flows: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    drop_batch: int | None = None
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Table):
+    """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
+
+    threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
+        40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
+        Gbit/s (65 at 10 Gbit/s).
+    not_capable: What becomes of a packet above the threshold that may not be marked; "drop" is what a switch does
+        that marks with RED; one of "pass", "drop"; default: pass. Source: left open by Alizadeh et al. 2010; RFC
+        8257, section 5.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Alizadeh et al. 2010 (DCTCP); RFC 8257.
+    """
+
+    kind: ClassVar[str] = "step"
+    threshold: float | str | None = None
+    not_capable: Literal["pass", "drop"] | None = None
     ecn: bool | None = None
     unit: Literal["packets", "bytes"] | None = None
     mean_packet: str | None = None
