@@ -203,21 +203,28 @@ def window_s(result: Result) -> tuple[float, float]:
 def _waits_ms(result: Result) -> dict[int, Numbers]:
     """Per seed, how long each packet that left in the measured window had been in the queue.
 
-    The queues are first in, first out, so the packet that leaves as number k is the one that was let in as number k.
+    Disciplines may put flows out of order but no flow's packets: of each flow, the packet that leaves, or is dropped
+    after it was let in, as number k is the one that was let in as number k.
     """
     import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     since, until = window_s(result)
     table = result.series("events")
-    words = table["event"].cast("string")
-    let_in = table.filter(pc.or_(pc.equal(words, "enqueue"), pc.equal(words, "mark")))
-    left = table.filter(pc.equal(words, "dequeue"))
     waits = {}
     for run in result.runs:
-        arrived, departed = _column(let_in, "t_ns", run.seed), _column(left, "t_ns", run.seed)
-        measured = (departed >= since * 1e9) & (departed < until * 1e9)
-        waits[run.seed] = (departed - arrived[: len(departed)])[measured] * 1e-6
+        rows = table.filter(pc.equal(table["seed"], run.seed))
+        rows = rows.take(np.argsort(rows["flow"].to_numpy(), kind="stable"))
+        flow, time = rows["flow"].to_numpy(), rows["t_ns"].to_numpy()
+        words = rows["event"].cast("string")
+        let_in = pc.is_in(words, value_set=pa.array(["enqueue", "mark"])).to_numpy()
+        out = pc.is_in(words, value_set=pa.array(["dequeue", "drop_head", "evict"])).to_numpy()
+        number = np.arange(out.sum()) - np.searchsorted(flow[out], flow[out])  # within its flow
+        arrived = time[let_in][np.searchsorted(flow[let_in], flow[out]) + number]
+        sent = pc.equal(words, "dequeue").to_numpy()[out]
+        measured = sent & (time[out] >= since * 1e9) & (time[out] < until * 1e9)
+        waits[run.seed] = (time[out] - arrived)[measured] * 1e-6
     return {seed: each.astype(np.float64) for seed, each in waits.items() if len(each)}
 
 
