@@ -1564,9 +1564,11 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1615,6 +1617,22 @@ class Ftp(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -1625,6 +1643,20 @@ class Ftp(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -1643,8 +1675,8 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -1667,11 +1699,25 @@ class Ftp(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -1699,9 +1745,11 @@ class Web(Table):
         the reference runs in ns-2.
     inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
         s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1750,6 +1798,22 @@ class Web(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -1760,6 +1824,20 @@ class Web(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -1783,8 +1861,8 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -1807,11 +1885,25 @@ class Web(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -308,7 +308,8 @@ fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) 
         _ => default_variant(),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults = Defaults { ns2, kind: &[], kind_ns2: variant.map_or(&[], |v| v.ns2) };
+    let defaults =
+        Defaults { ns2, kind: variant.map_or(&[], |v| v.defaults), kind_ns2: variant.map_or(&[], |v| v.ns2) };
     let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
     let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
     check_times(&section, &values)?;

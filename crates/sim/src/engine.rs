@@ -12,7 +12,7 @@ use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
 use crate::stats::LinkStats;
 use penstock_aqm::{Ecn, Packet};
-use penstock_tcp::{Ack, Block, Io, Reply, Segment, MAX_BLOCKS};
+use penstock_tcp::{Ack, Bits, Block, Io, Mark, Reply, Segment, MAX_BLOCKS};
 use penstock_units::{Duration, Rate, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -69,8 +69,7 @@ mod flag {
     pub(super) const ACK: u8 = 1 << 2;
     pub(super) const SYN: u8 = 1 << 3;
     pub(super) const RETRANSMIT: u8 = 1 << 4;
-    pub(super) const CWR: u8 = 1 << 5;
-    pub(super) const ECE: u8 = 1 << 6;
+    pub(super) const OWES_CWR: u8 = 1 << 5;
     pub(super) const DATAGRAM: u8 = 1 << 7;
 
     /// `bit` where `set`, without a branch.
@@ -97,7 +96,11 @@ struct Pkt {
     hop: u8,
     flags: u8,
     class: u8,
+    /// The TCP header's ECN bits.
+    bits: Bits,
 }
+
+const _: () = assert!(size_of::<Pkt>() == 32);
 
 impl Pkt {
     #[inline]
@@ -107,6 +110,15 @@ impl Pkt {
             1 => Ecn::Ect1,
             2 => Ecn::Ect0,
             _ => Ecn::Ce,
+        }
+    }
+    /// What its code point says: with multi-level ECN ECT(1) is incipient congestion.
+    #[inline]
+    fn mark(self) -> Mark {
+        match self.ecn() {
+            Ecn::NotEct | Ecn::Ect0 => Mark::None,
+            Ecn::Ect1 => Mark::Incipient,
+            Ecn::Ce => Mark::Ce,
         }
     }
     #[inline]
@@ -200,6 +212,8 @@ struct Wire<'a> {
     epoch: u16,
     segment: u32,
     header: u32,
+    /// The code point of an ECN-capable segment.
+    ect: Ecn,
     last: (i64, u32),
     rng: &'a mut penstock_units::Rng,
 }
@@ -216,10 +230,10 @@ impl Io for Wire<'_> {
         };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
         let bytes = if s.syn { 40 } else { payload + self.header };
-        let mut flags = if s.ect { Ecn::Ect0 as u8 } else { 0 };
+        let mut flags = if s.ect { self.ect as u8 } else { 0 };
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
-        flags |= flag::when(s.cwr, flag::CWR);
+        flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
         let p = Pkt {
             seq: s.seq,
             flow: self.flow,
@@ -231,6 +245,7 @@ impl Io for Wire<'_> {
             hop: 0,
             flags,
             class: self.class,
+            bits: s.bits,
         };
         self.core.entered += 1;
         self.core.depart(self.now, self.src, p);
@@ -395,8 +410,7 @@ impl Core {
             epoch: p.epoch,
             ack: p.is(flag::ACK),
             syn: p.is(flag::SYN),
-            cwr: p.is(flag::CWR),
-            ece: p.is(flag::ECE),
+            bits: p.bits,
             ecn: p.ecn(),
             class: f.class,
             seq: p.seq,
@@ -405,8 +419,7 @@ impl Core {
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),
-            sack: tcp.is_some_and(|t| t.p.variant == penstock_tcp::Variant::Sack),
-            ecn_setup: tcp.is_some_and(|t| t.p.ecn != penstock_tcp::Ecn::Off),
+            sack: tcp.is_some_and(|t| t.p.sack()),
             blocks,
         };
         if let Some(c) = &mut self.capture {
@@ -655,9 +668,10 @@ impl Engine {
             syn: p.is(flag::SYN),
             retransmit: p.is(flag::RETRANSMIT),
             ect: p.ecn() != Ecn::NotEct,
-            cwr: p.is(flag::CWR),
+            bits: p.bits,
+            owes_cwr: p.is(flag::OWES_CWR),
         };
-        match t.receiver.on_segment(now, &segment, p.ecn() == Ecn::Ce) {
+        match t.receiver.on_segment(now, &segment, p.mark()) {
             Reply::Now(ack) => {
                 let (dst, src, route) = (f.dst, f.src, f.backward);
                 self.core.answer(index, &ack, segment.syn, src, route);
@@ -694,6 +708,7 @@ impl Engine {
                 hop: 0,
                 flags: 0,
                 class: f.class,
+                bits: Bits::NONE,
             };
             let index = self.core.packets.put(p);
             self.core.entered += 1;
@@ -708,7 +723,7 @@ impl Engine {
     /// An ACK at its sender.
     #[inline]
     fn ack(&mut self, now: Time, index: u32, p: Pkt) {
-        let mut ack = Ack { seq: p.seq, ece: p.is(flag::ECE), ..Ack::default() };
+        let mut ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
         if p.sack != NO_SACK {
             ack.blocks = self.core.sacks.items[p.sack as usize];
             ack.n_blocks = ack.blocks.iter().filter(|b| b.right > 0).count() as u8;
@@ -746,6 +761,7 @@ impl Engine {
             epoch: fl.epoch,
             segment: t.p.segment,
             header: t.p.header,
+            ect: if t.p.literal { Ecn::Ect1 } else { Ecn::Ect0 },
             last: t.last,
             rng: &mut fl.rng,
         };
@@ -848,6 +864,7 @@ impl Engine {
             hop: 0,
             flags: flag::DATAGRAM,
             class: f.class,
+            bits: Bits::NONE,
         };
         let after = u.after(&mut f.rng);
         let own_host = u.own_host;
@@ -1044,6 +1061,8 @@ impl Engine {
                 "timeouts" => sum(2),
                 "sent" => sum(3),
                 "ecn_cuts" => sum(4),
+                "cuts_incipient" => sum(5),
+                "cuts_moderate" => sum(6),
                 "jain" => jain(&goodputs),
                 "fct_mean_s" => (!fct.is_empty()).then(|| fct.iter().sum::<f64>() / fct.len() as f64),
                 _ => Some(fct.len() as f64),
@@ -1090,7 +1109,8 @@ impl Core {
         p.sack = sack;
         p.host = host;
         p.route = route;
-        p.flags = flag::ACK | flag::when(ack.ece, flag::ECE) | flag::when(syn, flag::SYN);
+        p.bits = ack.bits;
+        p.flags = flag::ACK | flag::when(ack.ect, Ecn::Ect0 as u8) | flag::when(syn, flag::SYN);
     }
 }
 
@@ -1099,6 +1119,9 @@ fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
         FlowKind::Tcp(t) => {
             let [a, b] = t.window;
             let rate = (b.acked_bytes - a.acked_bytes) as f64 * 8.0 / seconds;
+            let cuts = b.counters.ecn_cuts - a.counters.ecn_cuts;
+            let incipient = b.counters.cuts_incipient - a.counters.cuts_incipient;
+            let mecn = t.p.ecn == penstock_tcp::Ecn::Mecn;
             FLOW_METRICS
                 .iter()
                 .map(|m| match m.name {
@@ -1106,7 +1129,9 @@ fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
                     "retransmits" => Some((b.counters.retransmits - a.counters.retransmits) as f64),
                     "timeouts" => Some((b.counters.timeouts - a.counters.timeouts) as f64),
                     "sent" => Some((b.counters.sent - a.counters.sent) as f64),
-                    "ecn_cuts" => Some((b.counters.ecn_cuts - a.counters.ecn_cuts) as f64),
+                    "ecn_cuts" => Some(cuts as f64),
+                    "cuts_incipient" => mecn.then_some(incipient as f64),
+                    "cuts_moderate" => mecn.then_some((cuts - incipient) as f64),
                     "connections" => matches!(t.app, TcpApp::Ftp { .. })
                         .then(|| f64::from(u8::from(b.connected && !a.connected && t.p.handshake))),
                     _ => t.sender.rtt().map(Duration::as_secs_f64),

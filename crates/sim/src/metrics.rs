@@ -60,7 +60,9 @@ pub const GROUP_METRICS: &[Metric] = &[
     m("retransmits", "Segments sent again."),
     m("timeouts", "Retransmission timeouts."),
     m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to ECN-Echo."),
+    m("ecn_cuts", "Reductions of the window in answer to marks."),
+    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
+    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
     m("fct_mean_s", "Mean completion time of the group's transfers that ended in the window."),
     m("transfers", "Transfers that ended in the window."),
 ];
@@ -71,7 +73,9 @@ pub const FLOW_METRICS: &[Metric] = &[
     m("retransmits", "Segments sent again; null for datagrams."),
     m("timeouts", "Retransmission timeouts; null for datagrams."),
     m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to ECN-Echo; null for datagrams."),
+    m("ecn_cuts", "Reductions of the window in answer to marks; null for datagrams."),
+    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
+    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
     m("connections", "1 where the flow's handshake ended in the window, else 0; null for datagrams and web."),
     m("srtt_s", "The last round-trip sample; null before the first."),
 ];
