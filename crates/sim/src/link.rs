@@ -364,7 +364,7 @@ impl Link {
         };
         let ecn = match verdict {
             Verdict::Drop(reason) => {
-                self.dropped(now, a, reason);
+                self.refused(now, a, reason);
                 return Fate::Dropped;
             }
             Verdict::Pass => a.pkt.ecn,
@@ -416,18 +416,24 @@ impl Link {
         Fate::Through(self.busy_until + self.delay, ecn)
     }
 
+    /// A packet is not let in.
     #[cold]
-    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason) {
+    fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        let word = match reason {
+            Reason::Early => "drop_early",
+            Reason::Forced => "drop_forced",
+            Reason::Overflow => "drop_overflow",
+        };
+        self.dropped(now, a, reason, word);
+    }
+
+    #[cold]
+    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason, word: &str) {
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, a.data);
         }
         if let Some(series) = &mut self.series {
-            let word = match reason {
-                Reason::Early => "drop_early",
-                Reason::Forced => "drop_forced",
-                Reason::Overflow => "drop_overflow",
-            };
             series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
         }
     }
@@ -443,7 +449,7 @@ impl Link {
             }
             self.q.pkts -= 1;
             self.q.bytes -= u64::from(h.arriving.pkt.bytes);
-            self.dropped(now, &h.arriving, Reason::Overflow);
+            self.dropped(now, &h.arriving, Reason::Overflow, "evict");
             self.evicted.push(h.arriving.index);
         }
     }
@@ -488,7 +494,7 @@ impl Link {
             let verdict = self.aqm.depart(now, &pkt, now.since(h.arrived), &self.q, &mut self.rng);
             let ecn = match verdict {
                 Verdict::Drop(reason) => {
-                    self.dropped(now, &h.arriving, reason);
+                    self.dropped(now, &h.arriving, reason, "drop_head");
                     dropped(h.arriving.index);
                     continue;
                 }

@@ -4,9 +4,19 @@ use crate::result::{Column, Table};
 use penstock_aqm::{Aqm, Discipline, Packet, Queue, State, Verdict};
 use penstock_units::{Duration, Time};
 
-/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.
-const EVENTS: &[&str] =
-    &["enqueue", "mark", "mark_head", "dequeue", "drop_early", "drop_forced", "drop_overflow"];
+/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows. `drop_early`, `_forced`, `_overflow`: not let in;
+/// `drop_head`: dropped when its turn came; `evict`: dropped while it waited, in favour of the packet that arrives.
+const EVENTS: &[&str] = &[
+    "enqueue",
+    "mark",
+    "mark_head",
+    "dequeue",
+    "drop_early",
+    "drop_forced",
+    "drop_overflow",
+    "drop_head",
+    "evict",
+];
 
 /// The `queue` and `events` series of one link.
 pub(crate) struct QueueSeries {
