@@ -5,7 +5,7 @@ use crate::pi::Pi;
 use crate::red::RedFamily;
 use crate::rem::Rem;
 use crate::{Aqm, Packet, Queue, Verdict};
-use penstock_units::{Rng, Time};
+use penstock_units::{Duration, Rng, Time};
 
 /// Any discipline.
 #[non_exhaustive]
@@ -42,11 +42,23 @@ impl Aqm for Discipline {
     fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
         each!(self, d => d.overflow(now, pkt, q));
     }
-    fn depart(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        each!(self, d => d.depart(now, pkt, q, rng))
+    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, rng: &mut Rng) -> Verdict {
+        each!(self, d => d.depart(now, pkt, sojourn, q, rng))
     }
     fn decides_at_departure(&self) -> bool {
         each!(self, d => d.decides_at_departure())
+    }
+    fn schedules(&self) -> bool {
+        each!(self, d => d.schedules())
+    }
+    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<u32> {
+        each!(self, d => d.evict(now, pkt, q, full))
+    }
+    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        each!(self, d => d.enqueued(now, pkt, handle));
+    }
+    fn next(&mut self, now: Time) -> Option<u32> {
+        each!(self, d => d.next(now))
     }
     #[inline]
     fn next_tick(&self) -> Option<Time> {

@@ -27,7 +27,7 @@ mod registry;
 pub use discipline::Discipline;
 pub use registry::{build, kind, Context, Kind, State, COMMON, KINDS};
 
-use penstock_units::{Rng, Time};
+use penstock_units::{Duration, Rng, Time};
 
 /// The two ECN bits of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,16 +109,46 @@ pub trait Aqm {
     /// The packet that `arrive` has just seen did not fit and was dropped.
     fn overflow(&mut self, _now: Time, _pkt: &Packet, _q: &Queue) {}
 
-    /// A packet is about to be transmitted; `q` no longer counts it. Called only where
+    /// A packet that has waited `sojourn` is about to be transmitted; `q` no longer counts it. After [`Verdict::Drop`] the caller
+    /// takes the next packet at once, so that several calls at one instant are one dequeue. Called only where
     /// [`Aqm::decides_at_departure`] says so.
-    fn depart(&mut self, _now: Time, _pkt: &Packet, _q: &Queue, _rng: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        _now: Time,
+        _pkt: &Packet,
+        _sojourn: Duration,
+        _q: &Queue,
+        _rng: &mut Rng,
+    ) -> Verdict {
         Verdict::Pass
     }
 
-    /// Whether the verdict of [`Aqm::depart`] matters (CoDel, marking REM). A driver may compute the
-    /// departures of the others ahead of time.
+    /// Whether [`Aqm::depart`] is to be called: the discipline decides there (CoDel, marking REM) or measures (PIE). A driver
+    /// may compute the departures of the others ahead of time.
     fn decides_at_departure(&self) -> bool {
         false
+    }
+
+    /// Whether the discipline orders the waiting packets itself (FQ-CoDel); the others' queue is a FIFO. It knows packets by
+    /// handles, small numbers that the driver gives and uses again. Implies [`Aqm::decides_at_departure`].
+    fn schedules(&self) -> bool {
+        false
+    }
+
+    /// Called after an `arrive` that did not drop: the waiting packet to drop in favour of the arriving one, which `q` does not
+    /// count yet. The caller drops it and asks again, with `q` and `full` (the arriving packet finds no room) as they are then,
+    /// until the answer is `None`. Only where [`Aqm::schedules`].
+    fn evict(&mut self, _now: Time, _pkt: &Packet, _q: &Queue, _full: bool) -> Option<u32> {
+        None
+    }
+
+    /// The packet that `arrive` let in waits under this handle. Only where [`Aqm::schedules`].
+    fn enqueued(&mut self, _now: Time, _pkt: &Packet, _handle: u32) {}
+
+    /// The waiting packet whose turn it is; the caller takes it out and calls [`Aqm::depart`] for it. Some packet while any
+    /// waits. Only where [`Aqm::schedules`].
+    fn next(&mut self, _now: Time) -> Option<u32> {
+        None
     }
 
     /// When [`Aqm::tick`] is due next; `None` for never.

@@ -158,7 +158,7 @@ impl Aqm for Rem {
         }
     }
 
-    fn depart(&mut self, _: Time, pkt: &Packet, _: &Queue, rng: &mut Rng) -> Verdict {
+    fn depart(&mut self, _: Time, pkt: &Packet, _: Duration, _: &Queue, rng: &mut Rng) -> Verdict {
         if self.at_departure && pkt.ecn != Ecn::NotEct && self.chance(rng) {
             Verdict::Mark(Level::Ce, Reason::Early)
         } else {

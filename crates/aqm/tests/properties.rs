@@ -165,7 +165,7 @@ fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<V
                     q.bytes -= u64::from(bytes);
                     if aqm.decides_at_departure() {
                         let pkt = Packet { bytes, ecn, flow: 0, class: 0 };
-                        verdicts.push(aqm.depart(now, &pkt, &q, &mut rng));
+                        verdicts.push(aqm.depart(now, &pkt, Duration::ZERO, &q, &mut rng));
                     }
                 }
             },

@@ -285,6 +285,14 @@ impl Core {
         release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }
 
+    #[cold]
+    fn discard_evicted(&mut self, link: u32) {
+        let Core { links, packets, sacks, left, .. } = self;
+        for index in links[link as usize].evicted.drain(..) {
+            release(packets, sacks, left, index);
+        }
+    }
+
     /// A packet arrives at link `link`.
     #[inline]
     fn arrive(&mut self, now: Time, link: u32, index: u32, flows: &[Flow]) -> Option<Time> {
@@ -319,6 +327,9 @@ impl Core {
             now.before(crossing)
         };
         let fate = this.arrive(now, &a, scheduled);
+        if !this.evicted.is_empty() {
+            self.discard_evicted(link);
+        }
         if self.capture.is_some() {
             self.record_out(link, p, flows);
         }

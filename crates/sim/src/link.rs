@@ -3,7 +3,7 @@
 //! Most disciplines decide at arrival. In a FIFO the departure of an accepted packet is then known at once: the link is *lazy*, it
 //! keeps the starts of the waiting packets' transmissions and replays departures, the discipline's timer and samples up to `now`, in
 //! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
-//! an event when the transmitter falls free.
+//! an event when the transmitter falls free. Where the discipline orders the packets itself, the link gives each a handle.
 
 use crate::config::LinkConfig;
 use crate::series::QueueSeries;
@@ -44,6 +44,69 @@ struct HeldPacket {
     arrived: Time,
     arriving: Arriving,
     ecn: Ecn,
+}
+
+/// The packets that wait at an eager link.
+enum Held {
+    Fifo(VecDeque<HeldPacket>),
+    /// In the discipline's order; the handle is the place. What was freed last is used first.
+    Ordered {
+        places: Vec<HeldPacket>,
+        free: Vec<u32>,
+    },
+}
+
+impl Held {
+    fn new(ordered: bool) -> Self {
+        if ordered {
+            Held::Ordered { places: vec![], free: vec![] }
+        } else {
+            Held::Fifo(VecDeque::new())
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Held::Fifo(line) => line.len(),
+            Held::Ordered { places, free } => places.len() - free.len(),
+        }
+    }
+
+    /// Its handle, where the discipline orders.
+    fn put(&mut self, p: HeldPacket) -> Option<u32> {
+        match self {
+            Held::Fifo(line) => {
+                line.push_back(p);
+                None
+            }
+            Held::Ordered { places, free } => Some(if let Some(handle) = free.pop() {
+                places[handle as usize] = p;
+                handle
+            } else {
+                places.push(p);
+                u32::try_from(places.len() - 1).expect("fewer packets than the engine's pool holds")
+            }),
+        }
+    }
+
+    /// The packet whose turn it is.
+    fn next(&mut self, now: Time, aqm: &mut Discipline) -> Option<HeldPacket> {
+        match self {
+            Held::Fifo(line) => line.pop_front(),
+            Held::Ordered { .. } => {
+                let next = aqm.next(now);
+                debug_assert_eq!(next.is_some(), self.len() > 0, "a packet's turn while any waits");
+                next.map(|handle| self.take(handle))
+            }
+        }
+    }
+
+    fn take(&mut self, handle: u32) -> HeldPacket {
+        let Held::Ordered { places, free } = self else { unreachable!("a FIFO gives no handles") };
+        debug_assert!(!free.contains(&handle), "the handle of a waiting packet");
+        free.push(handle);
+        places[handle as usize]
+    }
 }
 
 /// The transmitter: a rate, or a rate that changes.
@@ -128,8 +191,12 @@ pub(crate) struct Link {
     ties_by_scheduling: bool,
     q: Queue,
     waiting: VecDeque<Waiting>,
-    held: VecDeque<HeldPacket>,
+    held: Held,
     eager: bool,
+    /// The discipline orders the packets that are held.
+    ordered: bool,
+    /// Places in the engine's pool of packets dropped to make room for the one that arrived last; the engine takes them.
+    pub(crate) evicted: Vec<u32>,
     service_due: bool,
     aqm: Discipline,
     rng: Rng,
@@ -166,8 +233,10 @@ impl Link {
             ties_by_scheduling,
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             waiting: VecDeque::new(),
-            held: VecDeque::new(),
-            eager: aqm.decides_at_departure(),
+            held: Held::new(aqm.schedules()),
+            eager: aqm.decides_at_departure() || aqm.schedules(),
+            ordered: aqm.schedules(),
+            evicted: vec![],
             service_due: false,
             aqm,
             rng: aqm_stream(seed, &c.name),
@@ -237,7 +306,8 @@ impl Link {
     #[cold]
     fn internal(&mut self, t: Time) {
         if self.aqm.next_tick() == Some(t) {
-            self.q.idle_since = (self.busy_until <= t).then_some(self.busy_until);
+            let idle = self.busy_until <= t && self.q.pkts == 0;
+            self.q.idle_since = idle.then_some(self.busy_until);
             self.aqm.tick(t, &self.q);
         }
         if let Some(series) = &mut self.series {
@@ -280,6 +350,9 @@ impl Link {
         if let Some(stats) = &mut self.stats {
             stats.arrival(now, a.data);
             stats.average(now, self.aqm.average_pkts());
+        }
+        if self.ordered && !matches!(verdict, Verdict::Drop(_)) {
+            self.make_room(now, &a.pkt);
         }
         let verdict = if self.full(a.pkt.bytes) {
             self.aqm.overflow(now, &a.pkt, &self.q);
@@ -359,13 +432,29 @@ impl Link {
 
     // ---- eager links ---------------------------------------------------------------------------------------
 
+    /// Drops what the discipline gives up for the packet that arrives.
+    fn make_room(&mut self, now: Time, pkt: &Packet) {
+        while let Some(handle) = self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes)) {
+            let h = self.held.take(handle);
+            if let Some(stats) = &mut self.stats {
+                stats.held(now, self.q.pkts);
+            }
+            self.q.pkts -= 1;
+            self.q.bytes -= u64::from(h.arriving.pkt.bytes);
+            self.dropped(now, &h.arriving, Reason::Overflow);
+            self.evicted.push(h.arriving.index);
+        }
+    }
+
     fn hold(&mut self, now: Time, a: &Arriving, verdict: Verdict, ecn: Ecn) -> Fate {
         if let Some(stats) = &mut self.stats {
             stats.held(now, self.q.pkts);
         }
         self.q.pkts += 1;
         self.q.bytes += u64::from(a.pkt.bytes);
-        self.held.push_back(HeldPacket { arrived: now, arriving: *a, ecn });
+        if let Some(handle) = self.held.put(HeldPacket { arrived: now, arriving: *a, ecn }) {
+            self.aqm.enqueued(now, &Packet { ecn, ..a.pkt }, handle);
+        }
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, verdict, &a.pkt, &self.q);
         }
@@ -386,7 +475,7 @@ impl Link {
         self.advance(now);
         self.service_due = false;
         loop {
-            let h = self.held.pop_front()?;
+            let h = self.held.next(now, &mut self.aqm)?;
             let bytes = h.arriving.pkt.bytes;
             if self.busy_until < now {
                 self.transmitter.idle();
@@ -394,7 +483,7 @@ impl Link {
             self.leave(now, bytes);
             self.q.idle_since = None;
             let pkt = Packet { ecn: h.ecn, ..h.arriving.pkt };
-            let verdict = self.aqm.depart(now, &pkt, &self.q, &mut self.rng);
+            let verdict = self.aqm.depart(now, &pkt, now.since(h.arrived), &self.q, &mut self.rng);
             let ecn = match verdict {
                 Verdict::Drop(reason) => {
                     self.dropped(now, &h.arriving, reason);
@@ -418,7 +507,7 @@ impl Link {
                 series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
             }
             self.busy_until = self.transmitter.finish(now, bytes);
-            let again = (!self.held.is_empty()).then(|| {
+            let again = (self.held.len() > 0).then(|| {
                 self.service_due = true;
                 self.busy_until
             });
