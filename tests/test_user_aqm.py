@@ -402,11 +402,12 @@ def test_what_cannot_travel_between_processes_comes_as_text() -> None:
 
 
 HANGS = """
+import os
 import penstock as ps
 class Hangs(ps.Aqm):
     def arrive(self, now, packet, queue):
         if now > 0.1:
-            print("hanging", flush=True)
+            os.write(1, b"hanging\\n")  # at once: of two workers each says so
             while True:
                 pass
         return ps.PASS
@@ -430,25 +431,25 @@ ps.run(s, jobs={seeds})
 @pytest.mark.parametrize("code", [HANGS.format(seeds=1), HANGS.format(seeds=2), SLOW.format(seeds=1)])
 def test_ctrl_c_gets_through(code: str) -> None:
     # A session of its own: SIGINT to its group is what Ctrl-C sends, and whoever survives is in that group.
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "hanging\n"
-        os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-        assert process.returncode == -signal.SIGINT
-        assert errors.rstrip().endswith("KeyboardInterrupt")
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "hanging\n"
+            os.killpg(process.pid, signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+            assert process.returncode == -signal.SIGINT
+            assert errors.rstrip().endswith("KeyboardInterrupt")
+            with pytest.raises(ProcessLookupError):
+                os.killpg(process.pid, 0)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
