@@ -7,6 +7,7 @@ use crate::show;
 use crate::tables::{TopologyKind, TrafficKind, ACCESS, LINK, MEASURE, REQUIRED, TOP, TOPOLOGY};
 use crate::walk::{self, join, Params};
 use penstock_aqm::{Context, Kind};
+use penstock_sim::UserAqm;
 use penstock_tcp::{TcpParams, VARIANTS};
 use penstock_units::param::{Param, ParamError, StartSpec, Value, Values};
 use penstock_units::{format_duration, Bytes, Duration, QueueLen, Rate};
@@ -57,6 +58,8 @@ pub(crate) struct Line {
     pub buffer: QueueLen,
     pub aqm: &'static Kind,
     pub values: Arc<Values>,
+    /// Stands in place of `aqm`.
+    pub user: Option<UserAqm>,
 }
 
 #[derive(Clone)]
@@ -283,7 +286,7 @@ fn line(root: &Node, path: &str, aqm: &Discipline, link: (Rate, Duration, QueueL
     if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
         return Err(section.param_error(&values, error));
     }
-    Ok(Line { rate, delay, buffer, aqm: aqm.kind, values: Arc::new(values) })
+    Ok(Line { rate, delay, buffer, aqm: aqm.kind, values: Arc::new(values), user: None })
 }
 
 /// `topology.access` or `.egress`; `None` where it is left out.

@@ -1,9 +1,9 @@
 //! The engine: takes events in order and moves packets between senders, hosts, links and receivers.
 
 use crate::access::Host;
-use crate::config::{App, Config, Tap};
+use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
-use crate::link::{Arriving, Fate, Link};
+use crate::link::{aqm_stream, Arriving, Fate, Link};
 use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
@@ -11,7 +11,8 @@ use crate::result::{Column, FlowResult, RunResult, Table};
 use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
 use crate::stats::LinkStats;
-use penstock_aqm::{Ecn, Packet};
+use crate::user::{Abort, AqmConfig, Start};
+use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
 use penstock_tcp::{Ack, Bits, Block, Io, Mark, Reply, Segment, MAX_BLOCKS};
 use penstock_units::{Duration, Rate, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +24,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub now_ns: AtomicU64,
+    /// What a discipline of the user's own ended the run with.
+    pub abort: Abort,
 }
 
 /// Why there is no result.
@@ -40,6 +43,9 @@ pub enum SimError {
         /// What is wrong.
         error: penstock_units::param::ParamError,
     },
+    /// A discipline of the user's own gave up; [`Control::abort`] has its error.
+    #[error("{0}")]
+    Aborted(String),
     /// More events than their order can be kept of: 10¹¹.
     #[error("more than 10^11 events: split the run")]
     TooManyEvents,
@@ -53,8 +59,23 @@ pub enum SimError {
 /// # Errors
 /// If it was stopped, or the configuration is not one that the scenario parser lets through.
 pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
-    let mut engine = Engine::new(config)?;
-    engine.run(control)?;
+    run_watched(config, control, &mut || ())
+}
+
+/// [`run`], calling `watch` every few thousand events on the thread that it runs on.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_watched(
+    config: &Config,
+    control: &Control,
+    watch: &mut dyn FnMut(),
+) -> Result<RunResult, SimError> {
+    let mut engine = Engine::new(config, &control.abort)?;
+    engine.run(control, watch)?;
+    if control.abort.raised() {
+        return Err(SimError::Aborted(control.abort.message()));
+    }
     Ok(engine.result())
 }
 
@@ -429,21 +450,21 @@ impl Core {
 }
 
 impl Engine {
-    fn new(c: &Config) -> Result<Self, SimError> {
+    fn new(c: &Config, abort: &Abort) -> Result<Self, SimError> {
         let end = Time::ZERO + c.duration;
         if end > MAX_TIME {
             return Err(SimError::TooLong);
         }
         let mut links = vec![];
         for (i, l) in c.links.iter().enumerate() {
-            let aqm = penstock_aqm::build(l.aqm, &l.aqm_values, &l.aqm_context)
-                .map_err(|error| SimError::Aqm { link: l.name.clone(), error })?;
+            let aqm = discipline(l, c.seed, abort)?;
+            let mut columns = vec![];
+            aqm.state(&mut |name, _| columns.push(name));
             let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
             if i == c.bottleneck {
                 link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
                 if c.record.series.is_some() || c.record.events {
-                    let state = penstock_aqm::kind(l.aqm).map_or(&[][..], |k| k.state);
-                    link.record(QueueSeries::new(c.record.series, c.record.events, state));
+                    link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
                 }
             }
             links.push(link);
@@ -533,7 +554,7 @@ impl Engine {
         }
     }
 
-    fn run(&mut self, control: &Control) -> Result<(), SimError> {
+    fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
         while let Some((now, what)) = self.core.sched.pop() {
             if now >= self.end {
                 break;
@@ -541,6 +562,10 @@ impl Engine {
             self.events += 1;
             if self.events & 0x3fff == 0 {
                 control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+                watch();
+                if control.abort.raised() {
+                    return Ok(());
+                }
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(SimError::Stopped);
                 }
@@ -1159,6 +1184,23 @@ fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
         draw(&w.think, rng)
     };
     Duration::from_secs_f64(seconds)
+}
+
+/// A link's discipline, new.
+fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
+    match &l.aqm {
+        AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
+            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
+        AqmConfig::User(own) => {
+            let (context, values) = (&l.aqm_context, &l.aqm_values);
+            let rng = aqm_stream(seed, &l.name);
+            let made = own.make(Start { link: &l.name, context, values, rng, abort });
+            made.map(Discipline::User).map_err(|error| {
+                abort.raise(error);
+                SimError::Aborted(abort.message())
+            })
+        }
+    }
 }
 
 /// For each host, whether packets come down to it from more than one link.

@@ -14,9 +14,11 @@ mod result;
 mod sched;
 mod series;
 mod stats;
+mod user;
 
 pub use config::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, Tap, UdpPattern};
-pub use engine::{run, Control, SimError};
+pub use engine::{run, run_watched, Control, SimError};
 pub use metrics::{FLOW_METRICS, GROUP_METRICS, METRICS};
 pub use result::{Column, FlowResult, Metric, RunResult, Table};
 pub use sched::MAX_TIME;
+pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};

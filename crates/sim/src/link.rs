@@ -241,7 +241,7 @@ impl Link {
             evicted: vec![],
             service_due: false,
             aqm,
-            rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
+            rng: aqm_stream(seed, &c.name),
             next_internal: Time::NEVER,
             loss: (c.loss > 0.0).then(|| (c.loss, Rng::stream(seed, &format!("loss/{}", c.name)))),
             arrived: 0,
@@ -540,6 +540,11 @@ impl Link {
         let held = if self.eager { self.held.len() } else { self.waiting.len() } as u64;
         self.arrived == self.departed + self.lost + held && held == u64::from(self.q.pkts)
     }
+}
+
+/// The random stream of a link's discipline.
+pub(crate) fn aqm_stream(seed: u64, link: &str) -> Rng {
+    Rng::stream(seed, &format!("aqm/{link}"))
 }
 
 #[cfg(test)]

@@ -133,9 +133,6 @@ fn take(
 
 /// Counts everything again from the events, by a FIFO (FQ-CoDel: one for each flow) that knows nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
-    if ["codel", "fq-codel"].contains(&config.links[config.bottleneck].aqm) {
-        return; // they drop and reorder packets that wait
-    }
     let t = table(r, "events");
     let (t_ns, flow, bytes, pkts) =
         (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
@@ -152,7 +149,7 @@ fn recount(config: &Config, r: &RunResult) {
     let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
     let mut delays: Vec<f64> = vec![];
     let largest = bytes.iter().copied().max().unwrap_or(0);
-    let of_flow = config.links[config.bottleneck].aqm == "fq-codel";
+    let of_flow = config.links[config.bottleneck].aqm.name() == "fq-codel";
     for i in 0..t_ns.len() {
         let now = t_ns[i];
         assert!(now >= last && now <= end, "row {i}: time runs forward");
