@@ -2,7 +2,7 @@
 
 use crate::errors::{ScenarioError, SimulationError};
 use crate::scenario::Scenario;
-use penstock_sim::{Column, Control, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{link_metrics, Column, Control, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -121,10 +121,12 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
+/// In front of the queue of the link of that name or, with `:out` after it, behind that queue. Where no link is called so, "bottleneck"
+/// is the link that the metrics describe.
 fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
     let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
-    match config.links.iter().position(|l| l.name == link) {
+    let named = config.links.iter().position(|l| l.name == link);
+    match named.or((link == "bottleneck").then_some(config.bottleneck)) {
         Some(i) => Ok(penstock_sim::Tap { link: i as u32, out }),
         None => {
             let names: Vec<&str> = config.links.iter().map(|l| l.name.as_str()).collect();
@@ -156,11 +158,11 @@ pub struct RunResult {
 
 fn named<'py>(
     py: Python<'py>,
-    names: &[penstock_sim::Metric],
+    names: impl IntoIterator<Item = &'static penstock_sim::Metric>,
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in names.iter().zip(values) {
+    for (metric, value) in names.into_iter().zip(values) {
         dict.set_item(metric.name, value)?;
     }
     Ok(dict)
@@ -216,6 +218,16 @@ impl RunResult {
             Ok(dict)
         });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics` describes.
+    #[getter]
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for link in &self.inner.links {
+            dict.set_item(&link.name, named(py, link_metrics(), &link.metrics)?)?;
+        }
+        Ok(dict)
     }
 
     /// The names of the tables that were recorded.
