@@ -294,12 +294,18 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
                     match inside {
                         [] => Ok(graph_entry(key, i)),
                         ["aqm"] | ["aqm", "reverse"] if key == "link" => aqm(root, section),
-                        [key, ..] => Err(graph_entry(key, i).unknown(key, origin)),
+                        ["aqm", wrong, ..] if key == "link" => {
+                            Err(aqm(root, &format!("topology.link.{i}.aqm"))?.unknown(wrong, origin))
+                        }
+                        [wrong, ..] => Err(graph_entry(key, i).unknown(wrong, origin)),
                     }
                 }
                 _ => {
-                    let problem = Problem::Conflict("there are no keys there".into());
-                    Err(ScenarioError::new(origin, section, problem))
+                    let problem = match inside {
+                        [] => format!("is a list: name one of its entries, for example {section}.0"),
+                        _ => "has no keys inside".into(),
+                    };
+                    Err(ScenarioError::new(origin, section, Problem::Conflict(problem)))
                 }
             }
         }
