@@ -380,3 +380,44 @@ fn what_a_link_may_lose_and_how_it_changes() {
     let again = Scenario::from_json(&s.resolved_json()).unwrap();
     assert_eq!(again.resolved_json(), s.resolved_json());
 }
+
+/// The shipped parking lot: what leaves each link is what the flows over it get, with 40 B of header on every 1000 B. Loss behind a link
+/// and what is under way at the window's ends is a thousandth.
+#[test]
+fn each_link_carries_its_flows() {
+    let text = include_str!("../../../scenarios/parking-lot.toml");
+    let s = good(text);
+    let (config, r) = (s.lower(1).unwrap(), simulate(&s));
+    assert_eq!((config.flows.len(), r.groups.len(), r.links.len()), (20 + 20 + 60, 3, 6));
+    let throughput = link_metrics().position(|m| m.name == "throughput_bps").unwrap();
+    let mut sum = 0.0;
+    for hop in 0..3 {
+        let over = config.flows.iter().zip(&r.flows);
+        let over = over.filter(|(f, _)| config.routes[usize::from(f.forward)].contains(&(2 * hop)));
+        let goodput: Vec<f64> = over.map(|(_, result)| result.metrics[0].unwrap()).collect();
+        assert_eq!(goodput.len(), [40, 60, 60][hop as usize]);
+        let link = &r.links[2 * hop as usize];
+        let (sent, got) = (link.metrics[throughput].unwrap(), goodput.iter().sum::<f64>() * 1.04);
+        assert!((sent - got).abs() < 0.002 * sent, "{}: {sent} left, {got} arrived", link.name);
+        assert!(sent > 9.5e6, "{}: {sent}", link.name);
+        sum += goodput.iter().sum::<f64>();
+    }
+    // Who crosses three hops is counted three times above, and gets less than who crosses one.
+    let of = |g: usize| r.groups[g][0].unwrap();
+    assert!((sum - 3.0 * of(0) - 2.0 * of(1) - of(2)).abs() < 1.0);
+    assert!(of(0) < of(1) && of(1) < of(2) / 3.0, "{} {} {}", of(0), of(1), of(2) / 3.0);
+}
+
+/// The shipped graph: uploads and call cross the uplink, downloads come the other way.
+#[test]
+fn the_home_line() {
+    let s = good(include_str!("../../../scenarios/home-line.toml"));
+    let c = s.lower(1).unwrap();
+    let route = |flow: usize| names(&c, c.flows[flow].forward);
+    assert_eq!(route(0), "laptop-box box-isp isp-server");
+    assert_eq!(route(2), "laptop-box box-isp isp-peer");
+    assert_eq!(route(3), "server-isp isp-box box-laptop");
+    assert_eq!(c.links[c.bottleneck].name, "box-isp");
+    assert_eq!(c.links.iter().map(|l| l.aqm).collect::<Vec<_>>()[..4], ["droptail", "droptail", "pi", "red"]);
+    assert_eq!(c.flows.iter().filter(|f| f.counts).count(), 2, "the downloads do not cross it forward");
+}
