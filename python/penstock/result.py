@@ -61,7 +61,8 @@ class Result:
     """One scenario's runs, one a seed.
 
     scenario: what ran.
-    runs: a `RunResult` a seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`.
+    runs: a `RunResult` a seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
+        and, where there are several links, `.links`: name → metrics.
     summary: metric name → `Estimate` over the runs.
     """
 

@@ -29,8 +29,8 @@ class Scenario:
     >>> s.duration_s
     20.0
 
-    topology: `Dumbbell(...)`.
-    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`.
+    topology: `Dumbbell`, `ParkingLot`, or `Graph` with its `GraphLink`s.
+    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`, `Replay`.
     aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, see `Aqm`.
     reverse_aqm: the one in the other direction; default `DropTail()`.
     duration: simulated time.

@@ -3,7 +3,9 @@
 use crate::aqm::interned;
 use crate::errors::{ScenarioError, SimulationError};
 use crate::scenario::Scenario;
-use penstock_sim::{Column, Control, FlowResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{
+    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS,
+};
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -161,10 +163,12 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
+/// In front of the queue of the link of that name or, with `:out` after it, behind that queue. Where no link is called so, "bottleneck"
+/// is the link that the metrics describe.
 fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
     let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
-    match config.links.iter().position(|l| l.name == link) {
+    let named = config.links.iter().position(|l| l.name == link);
+    match named.or((link == "bottleneck").then_some(config.bottleneck)) {
         Some(i) => Ok(penstock_sim::Tap { link: i as u32, out }),
         None => {
             let names: Vec<&str> = config.links.iter().map(|l| l.name.as_str()).collect();
@@ -196,11 +200,11 @@ pub struct RunResult {
 
 fn named<'py>(
     py: Python<'py>,
-    names: &[penstock_sim::Metric],
+    names: impl IntoIterator<Item = &'static penstock_sim::Metric>,
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in names.iter().zip(values) {
+    for (metric, value) in names.into_iter().zip(values) {
         dict.set_item(metric.name, value)?;
     }
     Ok(dict)
@@ -238,13 +242,14 @@ fn raw<'py, T: Copy, const N: usize>(
     })
 }
 
-/// What pickle carries of a result: seed, events, metrics, groups, flows, tables, capture.
+/// What pickle carries of a result: seed, events, metrics, groups, flows, links, tables, capture.
 type Pickled<'py> = (
     u64,
     u64,
     Vec<Option<f64>>,
     Vec<Vec<Option<f64>>>,
     Vec<(u32, Vec<Option<f64>>)>,
+    Vec<(String, Vec<Option<f64>>)>,
     Vec<(String, Vec<PickledColumn<'py>>)>,
     Option<Bound<'py, PyBytes>>,
 );
@@ -256,8 +261,9 @@ impl RunResult {
     /// Only for pickle: a result from what `__reduce__` gave.
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
-        let (seed, events, metrics, groups, flows, tables, pcap) = state;
+        let (seed, events, metrics, groups, flows, links, tables, pcap) = state;
         let flows = flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
+        let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
         let series = tables.into_iter().map(|(name, columns)| {
             let columns = columns.into_iter().map(|(name, kind, raw, words)| {
                 let raw = raw.as_bytes();
@@ -272,7 +278,7 @@ impl RunResult {
         });
         let series = series.collect();
         let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
-        let inner = penstock_sim::RunResult { seed, events, metrics, groups, flows, series, pcap };
+        let inner = penstock_sim::RunResult { seed, events, metrics, groups, flows, links, series, pcap };
         Ok(RunResult { inner })
     }
 
@@ -280,10 +286,11 @@ impl RunResult {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
         let (py, r) = (slf.py(), &slf.get().inner);
         let flows: Vec<_> = r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect();
+        let links: Vec<_> = r.links.iter().map(|l| (l.name.clone(), l.metrics.clone())).collect();
         let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
         let tables = tables.collect::<PyResult<Vec<_>>>()?;
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
-        let state = (r.seed, r.events, metrics, groups, flows, tables, slf.get().pcap(py));
+        let state = (r.seed, r.events, metrics, groups, flows, links, tables, slf.get().pcap(py));
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
     }
 
@@ -321,6 +328,16 @@ impl RunResult {
             Ok(dict)
         });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics` describes.
+    #[getter]
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for link in &self.inner.links {
+            dict.set_item(&link.name, named(py, link_metrics(), &link.metrics)?)?;
+        }
+        Ok(dict)
     }
 
     /// The names of the tables that were recorded.

@@ -1,15 +1,16 @@
 //! A checked scenario and what can be done with it.
 
 use crate::error::{Problem, ScenarioError};
+use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
-use crate::tables::{ACCESS, LINK, MEASURE, TOP, TOPOLOGY};
+use crate::tables::{ACCESS, GRAPH_LINK, LINK, MEASURE, NODE, TOP, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
 use penstock_units::param::{Param, Values};
 use penstock_units::Duration;
-use serde_json::{Map, Value as Json};
+use serde_json::{json, Map, Value as Json};
 use std::fmt;
 
 /// A scenario that has been checked as a whole; nothing in it changes.
@@ -91,11 +92,17 @@ impl Scenario {
     }
 
     pub(crate) fn checked(root: Node, file: Option<String>, user: UserAqms) -> Result<Self, ScenarioError> {
-        let plan = walk::scenario(&root).and_then(|()| plan::plan(&user.placed(&root)));
+        let files = Files::beside(file.as_deref());
+        let plan = walk::scenario(&root).and_then(|()| plan::plan(&user.placed(&root), &files));
         match plan {
             Ok(mut plan) => {
-                plan.topology.forward.user.clone_from(&user.forward);
-                plan.topology.backward.user.clone_from(&user.reverse);
+                for line in &mut plan.topology.links {
+                    line.user = match line.place.as_str() {
+                        "aqm" => user.forward.clone(),
+                        "aqm.reverse" => user.reverse.clone(),
+                        _ => None,
+                    };
+                }
                 Ok(Scenario { file, root, name: plan.top.word("name"), plan, user })
             }
             Err(e) => Err(e.in_file(file.as_deref())),
@@ -128,17 +135,16 @@ impl Scenario {
         // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the check.
         let failed = root.put(path, value).err();
         let Some(stop) = failed else { return Ok(()) };
-        let entries = match root.child("traffic").map(|n| &n.item) {
-            Some(Item::List(list)) => list.len(),
-            _ => 0,
-        };
-        let error = if stop.starts_with("traffic.") && stop.matches('.').count() == 1 {
-            walk::no_entry(&stop, entries, origin)
-        } else {
-            let parent = stop.rsplit_once('.').map_or(stop.as_str(), |(parent, _)| parent);
-            let problem =
-                Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
-            ScenarioError::new(origin, path, problem)
+        let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
+        let error = match root.at(parent).map(|n| &n.item) {
+            Some(Item::List(list)) if list.iter().all(|n| n.table().is_some()) => {
+                walk::no_entry(parent, last, list.len(), origin)
+            }
+            _ => {
+                let problem =
+                    Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
+                ScenarioError::new(origin, path, problem)
+            }
         };
         Err(error.in_file(self.file.as_deref()))
     }
@@ -150,6 +156,11 @@ impl Scenario {
     /// If there is no such kind, or its keys do not fit.
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
+        if !self.plan.topology.takes_aqm {
+            let problem = "every link has a discipline of its own; set topology.link.N.aqm.kind instead";
+            let error = ScenarioError::new(Origin::Unknown, "aqm.kind", Problem::Conflict(problem.into()));
+            return Err(error.found(format!("\"{kind}\"")).in_file(self.file.as_deref()));
+        }
         let mut root = self.root.clone();
         self.put(&mut root, "aqm.kind", text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
@@ -271,7 +282,24 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(ACCESS.iter(), v)))
     };
     let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
-    out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.link)));
+    if t.kind.graph {
+        let node = |name: &String| json!({ NODE[0].name: name });
+        out.insert("node".into(), t.nodes.iter().map(node).collect());
+        let link = |wire: &plan::Wire| {
+            let mut link = show::values(GRAPH_LINK.iter().chain(LINK), &wire.values);
+            let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
+            if let Some(reverse) = &wire.reverse {
+                own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
+            }
+            if !own.is_empty() {
+                link.insert("aqm".into(), Json::Object(own));
+            }
+            Json::Object(link)
+        };
+        out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
+    } else {
+        out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.wires[0].values)));
+    }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));
     out
