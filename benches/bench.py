@@ -432,6 +432,57 @@ def parallel(bench: Bench) -> str:
     return table(["wall s, one at a time", "two at a time", "ratio"], rows) + f"\n({same} to the byte.)\n"
 
 
+#: A million datagrams through one link, under a discipline that lets all of them in.
+OWN = """\
+import sys
+import penstock as ps
+
+class Pass(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.PASS
+
+class Reads(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.DROP if self.random() < 0 or packet.bytes * queue.pkts > 10**8 else ps.PASS
+
+class Average(Pass):
+    def average_pkts(self):
+        return 1.0
+
+class Departs(Pass):
+    def depart(self, now, packet, queue):
+        return ps.PASS
+
+aqm = {"none": None, "pass": Pass(), "reads": Reads(), "average": Average(), "departs": Departs()}[sys.argv[1]]
+link = ps.Link(rate="100 Mbit/s", delay="10 ms", buffer=10_000)
+datagrams = ps.Poisson(rate="98 Mbit/s", packet="1000 B")
+s = ps.Scenario(topology=ps.Dumbbell(bottleneck=link), aqm=aqm, traffic=[datagrams], duration=f"{sys.argv[2]} s")
+print(ps.run(s, jobs=1).json())
+"""
+
+
+def own(bench: Bench) -> str:
+    """What a discipline in Python costs beside DropTail, per arrival at its link."""
+    seconds = f"{80 / bench.shorter:g}"
+
+    def cost(which: str) -> tuple[float, float]:
+        say(f"a discipline in Python: {which}")
+        runs = [spend([sys.executable, "-c", OWN, which, seconds]) for _ in range(bench.repeats)]
+        return median(c.cpu_s for c in runs), metrics(runs[0].document)["arrivals"]
+
+    bare, arrivals = cost("none")
+    lines = {
+        "`arrive` returns `PASS`": "pass",
+        "`arrive` reads queue and packet, draws a number": "reads",
+        "`arrive` and `average_pkts`": "average",
+        "`arrive` and `depart` (an event more for each packet, besides)": "departs",
+    }
+    rows = [
+        [name, f"{arrivals:,.0f}", f"{(cost(which)[0] - bare) / arrivals * 1e9:.0f}"] for name, which in lines.items()
+    ]
+    return table(["", "arrivals", "ns more an arrival than DropTail"], rows)
+
+
 def start_up(bench: Bench) -> str:
     """A trivial scenario from process start to exit, and the import alone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -471,6 +522,7 @@ BLOCKS: dict[str, Callable[[Bench], str]] = {
     "growth": growth,
     "memory": memory,
     "parallel": parallel,
+    "own": own,
     "start": start_up,
 }
 TITLES = {
@@ -482,6 +534,7 @@ TITLES = {
     "growth": "From 10 to 10,000 flows",
     "memory": "Memory",
     "parallel": "Ten seeds on two cores",
+    "own": "A discipline in Python",
     "start": "Start-up",
 }
 SKELETON = "# Performance\n\n" + "".join(

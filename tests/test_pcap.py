@@ -229,7 +229,11 @@ def test_retransmissions_are_where_the_simulator_counted_them(
         assert windows == {("1", "65535"), ("0", "1000000")}
 
 
-@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
+# Where there are more links than one, not every flow crosses the captured one.
+DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbbell"' in file.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("file", DUMBBELLS, ids=lambda file: file.stem)
 def test_shipped_scenarios(penstock: Command, tmp_path: Path, file: Path) -> None:
     scenario = tmp_path / file.name
     shutil.copy(file, scenario)

@@ -49,6 +49,40 @@ def test_built_in_python_is_the_same_as_the_file(scenario: ps.Scenario) -> None:
     assert ps.run(built()).json() == ps.run(scenario).json()
 
 
+def test_a_graph_and_its_links(tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("4\n8\n", encoding="utf-8")
+    (tmp_path / "packets.csv").write_text("t_s,bytes\n0,1000\n0.5,1500\n", encoding="utf-8")
+    graph = ps.Graph(
+        link=[
+            ps.GraphLink(from_="a", to="b", rate="8 Mbit/s", delay="5 ms", aqm=ps.Ared(), reverse_aqm=ps.Pi()),
+            ps.GraphLink(
+                from_="b", to="c", delay="5 ms", schedule={"mahimahi": str(tmp_path / "up.trace")}, reverse_aqm=ps.Rem()
+            ),
+        ],
+        node=[ps.Node(name="c"), ps.Node(name="a"), ps.Node(name="b")],
+        bottleneck="b-c",
+    )
+    traffic = [ps.Ftp(from_="a", to="c"), ps.Replay(file=str(tmp_path / "packets.csv"), from_="c", to="a")]
+    scenario = ps.Scenario(topology=graph, aqm=ps.Red(), traffic=traffic, duration="5 s")
+    links = scenario.resolved["topology"]["link"]
+    assert [link["aqm"]["reverse"]["kind"] for link in links] == ["pi", "rem"]
+    assert (links[0]["aqm"]["kind"], "kind" in links[1]["aqm"]) == ("ared", False)
+    result = ps.run(scenario)
+    run = result.runs[0]
+    assert list(run.links) == ["a-b", "b-a", "b-c", "c-b"]
+    assert run.links["b-c"] == {name: run.metrics[name] for name in run.links["b-c"]}
+    assert run.links["b-c"]["utilization"] == pytest.approx(1, abs=0.1)  # 3 Mbit/s, by the trace
+    assert json.loads(result.json())["runs"][0]["links"] == run.links
+    assert len(ps.run(scenario, pcap="bottleneck").runs[0].pcap or b"") > 1000
+    with pytest.raises(ps.ScenarioError, match=r"topology\.link\.0\.rate"):
+        ps.Scenario(topology=ps.Graph(link=[ps.GraphLink(from_="a", to="b", delay="5 ms")]), traffic=traffic)
+
+
+def test_one_link_is_described_by_the_metrics(result: ps.Result) -> None:
+    assert result.runs[0].links == {}
+    assert "links" not in json.loads(result.json())["runs"][0]
+
+
 def test_a_mistake_in_python_names_the_key() -> None:
     with pytest.raises(ps.ScenarioError, match="min_th") as caught:
         ps.Scenario(

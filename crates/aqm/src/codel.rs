@@ -281,6 +281,15 @@ mod tests {
     }
 
     #[test]
+    fn the_packet_behind_does_not_undo_the_entry() {
+        let mut v = Vars::default();
+        story(&mut v, false, &[(10_000, 9, PASS, 0), (110_000, 9, DROP, 1), (110_000, 4, PASS, 1)]);
+        assert!(v.dropping);
+        story(&mut v, false, &[(111_000, 4, PASS, 1)]);
+        assert!(!v.dropping);
+    }
+
+    #[test]
     fn a_capable_packet_is_marked_and_ends_the_dequeue() {
         let mut v = Vars::default();
         story(

@@ -119,8 +119,8 @@ fn one_line_too_many() {
         ),
         ("[[traffic]]\nkind = \"cbr\"\nrate = \"0 bit/s\"", &["must be above 0"]),
         (
-            "[[traffic]]\nkind = \"onoff\"\nrate = \"1 Mbit/s\"\njitter = 0.5",
-            &["traffic.1.jitter = 0.5: is only for kind = \"cbr\""],
+            "[[traffic]]\nkind = \"onoff\"\nrate = \"1 Mbit/s\"\njitter = 1.5",
+            &["traffic.1.jitter = 1.5: must be a number in [0, 1]"],
         ),
         (
             "[[traffic]]\nkind = \"web\"\nsessions = 2\npairs = 3",
@@ -209,7 +209,7 @@ fn other_files() {
         ("duration = \"0 s\"", "duration = \"0 s\": must be above 0 s"),
         ("duration = \"60 days\"", "unknown unit \"days\""),
         ("duration = \"200 h\"", "must be at most 457508.533574145 s"),
-        ("[topology]\nkind = \"graph\"", "load.toml:2: topology.kind = \"graph\": not yet supported"),
+        ("duration = \"1 s\"\n[topology]\nkind = \"graph\"", "load.toml:2: topology.link: is required: at least one [[topology.link]]"),
         ("[topology]\nkind = \"ring\"", "load.toml:2: topology.kind = \"ring\": must be one of"),
         ("[topology]\nhops = 2", "load.toml:2: topology.hops: unknown key"),
         ("[topology]\nbottleneck = 2", "load.toml:2: topology.bottleneck = 2: must be a table"),

@@ -1,19 +1,20 @@
 //! The engine: takes events in order and moves packets between senders, hosts, links and receivers.
 
 use crate::access::Host;
-use crate::config::{App, Config, Tap};
+use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
-use crate::link::{Arriving, Fate, Link};
-use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
+use crate::link::{aqm_stream, Arriving, Fate, Link};
+use crate::metrics::{jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
-use crate::result::{Column, FlowResult, RunResult, Table};
+use crate::result::{Column, FlowResult, LinkResult, RunResult, Table};
 use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
 use crate::stats::LinkStats;
-use penstock_aqm::{Ecn, Packet};
+use crate::user::{Abort, AqmConfig, Start};
+use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
 use penstock_tcp::{Ack, Bits, Block, Io, Mark, Reply, Segment, MAX_BLOCKS};
-use penstock_units::{Duration, Rate, Time};
+use penstock_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the outside watches and stops a run.
@@ -23,6 +24,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub now_ns: AtomicU64,
+    /// What a discipline of the user's own ended the run with.
+    pub abort: Abort,
 }
 
 /// Why there is no result.
@@ -40,6 +43,9 @@ pub enum SimError {
         /// What is wrong.
         error: penstock_units::param::ParamError,
     },
+    /// A discipline of the user's own gave up; [`Control::abort`] has its error.
+    #[error("{0}")]
+    Aborted(String),
     /// More events than their order can be kept of: 10¹¹.
     #[error("more than 10^11 events: split the run")]
     TooManyEvents,
@@ -53,8 +59,23 @@ pub enum SimError {
 /// # Errors
 /// If it was stopped, or the configuration is not one that the scenario parser lets through.
 pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
-    let mut engine = Engine::new(config)?;
-    engine.run(control)?;
+    run_watched(config, control, &mut || ())
+}
+
+/// [`run`], calling `watch` every few thousand events on the thread that it runs on.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_watched(
+    config: &Config,
+    control: &Control,
+    watch: &mut dyn FnMut(),
+) -> Result<RunResult, SimError> {
+    let mut engine = Engine::new(config, &control.abort)?;
+    engine.run(control, watch)?;
+    if control.abort.raised() {
+        return Err(SimError::Aborted(control.abort.message()));
+    }
     Ok(engine.result())
 }
 
@@ -188,7 +209,9 @@ struct Engine {
     core: Core,
     flows: Vec<Flow>,
     bottleneck: usize,
-    rates: Vec<(Time, Option<Rate>)>,
+    /// Of each link its name and mean rate over the window, for the results.
+    link_rates: Vec<(String, f64)>,
+    measure_links: bool,
     groups: usize,
     seed: u64,
     end: Time,
@@ -412,7 +435,7 @@ impl Core {
             syn: p.is(flag::SYN),
             bits: p.bits,
             ecn: p.ecn(),
-            class: f.class,
+            class: p.class,
             seq: p.seq,
             segment: tcp.map_or(0, |t| t.p.segment),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
@@ -429,22 +452,22 @@ impl Core {
 }
 
 impl Engine {
-    fn new(c: &Config) -> Result<Self, SimError> {
+    fn new(c: &Config, abort: &Abort) -> Result<Self, SimError> {
         let end = Time::ZERO + c.duration;
         if end > MAX_TIME {
             return Err(SimError::TooLong);
         }
         let mut links = vec![];
         for (i, l) in c.links.iter().enumerate() {
-            let aqm = penstock_aqm::build(l.aqm, &l.aqm_values, &l.aqm_context)
-                .map_err(|error| SimError::Aqm { link: l.name.clone(), error })?;
+            let aqm = discipline(l, c.seed, abort)?;
+            let mut columns = vec![];
+            aqm.state(&mut |name, _| columns.push(name));
             let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
-            if i == c.bottleneck {
+            if i == c.bottleneck || c.measure_links {
                 link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
-                if c.record.series.is_some() || c.record.events {
-                    let state = penstock_aqm::kind(l.aqm).map_or(&[][..], |k| k.state);
-                    link.record(QueueSeries::new(c.record.series, c.record.events, state));
-                }
+            }
+            if i == c.bottleneck && (c.record.series.is_some() || c.record.events) {
+                link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
             }
             links.push(link);
         }
@@ -478,14 +501,13 @@ impl Engine {
             entered: 0,
             left: 0,
         };
-        let b = &c.links[c.bottleneck];
-        let mut rates = vec![(Time::ZERO, Some(b.rate))];
-        rates.extend(b.schedule.iter().copied());
+        let mean_rate = |l: &LinkConfig| (l.name.clone(), l.mean_rate(c.measure_from, c.measure_to));
         let mut engine = Engine {
             core,
             flows,
             bottleneck: c.bottleneck,
-            rates,
+            link_rates: c.links.iter().map(mean_rate).collect(),
+            measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
             end,
@@ -533,7 +555,7 @@ impl Engine {
         }
     }
 
-    fn run(&mut self, control: &Control) -> Result<(), SimError> {
+    fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
         while let Some((now, what)) = self.core.sched.pop() {
             if now >= self.end {
                 break;
@@ -541,6 +563,10 @@ impl Engine {
             self.events += 1;
             if self.events & 0x3fff == 0 {
                 control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+                watch();
+                if control.abort.raised() {
+                    return Ok(());
+                }
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(SimError::Stopped);
                 }
@@ -952,18 +978,6 @@ impl Engine {
         }
     }
 
-    /// Mean rate of the bottleneck over the window, bits per second.
-    fn mean_rate(&self) -> f64 {
-        let (from, to) = self.core.window;
-        let mut bits = 0.0;
-        for (i, (at, rate)) in self.rates.iter().enumerate() {
-            let until = self.rates.get(i + 1).map_or(to, |r| r.0).min(to);
-            let d = until.since((*at).max(from)).as_secs_f64();
-            bits += d * rate.map_or(0.0, |r| r.as_bps() as f64);
-        }
-        bits / to.since(from).as_secs_f64()
-    }
-
     fn result(mut self) -> RunResult {
         self.assert_conservation();
         let (from, to) = self.core.window;
@@ -976,6 +990,7 @@ impl Engine {
         let ended: Vec<_> = self.transfers.iter().filter(|t| t.0 >= from && t.0 < to).copied().collect();
         let groups = (0..self.groups).map(|g| self.group_metrics(g as u32, &flows, &ended)).collect();
         let metrics = self.run_metrics(&flows, &ended);
+        let links = if self.measure_links { self.links() } else { vec![] };
         let mut series = vec![];
         let link = &mut self.core.links[self.bottleneck];
         if let Some(s) = link.series.take() {
@@ -988,7 +1003,7 @@ impl Engine {
             series.push(self.transfer_table());
         }
         let pcap = self.core.capture.take().map(|c| c.finish());
-        RunResult { seed: self.seed, events: self.events, metrics, groups, flows, series, pcap }
+        RunResult { seed: self.seed, events: self.events, metrics, groups, flows, links, series, pcap }
     }
 
     /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and guards everything.
@@ -1000,7 +1015,7 @@ impl Engine {
 
     fn run_metrics(&self, flows: &[FlowResult], ended: &[(Time, u32, u64, Duration)]) -> Vec<Option<f64>> {
         let stats = self.core.links[self.bottleneck].stats.as_ref().expect("the bottleneck is measured");
-        let rate = self.mean_rate();
+        let rate = self.link_rates[self.bottleneck].1;
         let counted: Vec<f64> = self
             .flows
             .iter()
@@ -1034,6 +1049,16 @@ impl Engine {
                 name => link_metric(stats, rate, name),
             })
             .collect()
+    }
+
+    fn links(&self) -> Vec<LinkResult> {
+        let measured = self.core.links.iter().zip(&self.link_rates);
+        let of = |(link, (name, rate)): (&Link, &(String, f64))| {
+            let stats = link.stats.as_ref().expect("every link is measured");
+            let metrics = link_metrics().map(|m| link_metric(stats, *rate, m.name)).collect();
+            LinkResult { name: name.clone(), metrics }
+        };
+        measured.map(of).collect()
     }
 
     fn group_metrics(
@@ -1161,6 +1186,23 @@ fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
+/// A link's discipline, new.
+fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
+    match &l.aqm {
+        AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
+            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
+        AqmConfig::User(own) => {
+            let (context, values) = (&l.aqm_context, &l.aqm_values);
+            let rng = aqm_stream(seed, &l.name);
+            let made = own.make(Start { link: &l.name, context, values, rng, abort });
+            made.map(Discipline::User).map_err(|error| {
+                abort.raise(error);
+                SimError::Aborted(abort.message())
+            })
+        }
+    }
+}
+
 /// For each host, whether packets come down to it from more than one link.
 fn feeders(c: &Config) -> Vec<bool> {
     const NONE: u32 = u32::MAX;
@@ -1187,7 +1229,7 @@ fn senders(c: &Config) -> Vec<u32> {
     let mut n = vec![0; c.hosts.len()];
     for f in &c.flows {
         n[f.src as usize] += 1;
-        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. }));
+        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
     }
     n
 }

@@ -1,7 +1,7 @@
 //! Time series: what a run writes down when asked.
 
 use crate::result::{Column, Table};
-use penstock_aqm::{Aqm, Discipline, Packet, Queue, State, Verdict};
+use penstock_aqm::{Aqm, Discipline, Packet, Queue, Verdict};
 use penstock_units::{Duration, Time};
 
 /// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows. `drop_early`, `_forced`, `_overflow`: not let in;
@@ -39,14 +39,14 @@ struct Events {
 }
 
 impl QueueSeries {
-    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &'static [State]) -> Self {
+    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &[&'static str]) -> Self {
         QueueSeries {
             interval,
             next: if interval.is_some() { Time::ZERO } else { Time::NEVER },
             t: vec![],
             pkts: vec![],
             bytes: vec![],
-            state: state.iter().map(|s| (s.name, vec![])).collect(),
+            state: state.iter().map(|name| (*name, vec![])).collect(),
             events: events.then(Events::default),
         }
     }
@@ -60,11 +60,14 @@ impl QueueSeries {
         self.t.push(t.as_secs_f64());
         self.pkts.push(u64::from(q.pkts));
         self.bytes.push(q.bytes);
-        let mut i = 0;
+        let mut columns = self.state.iter_mut();
         aqm.state(&mut |_, value| {
-            self.state[i].1.push(value);
-            i += 1;
+            if let Some((_, column)) = columns.next() {
+                column.push(value);
+            }
         });
+        // A user's own may publish less than it did at the start.
+        columns.for_each(|(_, column)| column.push(f64::NAN));
         self.next = self.interval.map_or(Time::NEVER, |d| t + d);
     }
 
