@@ -55,7 +55,7 @@ def test_every_case_with_the_papers_queues_has_a_scenario(papers: dict[str, v.Ca
     results = v.read_results(DATA / "ns2x.csv")
     assert len(papers) == 372
     for case in papers.values():
-        assert scenario(case.name, case.args)["profile"] == "ns-2"
+        _penstock.Scenario.from_json(json.dumps(scenario(case.name, case.args)))
         assert {"util", "loss", "qmean_pkts"} <= results[case.name].keys()
 
 
@@ -536,6 +536,28 @@ def test_other_files_of_the_same_formats(tmp_path: Path, capsys: pytest.CaptureF
     before = out.read_bytes()
     v.validate(cases, results, out, 1)
     assert out.read_bytes() == before, "the same input gives the same bytes"
+
+
+def test_without_files_both_shipped_sets_are_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "validation").mkdir()
+    for s in v.SHIPPED:
+        cases, results = files(tmp_path, [{"id": "half", "seeds": 1, "args": SMALL}], ["half,util,0.5,0,0,1"])
+        cases.rename(tmp_path / "validation" / s.cases)
+        results.rename(tmp_path / "validation" / s.results)
+    monkeypatch.setattr(v, "root", lambda: tmp_path)
+    assert v.validate(None, None, None, 2) == 0
+    one = "1 of 1 pairs agree (100.0 %); 0 cases not expressible"
+    assert capsys.readouterr().out.splitlines() == [
+        f"validation.md: {one}",
+        f"validation-papers.md: {one}",
+        "2 of 2 pairs agree (100.0 %); 0 cases not expressible",
+    ]
+    for s in v.SHIPPED:
+        text = (tmp_path / s.report).read_text(encoding="utf-8")
+        assert s.measured in text
+        assert text.splitlines()[-1] == one
 
 
 def test_a_file_that_makes_no_sense_is_named(tmp_path: Path) -> None:

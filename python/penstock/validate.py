@@ -27,26 +27,40 @@ from penstock._agreement import NO_SPREAD, RULES, ZERO, Value, Verdict, judge
 from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error, ScenarioError, SimulationError
 
-#: Seeds on our side, at least: as many as take a minute on two cores. What is left of the joint interval is then the
+#: Seeds on our side, at least: as many as take minutes on two cores. What is left of the joint interval is then the
 #: reference's.
-SEEDS = 60
+SEEDS = 40
 #: Where the shipped data lie, from the checkout's root.
 DATA = Path("validation")
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """One of the reference's sets of cases: its two files in `DATA`, and the report on it."""
+    """One of the reference's sets of cases: its two files in `DATA`, the report on it, and what measured it."""
 
-    name: str
     cases: str
     results: str
     report: Path
+    measured: str
 
 
+#: What measured the cases of the caller's own files.
+OTHER_FILES = "What ns-2 measured, from files of the caller's."
 SHIPPED = (
-    Shipped("ns-2's own queues", "ns2-cases.json", "ns2.csv", Path("docs/validation.md")),
-    Shipped("the papers' queues inside ns-2", "ns2x-cases.json", "ns2x.csv", Path("docs/validation-papers.md")),
+    Shipped(
+        "ns2-cases.json",
+        "ns2.csv",
+        Path("docs/validation.md"),
+        "What ns-2 2.35 (Debian `ns2 2.35+dfsg-5`, stock) measured; its cases with the papers' own queues are in "
+        "[validation-papers.md](validation-papers.md).",
+    ),
+    Shipped(
+        "ns2x-cases.json",
+        "ns2x.csv",
+        Path("docs/validation-papers.md"),
+        "What ns-2 2.35 measured with the papers' queues and multi-level ECN built in, by another hand from their "
+        "text; its cases with ns-2's own queues are in [validation.md](validation.md).",
+    ),
 )
 
 #: What the script samples as maxp_mean, by kind: a column of the queue's series. Only what an adapter moves; it is a
@@ -462,14 +476,16 @@ HEADER = """# Agreement with ns-2
 
 <!-- Made by `penstock validate`; edits are lost. -->
 
-What ns-2 2.35 (Debian `ns2 2.35+dfsg-5`, stock) measured, beside what Penstock measures on the same cases with
+{measured} Beside it what Penstock measures on the same cases with
 `profile = "ns-2"` and no parameter tuned to a case. Where the data come from: `validation/README.md`. To repeat:
 `make validate`, or `penstock validate --cases FILE --results FILE --out FILE` for other files in the same formats.
 
 ns-2 counts the SYN as a packet: for the comparison (only here) each long-lived flow that opened inside the window gets
-one packet more. Each case gives up to seven pairs; one whose reference is 0 or undefined is not counted. Values are
-means with the half-width of their 95 % interval; ours are over at least {seeds} seeds. A pair agrees when the
-difference is within the tolerance, or within the joint interval √(h₁² + h₂²):
+one packet more. A pair whose reference is 0 or undefined is not counted. marks_1 are incipient marks, marks_2 moderate
+ones (RARED: those made while the average climbs); maxp_mean is the mean of what an adapter moves: max_p, of AMECN the
+incipient one, of NRED the exponent, of BLUE its probability; a queue without adapter has no such pair. Values are means
+with the half-width of their 95 % interval; ours are over at least {seeds} seeds. A pair agrees when the difference
+is within the tolerance, or within the joint interval √(h₁² + h₂²):
 
 | pair | tolerance | ns-2 without spread (n ≤ {bare}) | one flow, no chance |
 | --- | --- | --- | --- |
@@ -490,10 +506,15 @@ def _rules() -> str:
     return "".join(rows)
 
 
-def report(done: Sequence[Outcome], causes: Sequence[Cause], seeds: int = SEEDS) -> str:
+def report(
+    done: Sequence[Outcome],
+    causes: Sequence[Cause],
+    seeds: int = SEEDS,
+    measured: str = OTHER_FILES,
+) -> str:
     """The whole document; its last line is `last_line`."""
     out = io.StringIO()
-    out.write(HEADER.format(seeds=seeds, bare=NO_SPREAD, rules=_rules()))
+    out.write(HEADER.format(measured=measured, seeds=seeds, bare=NO_SPREAD, rules=_rules()))
 
     groups: dict[str, list[Outcome]] = {}
     for o in done:
@@ -581,21 +602,20 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
     from penstock.runner import cores
 
     base = root()
-    sets = [
-        Shipped(
-            "", str(cases or base / DATA / s.cases), str(results or base / DATA / s.results), out or base / s.report
-        )
-        for s in (SHIPPED if cases is None and results is None and out is None else SHIPPED[:1])
-    ]
-    read = [(read_cases(Path(s.cases)), read_results(Path(s.results)), s.report) for s in sets]
     causes = read_causes(base / DATA / "causes.md")
+    if cases is None and results is None and out is None:
+        sets = [(base / DATA / s.cases, base / DATA / s.results, base / s.report, s.measured) for s in SHIPPED]
+    else:
+        first = SHIPPED[0]
+        paths = cases or base / DATA / first.cases, results or base / DATA / first.results, out or base / first.report
+        sets = [(*paths, OTHER_FILES)]
     everything: list[Outcome] = []
-    for known, measured, report_to in read:
-        done = outcomes(known, measured, jobs or cores())
-        _files.write(report_to, report(done, causes))
+    for known, measured, written, about in sets:
+        done = outcomes(read_cases(known), read_results(measured), jobs or cores())
+        _files.write(written, report(done, causes, measured=about))
         everything += done
-        if len(read) > 1:
-            print(f"{report_to.relative_to(base)}: {last_line(done)}")
+        if len(sets) > 1:
+            print(f"{written.name}: {last_line(done)}")
     print(last_line(everything))
     return 0
 
