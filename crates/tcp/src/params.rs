@@ -667,8 +667,8 @@ impl TcpParams {
                 return Err(ParamError::new("ecn", problem));
             }
             for (low, high) in [("beta1", "beta2"), ("beta2", "beta3")] {
-                if v.num(low) >= v.num(high) {
-                    return Err(ParamError::new(low, format!("must be below {high} ({})", v.num(high))));
+                if v.num(low) > v.num(high) {
+                    return Err(ParamError::new(low, format!("must not be above {high} ({})", v.num(high))));
                 }
             }
         }
