@@ -142,8 +142,8 @@ class Scenario:
 
     @property
     def label(self) -> str:
-        """The discipline's kind, as figures name it."""
-        return str(self.resolved["aqm"]["kind"])
+        """The kind of the discipline at the bottleneck, as figures name it."""
+        return self._core.aqm
 
     def __repr__(self) -> str:
         return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"

@@ -44,6 +44,12 @@ impl Scenario {
         self.inner.resolved_json()
     }
 
+    /// The kind of the discipline at the bottleneck.
+    #[getter]
+    fn aqm(&self) -> &str {
+        self.inner.aqm()
+    }
+
     /// The scenario's name.
     #[getter]
     fn name(&self) -> &str {

@@ -268,6 +268,7 @@ fn line(root: &Node, (path, aqm): (&str, &Discipline), link: (Rate, Duration, Qu
         rate,
         delay,
         buffer,
+        table: path.into(),
         aqm: aqm.kind,
         values: Arc::new(values),
         loss: Loss::Bernoulli(0.0),

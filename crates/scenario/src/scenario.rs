@@ -97,19 +97,14 @@ impl Scenario {
     }
 
     /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind takes its own keys
-    /// of `[aqm]`, and for `mecn` and `amecn` the flows that use ECN use its multi-level form.
+    /// of `[aqm]` (or of the table that a link of a graph has instead), and for `mecn` and `amecn` the flows that use ECN use its multi-level form.
     ///
     /// # Errors
     /// If there is no such kind, or its keys do not fit.
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
-        if !self.plan.topology.takes_aqm {
-            let problem = "every link has a discipline of its own; set topology.link.N.aqm.kind instead";
-            let error = ScenarioError::new(Origin::Unknown, "aqm.kind", Problem::Conflict(problem.into()));
-            return Err(error.found(format!("\"{kind}\"")).in_file(self.file.as_deref()));
-        }
         let mut root = self.root.clone();
-        self.put(&mut root, "aqm.kind", text(kind))?;
+        self.put(&mut root, &walk::join(&self.bottleneck().table, "kind"), text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 if traffic.kind.tcp && !traffic.values.is("ecn", "off") {
@@ -118,6 +113,15 @@ impl Scenario {
             }
         }
         Scenario::checked(root, self.file.clone())
+    }
+
+    fn bottleneck(&self) -> &plan::Line {
+        &self.plan.topology.links[self.plan.topology.bottleneck]
+    }
+
+    /// The kind of the discipline at the bottleneck.
+    pub fn aqm(&self) -> &str {
+        self.bottleneck().aqm.name
     }
 
     /// The scenario's name.

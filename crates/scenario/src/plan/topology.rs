@@ -27,8 +27,6 @@ pub(crate) struct Topology {
     pub links: Vec<Line>,
     /// The link that the run's metrics describe.
     pub bottleneck: usize,
-    /// Whether `[aqm]` stands at any link.
-    pub takes_aqm: bool,
     pub access: Option<Values>,
     pub egress: Option<Values>,
 }
@@ -100,6 +98,8 @@ pub(crate) struct Line {
     pub rate: Rate,
     pub delay: Duration,
     pub buffer: QueueLen,
+    /// The table that its discipline stands in: `"aqm"`, `"topology.link.1.aqm.reverse"`.
+    pub table: String,
     pub aqm: &'static Kind,
     pub values: Arc<Values>,
     pub loss: Loss,
@@ -114,17 +114,8 @@ pub(super) fn topology(root: &Node, files: &Files, aqm: Disciplines, ns2: bool) 
     let kind = walk::topology_kind(root)?;
     let own = Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
     let (access, egress) = (side(root, "access")?, side(root, "egress")?);
-    let mut topology = Topology {
-        kind,
-        own,
-        nodes: vec![],
-        wires: vec![],
-        links: vec![],
-        bottleneck: 0,
-        takes_aqm: true,
-        access,
-        egress,
-    };
+    let mut topology =
+        Topology { kind, own, nodes: vec![], wires: vec![], links: vec![], bottleneck: 0, access, egress };
     if kind.graph {
         graph(root, files, aqm, ns2, &mut topology)?;
     } else {
@@ -176,7 +167,6 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         nodes.declare(&section, &values)?;
     }
     let mut taken = BTreeMap::new();
-    topology.takes_aqm = false;
     for i in 0..count {
         let section = Section::new(root, &format!("topology.link.{i}"));
         let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
@@ -199,7 +189,6 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
             root.at(&here).and_then(Node::table).is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
         let own = if says { Some(discipline(root, &here, ns2)?) } else { None };
         let own_back = if root.at(&back).is_some() { Some(discipline(root, &back, ns2)?) } else { None };
-        topology.takes_aqm |= own.is_none();
         let places = [
             own.as_ref().map_or(("aqm", aqm.0), |own| (&here, own)),
             own_back.as_ref().map_or(("aqm.reverse", aqm.1), |own| (&back, own)),
