@@ -206,7 +206,7 @@ def test_list(penstock: Command, what: str) -> None:
     assert [row["name"] for row in rows if row["name"] not in shown.stdout] == []
 
 
-def test_list_all_is_the_four(penstock: Command) -> None:
+def test_list_all_is_the_five(penstock: Command) -> None:
     assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "topology", "metrics"]
     names = {row["name"] for row in json.loads(penstock("list", "metrics", "--json").stdout)}
     assert set(METRICS) <= names

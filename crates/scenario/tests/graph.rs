@@ -85,12 +85,8 @@ fn what_is_wrong_with_a_graph() {
             "a-b",
             "topology.link.1.to = \"b\": topology.link.0 goes from a to b already",
         ),
-        (
-            &["a-b.c"],
-            "a-b.c",
-            "topology.link.0.to = \"b.c\": must be 1 to 64 letters, digits and underscores",
-        ),
-        (&["a-"], "a-b", "topology.link.0.to = \"\": must be 1 to 64 letters"),
+        (&["a-b\\u0007"], "a-b", "topology.link.0.to = \"b\u{fffd}\": must be 1 to 64 characters"),
+        (&["a-"], "a-b", "topology.link.0.to = \"\": must be 1 to 64 characters"),
         (&["a-b cost = 0"], "a-b", "topology.link.0.cost = 0: must be a whole number in [1, "),
         (&["a-b hops = 1"], "a-b", "load.toml:9: topology.link.0.hops: unknown key; nearest: "),
         (&["a-b loss = 2"], "a-b", "topology.link.0.loss = 2: must be a probability in [0, 1], or"),
@@ -136,6 +132,11 @@ fn what_is_wrong_with_a_graph() {
         assert!(found.contains(part), "\n{links:?}\ngives   {found}\nwithout {part}");
     }
     let text = graph(&["a-b"], "a", "b");
+    let (first, second) = (("to = \"b\"", "to = \"b-c\""), ("from = \"a\"", "from = \"a-b\""));
+    let second = link("a-c", "").replacen(second.0, second.1, 1);
+    let same = text.replacen(first.0, first.1, 1).replacen("[[traffic]]", &(second + "[[traffic]]"), 1);
+    let same = message(&same);
+    assert!(same.contains("topology.link.1.to = \"c\": topology.link.0 is called a-b-c too"), "{same}");
     for (old, new, part) in [
         (
             "kind = \"graph\"",
@@ -212,6 +213,21 @@ fn what_is_wrong_with_a_graph() {
         let found = s.set(path, value).unwrap_err().to_string();
         assert!(found.contains(part), "\n{path}={value}\ngives   {found}\nwithout {part}");
     }
+}
+
+/// A capture takes both directions of a link, whatever the routers are called.
+#[test]
+fn opposites() {
+    let c = good(&graph(
+        &["a-b-c", "b-d", "d-a one_way = true", "a-d one_way = true", "d-x one_way = true"],
+        "a",
+        "d",
+    ));
+    let c = c.lower(1).unwrap();
+    let opposites: Vec<_> = c.links.iter().map(|l| (l.name.as_str(), l.opposite)).collect();
+    let want = [("a-b-c", Some(1)), ("b-c-a", Some(0)), ("b-d", Some(3)), ("d-b", Some(2))];
+    assert_eq!(opposites[..4], want);
+    assert_eq!(opposites[4..], [("d-a", Some(5)), ("a-d", Some(4)), ("d-x", None)]);
 }
 
 /// `[aqm]` where a link has none of its own, in each direction for itself.

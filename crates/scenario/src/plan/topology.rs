@@ -166,7 +166,7 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         let values = section.fill(&vec![NODE], Defaults::default())?;
         nodes.declare(&section, &values)?;
     }
-    let mut taken = BTreeMap::new();
+    let (mut taken, mut named) = (BTreeMap::new(), BTreeMap::new());
     for i in 0..count {
         let section = Section::new(root, &format!("topology.link.{i}"));
         let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
@@ -199,6 +199,13 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         topology.links.push(Line { name: format!("{a}-{b}"), from, to, cost, ..forward });
         if !one_way {
             topology.links.push(Line { name: format!("{b}-{a}"), from: to, to: from, cost, ..backward });
+        }
+        for line in topology.links.iter().rev().take(if one_way { 1 } else { 2 }) {
+            // "a-b" to "c" and "a" to "b-c".
+            if let Some(earlier) = named.insert(line.name.clone(), i) {
+                let problem = format!("topology.link.{earlier} is called {} too; rename a router", line.name);
+                return Err(section.conflict("to", &values, problem));
+            }
         }
         topology.wires.push(Wire { values, aqm: own, reverse: own_back });
     }
@@ -254,13 +261,12 @@ impl Nodes {
     }
 }
 
-/// A link's name is made of its routers', with a "-" between them, and is part of key paths and of column names.
 fn check_name(section: &Section, key: &str, values: &Values, name: &str) -> Result<()> {
-    let plain = |c: char| c.is_alphanumeric() || c == '_';
-    if (1..=64).contains(&name.chars().count()) && name.chars().all(plain) {
+    let plain = !name.trim().is_empty() && !name.chars().any(char::is_control);
+    if plain && name.chars().count() <= 64 {
         return Ok(());
     }
-    Err(section.conflict(key, values, "must be 1 to 64 letters, digits and underscores"))
+    Err(section.conflict(key, values, "must be 1 to 64 characters"))
 }
 
 /// A link's values. A trace tells its rate, nothing else does.
