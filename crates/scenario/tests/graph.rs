@@ -47,6 +47,9 @@ fn routes_are_the_cheapest() {
         (&["a-b", "b-c", "c-d", "a-d"], "a-d", "a-d", "d-a"),
         (&["a-b", "b-c", "c-d", "a-d cost = 3"], "a-d", "a-b b-c c-d", "d-c c-b b-a"),
         (&["a-b", "b-c", "c-d", "a-d cost = 4"], "a-d", "a-b b-c c-d", "d-c c-b b-a"),
+        (&["a-c cost = 5", "a-b cost = 2", "b-c cost = 2"], "a-c", "a-b b-c", "c-b b-a"),
+        (&["a-b cost = 2", "b-c cost = 2", "a-c cost = 4"], "a-c", "a-b b-c", "c-b b-a"),
+        (&["a-b cost = 2", "b-c cost = 3", "a-c cost = 4"], "a-c", "a-c", "c-a"),
         // By way of a satellite, and back by modem.
         (&["a-s one_way = true", "s-b one_way = true", "b-a one_way = true"], "a-b", "a-s s-b", "b-a"),
         (&["a-b one_way = true", "b-a one_way = true"], "b-a", "b-a", "a-b"),
