@@ -185,6 +185,22 @@ def test_compare_pairs_by_seed(penstock: Command, small: Path) -> None:
     assert "red − droptail" in shown.stdout
 
 
+def test_all_disciplines_in_one_command(penstock: Command, small: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "all.svg"
+    done = penstock("compare", small, "--aqm", "pi", "--aqm", "all", "--json", "--figure", figure)
+    kinds = [kind["name"] for kind in json.loads(penstock("list", "aqm", "--json").stdout)]
+    compared = list(json.loads(done.stdout)["compared"])
+    assert compared[0] == "pi"
+    assert sorted(compared) == sorted(set(kinds) - {"custom"})
+    assert len(compared) == 20
+    assert figure.read_text(encoding="utf-8").count("<svg") == 1
+    shown = penstock("compare", small, "--aqm", "all", "--seeds", 2).stdout
+    assert all(kind in shown for kind in compared)
+    refused = penstock("compare", small, "--aqm", "all", "--figure", tmp_path / "all.bmp")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert ".svg" in refused.stderr
+
+
 def test_each_compared_kind_takes_its_own_keys(penstock: Command, tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     file.write_text(SMALL.replace("ecn = true", 'ecn = true\ninterval = "0.1 s"', 1), encoding="utf-8")

@@ -164,20 +164,30 @@ def test_the_queue_series_and_the_metric_agree(result: ps.Result) -> None:
         assert mean == pytest.approx(exact, rel=0.1)  # samples every 10 ms against the exact time average
 
 
-def test_the_events_count_what_the_metrics_count(result: ps.Result) -> None:
-    events = result.series("events")
-    first = result.runs[0]
+# A discipline that drops at arrival, one that drops at the head, one that orders packets and drops waiting ones.
+@pytest.fixture(scope="module", params=["red", "codel", "fq-codel"])
+def watched(request: pytest.FixtureRequest, scenario: ps.Scenario, result: ps.Result) -> ps.Result:
+    if request.param == "red":
+        return result
+    tight = scenario.with_aqm(request.param).set("topology.bottleneck.buffer", 10).set("aqm.ecn", False)
+    return ps.run(tight, seeds=2, events=True)
+
+
+def test_the_events_count_what_the_metrics_count(watched: ps.Result) -> None:
+    events = watched.series("events")
+    first = watched.runs[0]
     rows = (events["seed"].to_numpy() == first.seed) & (events["t_ns"].to_numpy() >= 1_000_000_000)
     words = np.array(events["event"].cast("string").to_pylist())[rows]
     assert (words == "dequeue").sum() == first.metrics["departures"]
     assert (words == "mark").sum() == first.metrics["marks_ce"]
-    for why in ("early", "forced", "overflow"):
-        assert (words == f"drop_{why}").sum() == first.metrics[f"drops_{why}"]
+    for why, waiting in (("early", "drop_head"), ("forced", "-"), ("overflow", "evict")):
+        counted = (words == f"drop_{why}").sum() + (words == waiting).sum()
+        assert counted == first.metrics[f"drops_{why}"]
 
 
-def test_the_delays_of_the_figure_are_those_of_the_metrics(result: ps.Result) -> None:
-    for seed, waits in plot._waits_ms(result).items():
-        metrics = next(run.metrics for run in result.runs if run.seed == seed)
+def test_the_delays_of_the_figure_are_those_of_the_metrics(watched: ps.Result) -> None:
+    for seed, waits in plot._waits_ms(watched).items():
+        metrics = next(run.metrics for run in watched.runs if run.seed == seed)
         assert waits.mean() * 1e-3 == pytest.approx(metrics["delay_mean_s"], rel=1e-6)
         assert len(waits) == metrics["departures"]
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from penstock.aqm import Aqm, Ecn
+
 __version__: str
 
 @final
@@ -15,6 +17,9 @@ class Scenario:
     def from_json(text: str) -> Scenario: ...
     def set_all(self, changes: Sequence[tuple[str, str]]) -> Scenario: ...
     def with_aqm(self, kind: str) -> Scenario: ...
+    def with_user_aqm(self, aqm: Aqm, name: str, reverse: bool) -> Scenario: ...
+    @property
+    def has_user_aqm(self) -> bool: ...
     def resolved_json(self) -> str: ...
     @property
     def aqm(self) -> str: ...
@@ -46,6 +51,43 @@ class RunResult:
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str]]] | None: ...
     @property
     def pcap(self) -> bytes | None: ...
+
+@final
+class Packet:
+    """The packet that a discipline decides about. One object serves all calls: take out what is to be kept.
+
+    bytes: size on the wire. ecn: its ECN field. ecn_capable: whether it may be marked. flow: number of its flow, as in
+    the series. class_: its priority class (DSCP), the traffic's `class`. sojourn_s: in `depart`, how long it has
+    waited, seconds; else 0.
+    """
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def ecn(self) -> Ecn: ...
+    @property
+    def ecn_capable(self) -> bool: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def class_(self) -> int: ...
+    @property
+    def sojourn_s(self) -> float: ...
+
+@final
+class Queue:
+    """The queue that a discipline manages. One object serves all calls: take out what is to be kept.
+
+    pkts: waiting packets, neither the one in transmission nor the one that arrives or leaves among them. bytes: theirs.
+    idle_since_s: since when the link has had nothing to send, seconds; `None` while it transmits.
+    """
+
+    @property
+    def pkts(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def idle_since_s(self) -> float | None: ...
 
 def run(
     scenario: Scenario,

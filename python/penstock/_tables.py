@@ -94,9 +94,17 @@ def result_table(result: Result) -> Table:
     return table
 
 
+#: What many disciplines are compared by: as many columns as a terminal has room for.
+SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce", "timeouts", "jain")
+#: Side by side up to here, then one below the other.
+SIDE_BY_SIDE = 4
+
+
 def comparison_table(comparison: Comparison) -> Table:
     """Disciplines side by side; under each but the first its paired difference against the first, bold where the
-    interval leaves 0 out."""
+    interval leaves 0 out. Many disciplines stand one below the other, in fewer metrics."""
+    if len(comparison.results) > SIDE_BY_SIDE:
+        return _ranking(comparison)
     first = comparison.results[comparison.baseline]
     many = len(first.runs) > 1
     table = _new(_title(first, kinds=True))
@@ -182,3 +190,30 @@ def _new(title: str) -> Table:
     from rich.table import Table
 
     return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _ranking(comparison: Comparison) -> Table:
+    """A row a discipline, bold where its paired difference against the first leaves 0 out."""
+    first = comparison.results[comparison.baseline]
+    table = _new(_title(first, kinds=True))
+    table.add_column("discipline")
+    largest = {
+        metric: max((abs(r.summary[metric].mean or 0.0) for r in comparison.results.values()), default=0.0)
+        for metric in SHORT
+    }
+    units = {metric: scale(metric, largest[metric]) for metric in SHORT}
+    for metric in SHORT:
+        table.add_column(f"{metric}\n{units[metric][1]}".rstrip(), justify="right")
+    for name, result in comparison.results.items():
+        differences = comparison.difference(name)
+        cells = [name]
+        for metric in SHORT:
+            cell = number(result.summary[metric], units[metric][0])
+            cells.append(f"[bold]{cell}[/bold]" if _clear(differences[metric]) else cell)
+        table.add_row(*cells)
+    if len(first.runs) > 1:
+        table.caption = (
+            f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
+        )
+        table.caption_justify = "left"
+    return table

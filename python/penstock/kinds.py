@@ -17,22 +17,38 @@ Spec = Mapping[str, Any]
 
 __all__ = [
     "Access",
+    "Amecn",
     "Ared",
+    "Avq",
+    "Blue",
     "Cbr",
+    "CoDel",
+    "Custom",
     "DropTail",
+    "DtRed",
     "Dumbbell",
+    "FengAred",
+    "FqCodel",
     "Ftp",
     "Graph",
     "GraphLink",
     "Link",
+    "Mecn",
+    "Nlred",
     "Node",
+    "Nred",
     "OnOff",
     "ParkingLot",
+    "PdtRed",
     "Pi",
+    "Pie",
     "Poisson",
+    "Rared",
     "Red",
+    "RedAt",
     "Rem",
     "Replay",
+    "Step",
     "Web",
 ]
 
@@ -240,20 +256,9 @@ class DropTail(Table):
 class Red(Table):
     """Random early detection: signals with a probability that ramps up with the average queue.
 
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
         of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
         section 7; ns-2: wait_.
@@ -261,8 +266,6 @@ class Red(Table):
         ns-2: 0.1. Source: ns-2 since 2002.
     forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
         drop. Source: Floyd, Jacobson 1993; Linux marks.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
     byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
         Floyd, Jacobson 1993, section 8; ns-2: bytes_.
     byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
@@ -273,6 +276,19 @@ class Red(Table):
         unit; default: 0; with profile ns-2: 2. Source: ns-2.
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
     unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
         buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
@@ -284,21 +300,21 @@ class Red(Table):
     """
 
     kind: ClassVar[str] = "red"
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    max_p: float | None = None
     w_q: float | Literal["auto", "rtt"] | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     gate: Literal["uniform", "wait", "geometric"] | None = None
     mark_p: float | None = None
     forced: Literal["drop", "mark"] | None = None
-    target_delay: str | None = None
     byte_mode: bool | None = None
     byte_scale: Literal["p_b", "p_a"] | None = None
     idle: Literal["exact", "floor"] | None = None
     early_min_queue: float | None = None
     first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
     ecn: bool | None = None
     unit: Literal["packets", "bytes"] | None = None
     mean_packet: str | None = None
@@ -309,20 +325,9 @@ class Red(Table):
 class Ared(Table):
     """Adaptive RED: RED whose max_p follows the average into a target range.
 
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
         of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
         section 7; ns-2: wait_.
@@ -330,8 +335,6 @@ class Ared(Table):
         ns-2: 0.1. Source: ns-2 since 2002.
     forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
         drop. Source: Floyd, Jacobson 1993; Linux marks.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
     byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
         Floyd, Jacobson 1993, section 8; ns-2: bytes_.
     byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
@@ -342,23 +345,36 @@ class Ared(Table):
         unit; default: 0; with profile ns-2: 2. Source: ns-2.
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
-        Gummadi, Shenker 2001, Fig. 2.
-    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
-        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
-    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
-        2.
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
     target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
         default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
     target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
         Shenker 2001, Fig. 2.
+    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
+    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
+        2.
     max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
         1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
         ns-2: bottom_.
     max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
         Shenker 2001, Fig. 2.
-    adapt_on: A timer, or the first arrival an interval after the last change; one of "interval", "arrival"; default:
-        interval; with profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
     unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
         buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
@@ -370,29 +386,145 @@ class Ared(Table):
     """
 
     kind: ClassVar[str] = "ared"
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    max_p: float | None = None
     w_q: float | Literal["auto", "rtt"] | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     gate: Literal["uniform", "wait", "geometric"] | None = None
     mark_p: float | None = None
     forced: Literal["drop", "mark"] | None = None
-    target_delay: str | None = None
     byte_mode: bool | None = None
     byte_scale: Literal["p_b", "p_a"] | None = None
     idle: Literal["exact", "floor"] | None = None
     early_min_queue: float | None = None
     first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
     interval: str | None = None
-    alpha: float | None = None
-    beta: float | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
     target_low: float | None = None
     target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
     max_p_low: float | Literal["rate"] | None = None
     max_p_high: float | None = None
-    adapt_on: Literal["interval", "arrival"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FengAred(Table):
+    """Self-configuring RED: max_p is divided or multiplied when the average crosses a threshold.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    increase: Factor of max_p when the average rises above max_th; a number in [1, 1000]; default: 2. Source: Feng
+        1999; ns-2: beta_.
+    decrease: Divisor of max_p when the average falls below min_th; a number in [1, 1000]; default: 3. Source: Feng
+        1999; ns-2: alpha_.
+    max_p_low: max_p never falls below this; a number in [0, 1]; default: 0.0001; with profile ns-2: 0. Source: our
+        bound; Feng and ns-2 have none.
+    max_p_high: max_p never rises above this; "none": it may exceed 1, and the ramp is cut there; a number in [0, 1]
+        or one of "none"; default: 1; with profile ns-2: none. Source: our bound; Feng and ns-2 have none.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Feng, Kandlur, Saha, Shin 1999.
+    """
+
+    kind: ClassVar[str] = "feng-ared"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    increase: float | None = None
+    decrease: float | None = None
+    max_p_low: float | None = None
+    max_p_high: float | Literal["none"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blue(Table):
+    """One probability, raised when packets are lost and lowered when the link is idle.
+
+    d1: Increment of p_m; above d2; a number in (0, 1]; default: 0.0025. Source: Feng et al. 2001.
+    d2: Decrement of p_m; a number in [0, 1]; default: 0.00025. Source: Feng et al. 2001.
+    freeze_time: No change of p_m for this long after one; a time with its unit, for example "40 ms"; default: 100 ms.
+        Source: Feng et al. 2001.
+    limit: L: an arrival that finds more than this waiting raises p_m as a loss does; a number of packets, or a size,
+        for example 40, "40 packets" or "30 kB"; unit: packets; left out: none: only a full buffer raises p_m. Source:
+        Feng et al. 2001: Q_len > L.
+    idle_events: Whether an idle link lowers p_m again after each freeze_time, or only when it falls idle; one of
+        "repeat", "once"; default: repeat. Source: left open by Feng et al. 2001.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Feng, Shin, Kandlur, Saha 2001.
+    """
+
+    kind: ClassVar[str] = "blue"
+    d1: float | None = None
+    d2: float | None = None
+    freeze_time: str | None = None
+    limit: float | str | None = None
+    idle_events: Literal["repeat", "once"] | None = None
     ecn: bool | None = None
     unit: Literal["packets", "bytes"] | None = None
     mean_packet: str | None = None
@@ -468,13 +600,1076 @@ class Pi(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Avq(Table):
+    """Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.
+
+    gamma: Desired utilisation of the link; a number in (0, 1]; default: 0.98. Source: Kunniyur, Srikant 2001, section
+        4.
+    alpha: How fast the virtual capacity follows; a number in (0, 1]; unit: 1/s; default: 0.15. Source: Kunniyur,
+        Srikant 2001, section 4.
+    virtual_buffer: Size of the virtual queue; packets count as many bytes as the mean one; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: the link's buffer. Source: Kunniyur,
+        Srikant 2001, section 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Kunniyur, Srikant 2001.
+    """
+
+    kind: ClassVar[str] = "avq"
+    gamma: float | None = None
+    alpha: float | None = None
+    virtual_buffer: float | str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mecn(Table):
+    """Multi-level ECN: incipient and moderate marks from two ramps, drops beyond them.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: AMECN paper, section 2.
+    """
+
+    kind: ClassVar[str] = "mecn"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amecn(Table):
+    """Adaptive MECN: the ceilings of both ramps follow the average into a target range.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    target_queue: Average queue to aim at, from which an automatic min_th follows; instead of target_delay; a number
+        of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from target_delay.
+        Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
+        equation (4) has 0.17.
+    deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
+        true. Source: AMECN paper, Fig. 3: target is a range.
+    adapt: Whether p2_max follows p1_max or stays; one of "both", "p1"; default: both. Source: reading: the paper
+        adapts "P_max".
+    p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
+    beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
+        section 3.3.2: β from 0.83 to 1.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: AMECN paper, section 3.
+    """
+
+    kind: ClassVar[str] = "amecn"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    target_queue: float | str | None = None
+    alpha_scale: float | None = None
+    deadband: bool | None = None
+    adapt: Literal["both", "p1"] | None = None
+    p2_over_p1: float | None = None
+    beta_floor: float | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rared(Table):
+    """Rate-aware RED: a high probability while the average climbs fast.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    slope_th: The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a second; a number
+        in [0, 1000000000] or one of "auto"; unit: packets/s; default: 20. Source: RARED paper, section 4; "auto" is
+        ours (the paper's future work).
+    max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
+        section 4: max_p'.
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
+        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
+        probability".
+    slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
+        Source: RARED paper, Fig. 1: average queue occupancy.
+    base: What it is when the average does not climb; one of "red", "ared"; default: red. Source: RARED paper: Fig. 1
+        has RED; section 5 compares with ARED.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
+        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
+    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
+    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
+        2.
+    max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
+        1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
+        ns-2: bottom_.
+    max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RARED paper.
+    """
+
+    kind: ClassVar[str] = "rared"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    slope_th: float | Literal["auto"] | None = None
+    max_p_climb: float | None = None
+    climb: Literal["bernoulli", "ramp"] | None = None
+    slope_of: Literal["average", "instantaneous"] | None = None
+    base: Literal["red", "ared"] | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    target_low: float | None = None
+    target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_p_low: float | Literal["rate"] | None = None
+    max_p_high: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nred(Table):
+    """Nonlinear RED: a power law up to the buffer, whose exponent falls with load.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
+    n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
+    n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
+    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
+        1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Park, Park, Lim, Choi (NRED paper).
+    """
+
+    kind: ClassVar[str] = "nred"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    n_min: float | None = None
+    n_max: float | None = None
+    n_0: float | None = None
+    n_step: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedAt(Table):
+    """RED with adaptive thresholds: both move with the region that the average stays in.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
+    min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
+        bound.
+    max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
+        bound.
+    max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
+    hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
+        whole number in [0, 1000000]; unit: arrivals; default: 4. Source: RED-AT paper, Fig. 6: cnt > 4.
+    region_a: Region a is where the average is below min_hi, or below min_lo; one of "min_plus", "min_minus"; default:
+        min_plus. Source: RED-AT paper: Fig. 6 prints min⁺, Fig. 5 fits min⁻.
+    reset: Region b returns both thresholds to nominal; false: it leaves them; true or false; default: true. Source:
+        RED-AT paper, Fig. 6.
+    alpha: Step of min_th, as a fraction of min_hi − min_lo; a number in (0, 1]; default: 0.1. Source: reading: the
+        paper says β < α.
+    beta: Step of max_th, as a fraction of max_hi − max_lo; a number in (0, 1]; default: 0.05. Source: reading: the
+        paper says β < α.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RED-AT paper, Fig. 6.
+    """
+
+    kind: ClassVar[str] = "red-at"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    min_lo: float | str | None = None
+    min_hi: float | str | None = None
+    max_lo: float | str | None = None
+    max_hi: float | str | None = None
+    hold: int | None = None
+    region_a: Literal["min_plus", "min_minus"] | None = None
+    reset: bool | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DtRed(Table):
+    """RED whose thresholds follow the number of flows and the size of their bursts.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: min_th at the start, and its lower bound; max_th is twice min_th until the target is reached; a number of
+        packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; default: 4. Source: RED-AT paper,
+        section 4.3.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    min_th_target: The highest min_th; while it stands there equation (4) moves max_th; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: a quarter of the buffer. Source:
+        RED-AT paper, section 4.3: "target"; its value is our reading.
+    max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
+        after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Murshed 2005, as told by the RED-AT paper, section 4.3.
+    """
+
+    kind: ClassVar[str] = "dt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    min_th_target: float | str | None = None
+    max_th_rule: Literal["sum", "average"] | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdtRed(Table):
+    """RED with thresholds for each priority class, which move with the unused buffer.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
+        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
+        default: 4. Source: reading.
+    ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
+        3·min_th.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Sun, Wang 2007, as told by the RED-AT paper, section 4.3.
+    """
+
+    kind: ClassVar[str] = "pdt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    ratio: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nlred(Table):
+    """Nonlinear RED: a parabola of 1.5·max_p instead of the ramp.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Zhou, Yeung, Li 2006.
+    """
+
+    kind: ClassVar[str] = "nlred"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoDel(Table):
+    """Controlled delay: drops at the head while the time in the queue stays above a target.
+
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8289.
+    """
+
+    kind: ClassVar[str] = "codel"
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pie(Table):
+    """Proportional-integral control of the queueing delay, by random drops at arrival.
+
+    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 8033,
+        section 4.2: QDELAY_REF.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
+        Source: RFC 8033, section 4.2: T_UPDATE.
+    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
+        8033, section 4.2.
+    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 1.25. Source: RFC 8033, section 4.2.
+    max_burst: Nothing is dropped in the first moments of congestion, for this long; a time with its unit, for example
+        "40 ms"; default: 150 ms. Source: RFC 8033, section 4.4: MAX_BURST.
+    mark_ecnth: With `ecn`: above this probability a capable packet is dropped all the same; a number in [0, 1];
+        default: 0.1. Source: RFC 8033, section 5.1.
+    delay_from: The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave
+        has waited; one of "rate-estimate", "timestamps"; default: rate-estimate. Source: RFC 8033, sections 4.3 and
+        5.2.
+    dq_threshold: The departure rate is measured over this much, while at least as much waits; a size with its unit,
+        for example "1000 B"; default: 16384 B. Source: RFC 8033, section 5.2: DQ_THRESHOLD.
+    derandomize: No drop until the probabilities since the last one add up to 0.85; for certain at 8.5; true or false;
+        default: true. Source: RFC 8033, section 5.4.
+    high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
+        example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8033.
+    """
+
+    kind: ClassVar[str] = "pie"
+    target: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mark_ecnth: float | None = None
+    delay_from: Literal["rate-estimate", "timestamps"] | None = None
+    dq_threshold: str | None = None
+    derandomize: bool | None = None
+    high_delay: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FqCodel(Table):
+    """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
+
+    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
+    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: RFC 8290, section 5.2.3; at least 256 B as in Linux.
+    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
+        in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
+    drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
+        65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8290.
+    """
+
+    kind: ClassVar[str] = "fq-codel"
+    flows: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    drop_batch: int | None = None
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Table):
+    """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
+
+    threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
+        40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
+        Gbit/s (65 at 10 Gbit/s).
+    not_capable: What becomes of a packet above the threshold that may not be marked; "drop" is what a switch does
+        that marks with RED; one of "pass", "drop"; default: pass. Source: left open by Alizadeh et al. 2010; RFC
+        8257, section 5.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Alizadeh et al. 2010 (DCTCP); RFC 8257.
+    """
+
+    kind: ClassVar[str] = "step"
+    threshold: float | str | None = None
+    not_capable: Literal["pass", "drop"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Custom(Table):
+    """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
+
+    estimator: What follows the queue: the weighted average, or the queue itself; one of "ewma", "instantaneous";
+        default: ewma. Source: Floyd, Jacobson 1993; DCTCP looks at the queue itself.
+    profile: From the average to probabilities; the keys are those of the kind that has it; one of "ramp",
+        "rate-aware", "square", "power", "two-level"; default: ramp. Source: red; rared; nlred; nred; mecn.
+    signal: Drop; or, with `ecn`, mark CE; or mark incipient and moderate congestion; one of "drop", "classic",
+        "levels"; default: classic. Source: RFC 3168; AMECN paper, Table 1.
+    adapter: What retunes the profile; the keys are those of the kind that has it; one of "none", "ared", "feng-ared",
+        "amecn", "nred", "red-at", "dt-red", "pdt-red"; default: none. Source: the kinds of these names.
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
+        section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    target_queue: Average queue to aim at, from which an automatic min_th follows; instead of target_delay; a number
+        of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from target_delay.
+        Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
+        equation (4) has 0.17.
+    deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
+        true. Source: AMECN paper, Fig. 3: target is a range.
+    adapt: Whether p2_max follows p1_max or stays; one of "both", "p1"; default: both. Source: reading: the paper
+        adapts "P_max".
+    p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
+    beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
+        section 3.3.2: β from 0.83 to 1.
+    slope_th: The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a second; a number
+        in [0, 1000000000] or one of "auto"; unit: packets/s; default: 20. Source: RARED paper, section 4; "auto" is
+        ours (the paper's future work).
+    max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
+        section 4: max_p'.
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
+        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
+        probability".
+    slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
+        Source: RARED paper, Fig. 1: average queue occupancy.
+    n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
+    n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
+    n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
+    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
+        1.
+    min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
+    min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
+        bound.
+    max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
+        bound.
+    max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
+    hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
+        whole number in [0, 1000000]; unit: arrivals; default: 4. Source: RED-AT paper, Fig. 6: cnt > 4.
+    region_a: Region a is where the average is below min_hi, or below min_lo; one of "min_plus", "min_minus"; default:
+        min_plus. Source: RED-AT paper: Fig. 6 prints min⁺, Fig. 5 fits min⁻.
+    reset: Region b returns both thresholds to nominal; false: it leaves them; true or false; default: true. Source:
+        RED-AT paper, Fig. 6.
+    increase: Factor of max_p when the average rises above max_th; a number in [1, 1000]; default: 2. Source: Feng
+        1999; ns-2: beta_.
+    decrease: Divisor of max_p when the average falls below min_th; a number in [1, 1000]; default: 3. Source: Feng
+        1999; ns-2: alpha_.
+    min_th_target: The highest min_th; while it stands there equation (4) moves max_th; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: a quarter of the buffer. Source:
+        RED-AT paper, section 4.3: "target"; its value is our reading.
+    max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
+        after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
+    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
+        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
+        default: 4. Source: reading.
+    ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
+        3·min_th.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
+        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
+    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    alpha: Step up of the adapter that has an alpha; a number in (0, 1]; left out: the adapter's. Source: ared;
+        red-at.
+    beta: Step down of the adapter that has a beta; a number in (0, 1]; left out: the adapter's. Source: ared; red-at.
+    max_p_low: Lower bound of max_p of the adapter that has one; a number in [0, 1] or one of "rate"; left out: the
+        adapter's. Source: ared; feng-ared.
+    max_p_high: Upper bound of max_p of the adapter that has one; a number in [0, 1] or one of "none"; left out: the
+        adapter's. Source: ared; feng-ared.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: the parts' papers.
+    """
+
+    kind: ClassVar[str] = "custom"
+    estimator: Literal["ewma", "instantaneous"] | None = None
+    profile: Literal["ramp", "rate-aware", "square", "power", "two-level"] | None = None
+    signal: Literal["drop", "classic", "levels"] | None = None
+    adapter: Literal["none", "ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red"] | None = None
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    target_queue: float | str | None = None
+    alpha_scale: float | None = None
+    deadband: bool | None = None
+    adapt: Literal["both", "p1"] | None = None
+    p2_over_p1: float | None = None
+    beta_floor: float | None = None
+    slope_th: float | Literal["auto"] | None = None
+    max_p_climb: float | None = None
+    climb: Literal["bernoulli", "ramp"] | None = None
+    slope_of: Literal["average", "instantaneous"] | None = None
+    n_min: float | None = None
+    n_max: float | None = None
+    n_0: float | None = None
+    n_step: float | None = None
+    min_lo: float | str | None = None
+    min_hi: float | str | None = None
+    max_lo: float | str | None = None
+    max_hi: float | str | None = None
+    hold: int | None = None
+    region_a: Literal["min_plus", "min_minus"] | None = None
+    reset: bool | None = None
+    increase: float | None = None
+    decrease: float | None = None
+    min_th_target: float | str | None = None
+    max_th_rule: Literal["sum", "average"] | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    ratio: float | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    target_low: float | None = None
+    target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_p_low: float | Literal["rate"] | None = None
+    max_p_high: float | Literal["none"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -523,6 +1718,22 @@ class Ftp(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -533,6 +1744,20 @@ class Ftp(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -552,8 +1777,8 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -576,11 +1801,25 @@ class Ftp(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -608,9 +1847,11 @@ class Web(Table):
         the reference runs in ns-2.
     inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
         s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -659,6 +1900,22 @@ class Web(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -669,6 +1926,20 @@ class Web(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -693,8 +1964,8 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -717,11 +1988,25 @@ class Web(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -1,135 +1,157 @@
-//! Adapters: what retunes the profile, and when.
+//! Adapters: what retunes the profile, and when. Each is one paper's contribution and stands in that paper's file; here is
+//! what they have in common.
 
+use crate::amecn::Levels;
+use crate::ared::Floyd;
+use crate::dt_red::Burst;
+use crate::feng::Feng;
+use crate::nred::Exponent;
+use crate::pdt_red::Classes;
 use crate::profile::Ramp;
+use crate::red_at::Regions;
+use crate::Packet;
 use penstock_units::{Duration, Time};
 
-/// ARED: S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active
-/// queue management", 2001, Fig. 2. Additive increase, multiplicative decrease of `max_p`, so that `avg` settles
-/// in the middle of the thresholds.
-#[derive(Clone, Debug)]
-pub struct Floyd {
-    /// Between two adaptations.
-    pub interval: Duration,
-    /// Largest increment.
-    pub alpha: f64,
-    /// Factor of a decrease.
-    pub beta: f64,
-    /// Target range, as fractions of the way from `min_th` to `max_th`.
-    pub target: (f64, f64),
-    /// No decrease below the first, no increase above the second.
-    pub bounds: (f64, f64),
-    /// Adapt at arrivals, the clock restarting only on a change, instead of on a timer (ns-2).
-    pub at_arrivals: bool,
-    /// Timer: when due next. Arrivals: the last change.
-    clock: Time,
+/// An arrival as an adapter sees it: the average has taken it in, nothing is decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// When.
+    pub now: Time,
+    /// The new average.
+    pub avg: f64,
+    /// The instantaneous queue.
+    pub q: f64,
+    /// The packet.
+    pub pkt: &'a Packet,
 }
 
-impl Floyd {
-    /// An adapter whose first interval starts at time zero.
-    pub fn new(
-        interval: Duration,
-        (alpha, beta): (f64, f64),
-        target: (f64, f64),
-        bounds: (f64, f64),
-        at_arrivals: bool,
-    ) -> Self {
-        let clock = if at_arrivals { Time::ZERO } else { Time::ZERO + interval };
-        Floyd { interval, alpha, beta, target, bounds, at_arrivals, clock }
-    }
+/// What retunes a member of the family.
+#[derive(Clone, Debug)]
+pub enum Adapter {
+    /// Nothing: RED.
+    None,
+    /// Floyd's ARED: `max_p` by a timer.
+    Floyd(Floyd),
+    /// Feng's ARED: `max_p` when the average crosses a threshold.
+    Feng(Feng),
+    /// AMECN: the ceilings of both levels by a timer.
+    Levels(Levels),
+    /// NRED: the exponent when the average crosses a threshold.
+    Exponent(Exponent),
+    /// RED-AT: the thresholds by the region of the average.
+    Regions(Regions),
+    /// DT-RED: the thresholds by bursts and flows.
+    Burst(Box<Burst>),
+    /// PDT-RED: the thresholds of the packet's class.
+    Classes(Classes),
+}
 
-    /// One adaptation; whether it changed anything.
-    fn adapt(&self, avg: f64, r: &mut Ramp) -> bool {
-        let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
-        let (low, high) = self.bounds;
-        // The paper's Fig. 2 tests max_p <= 0.5 and max_p >= 0.01; ns-2's tests are strict, which differs only at equality.
-        if avg > part(self.target.1) && r.max_p <= high && (!self.at_arrivals || r.max_p < high) {
-            // A probability, even where max_p_high is 1.
-            r.max_p = (r.max_p + self.alpha.min(r.max_p / 4.0)).min(1.0);
-            true
-        } else if avg < part(self.target.0) && r.max_p >= low && (!self.at_arrivals || r.max_p > low) {
-            r.max_p *= self.beta;
-            true
-        } else {
-            false
-        }
-    }
-
-    /// A packet arrived and the average is now `avg`.
+impl Adapter {
+    /// A packet arrived.
     #[inline]
-    pub fn arrived(&mut self, now: Time, avg: f64, r: &mut Ramp) {
-        if self.at_arrivals && now > self.clock + self.interval && self.adapt(avg, r) {
-            self.clock = now;
+    pub fn arrived(&mut self, a: &Arrival, r: &mut Ramp) {
+        match self {
+            Adapter::None => {}
+            Adapter::Floyd(x) => x.arrived(a.now, a.avg, r),
+            Adapter::Feng(x) => x.arrived(a.avg, r),
+            Adapter::Levels(x) => x.arrived(a.now, a.avg, r),
+            Adapter::Exponent(x) => x.arrived(a.avg, r),
+            Adapter::Regions(x) => x.arrived(a.avg, r),
+            Adapter::Burst(x) => x.arrived(a, r),
+            Adapter::Classes(x) => x.arrived(a.q, a.pkt.class, r),
         }
     }
 
-    /// When [`Floyd::tick`] is due.
+    /// When [`Adapter::tick`] is due.
     #[inline]
     pub fn next_tick(&self) -> Option<Time> {
-        (!self.at_arrivals).then_some(self.clock)
+        match self {
+            Adapter::Floyd(x) => x.clock.next_tick(),
+            Adapter::Levels(x) => x.clock.next_tick(),
+            Adapter::Burst(x) => x.clock.next_tick(),
+            _ => None,
+        }
     }
 
-    /// The interval is over.
-    pub fn tick(&mut self, avg: f64, r: &mut Ramp) {
-        self.clock += self.interval;
-        let _ = self.adapt(avg, r);
+    /// The time has come; the average is `avg`, the queue `q`.
+    pub fn tick(&mut self, avg: f64, q: f64, r: &mut Ramp) {
+        match self {
+            Adapter::Floyd(x) => x.tick(avg, r),
+            Adapter::Levels(x) => x.tick(avg, r),
+            Adapter::Burst(x) => x.tick(avg, q, r),
+            _ => {}
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The clock of an adapter that acts every interval.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    interval: Duration,
+    /// Acts at arrivals, the first one an interval after `at`, as ns-2 does; else on a timer.
+    at_arrivals: bool,
+    /// Timer: when due next. Arrivals: when the interval began.
+    at: Time,
+}
 
-    fn floyd(at_arrivals: bool) -> Floyd {
-        Floyd::new(Duration::from_millis(500), (0.01, 0.9), (0.4, 0.6), (0.01, 0.5), at_arrivals)
+impl Clock {
+    /// The first interval starts at time zero.
+    pub fn new(interval: Duration, at_arrivals: bool) -> Self {
+        Clock { interval, at_arrivals, at: if at_arrivals { Time::ZERO } else { Time::ZERO + interval } }
     }
 
-    /// From max_p 0.01 with avg pinned above the target: α = 0.0025 first (max_p/4), 0.01 from max_p ≥ 0.04.
-    #[test]
-    fn increments_by_hand() {
-        let mut r = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.01 };
-        let mut a = floyd(false);
-        let mut steps = vec![];
-        for _ in 0..100 {
-            let before = r.max_p;
-            a.tick(12.0, &mut r);
-            steps.push((before, r.max_p - before));
-        }
-        assert!((steps[0].1 - 0.0025).abs() < 1e-12);
-        for (from, step) in steps {
-            let want = if from > 0.5 { 0.0 } else { f64::min(0.01, from / 4.0) };
-            assert!((step - want).abs() < 1e-12, "from {from}: {step}");
-        }
-        assert!(r.max_p > 0.5 && r.max_p <= 0.51);
+    /// Whether an arrival at `now` finds the interval over.
+    #[inline]
+    pub fn over(&self, now: Time) -> bool {
+        self.at_arrivals && now > self.at + self.interval
     }
 
-    #[test]
-    fn decrease_and_dead_band() {
-        let mut r = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
-        let mut a = floyd(false);
-        a.tick(8.99, &mut r); // target range 9..11
-        assert!((r.max_p - 0.09).abs() < 1e-12);
-        a.tick(9.0, &mut r);
-        a.tick(11.0, &mut r);
-        assert!((r.max_p - 0.09).abs() < 1e-12);
-        for _ in 0..100 {
-            a.tick(0.0, &mut r);
-        }
-        assert!(r.max_p < 0.01 && r.max_p >= 0.009);
+    /// The interval begins again at `now`.
+    pub fn restart(&mut self, now: Time) {
+        self.at = now;
     }
 
-    #[test]
-    fn at_arrivals_the_clock_restarts_only_on_a_change() {
-        let mut r = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
-        let mut a = floyd(true);
-        let ms = |n: u64| Time::from_nanos(n * 1_000_000);
-        a.arrived(ms(500), 12.0, &mut r);
-        assert_eq!(r.max_p, 0.1, "the interval is not over at its end exactly");
-        a.arrived(ms(600), 10.0, &mut r); // in the target range: no change, no restart
-        a.arrived(ms(601), 12.0, &mut r);
-        assert!((r.max_p - 0.11).abs() < 1e-12);
-        a.arrived(ms(1100), 12.0, &mut r);
-        assert!((r.max_p - 0.11).abs() < 1e-12);
-        a.arrived(ms(1102), 12.0, &mut r);
-        assert!((r.max_p - 0.12).abs() < 1e-12);
+    /// Whether arrivals, not a timer, drive it.
+    pub fn at_arrivals(&self) -> bool {
+        self.at_arrivals
+    }
+
+    /// When the timer is due.
+    #[inline]
+    pub fn next_tick(&self) -> Option<Time> {
+        (!self.at_arrivals).then_some(self.at)
+    }
+
+    /// The timer has come.
+    pub fn ticked(&mut self) {
+        self.at += self.interval;
+    }
+}
+
+/// Where the average stands between the thresholds; adapters that answer crossings act on entering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// `avg < min_th`.
+    Below,
+    /// Between them; on one of them the status stays.
+    Between,
+    /// `avg > max_th`.
+    Above,
+}
+
+impl Status {
+    /// Moves; the status just entered, if it is another one.
+    #[inline]
+    pub fn enter(&mut self, avg: f64, r: &Ramp) -> Option<Status> {
+        let now = if avg < r.min_th {
+            Status::Below
+        } else if avg > r.max_th {
+            Status::Above
+        } else if avg > r.min_th && avg < r.max_th {
+            Status::Between
+        } else {
+            return None;
+        };
+        (std::mem::replace(self, now) != now).then_some(now)
     }
 }

@@ -21,6 +21,17 @@ impl Ewma {
         Ewma { w_q, pkts_per_s, floor_idle, avg: 0.0 }
     }
 
+    /// The same with another weight.
+    #[must_use]
+    pub fn with_weight(self, w_q: f64) -> Self {
+        Ewma { w_q, ..self }
+    }
+
+    /// `w_q`.
+    pub fn weight(&self) -> f64 {
+        self.w_q
+    }
+
     /// The average as it stands, in the unit of the queue.
     #[inline]
     pub fn value(&self) -> f64 {

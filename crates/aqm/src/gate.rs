@@ -59,6 +59,25 @@ impl Gate {
         self.count_bytes = 0;
     }
 
+    /// A packet is decided elsewhere: it counts.
+    #[inline]
+    pub fn count(&mut self, bytes: u32) {
+        self.inside = true;
+        self.count += 1;
+        self.count_bytes += u64::from(bytes);
+    }
+
+    /// An independent coin, after which the count goes on, or begins again where it fell.
+    #[inline]
+    pub fn coin(&mut self, p: f64, bytes: u32, rng: &mut Rng) -> bool {
+        self.count(bytes);
+        let signal = p >= 1.0 || (p > 0.0 && rng.unit() < p);
+        if signal {
+            self.restart();
+        }
+        signal
+    }
+
     /// Whether this packet, of `bytes`, is signalled at probability `p_b`.
     #[inline]
     pub fn decide(&mut self, p_b: f64, bytes: u32, rng: &mut Rng) -> bool {

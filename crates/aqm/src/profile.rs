@@ -1,14 +1,22 @@
 //! Profiles: the curve from the average to a probability.
 
-/// The parameters of a ramp that an adapter may move while the queue runs.
+/// The numbers of a profile, in the unit of the queue: what an adapter may move while the queue runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
     /// Below it nothing happens.
     pub min_th: f64,
+    /// Where the second level of a two-level profile begins.
+    pub mid_th: f64,
     /// Where the ramp ends.
     pub max_th: f64,
-    /// The probability at its end.
+    /// The buffer, `B`: where a power-law profile ends.
+    pub limit: f64,
+    /// The probability at the ramp's end (two levels: `p1_max`).
     pub max_p: f64,
+    /// The same of the second level.
+    pub p2_max: f64,
+    /// The exponent of a power law.
+    pub n: f64,
 }
 
 /// Where the average stands on the profile.
@@ -18,6 +26,10 @@ pub enum Point {
     Below,
     /// On it, with this probability `p_b`.
     On(f64),
+    /// On both ramps of a two-level profile: incipient and moderate.
+    Levels(f64, f64),
+    /// On the part of a two-level profile that rises beyond both.
+    Severe(f64),
     /// Beyond its end.
     Beyond,
 }
@@ -33,6 +45,32 @@ pub enum Profile {
         /// The first `max_p`, where the slope stays with it.
         frozen: Option<f64>,
     },
+    /// NLRED's parabola (see [`crate::nlred`]).
+    Square {
+        /// Goes on from 1.5·`max_p` at `max_th` to 1 at `2·max_th`.
+        gentle: bool,
+    },
+    /// NRED's power law up to the buffer (see [`crate::nred`]).
+    Power,
+    /// MECN's two ramps (see [`crate::mecn`]).
+    TwoLevel {
+        /// Goes on from the larger ceiling at `max_th` to 1 at `2·max_th`.
+        gentle: bool,
+    },
+}
+
+/// From `p` at `max_th` to 1 at `2·max_th`.
+#[inline]
+fn gentle_part(avg: f64, max_th: f64, p: f64) -> Option<f64> {
+    // p_b <- max_p + (1 - max_p) (avg - max_th) / max_th
+    (avg < 2.0 * max_th).then(|| (p + (1.0 - p) * (avg - max_th) / max_th).clamp(0.0, 1.0))
+}
+
+/// From 0 at `from` to `p` at `to`.
+#[inline]
+fn ramp(avg: f64, from: f64, to: f64, p: f64) -> f64 {
+    // p_b <- max_p (avg - min_th) / (max_th - min_th)
+    (p * (avg - from) / (to - from)).clamp(0.0, 1.0)
 }
 
 impl Profile {
@@ -42,18 +80,37 @@ impl Profile {
         if avg < r.min_th {
             return Point::Below;
         }
-        if avg < r.max_th {
-            // p_b <- max_p (avg - min_th) / (max_th - min_th)
-            return Point::On((r.max_p * (avg - r.min_th) / (r.max_th - r.min_th)).clamp(0.0, 1.0));
-        }
+        let on = |p: Option<f64>| p.map_or(Point::Beyond, Point::On);
         match self {
-            Profile::Linear => Point::Beyond,
-            Profile::Gentle { .. } if avg >= 2.0 * r.max_th => Point::Beyond,
-            Profile::Gentle { frozen } => {
-                // p_b <- max_p + (1 - max_p) (avg - max_th) / max_th
-                let max_p = frozen.unwrap_or(r.max_p);
-                Point::On((max_p + (1.0 - max_p) * (avg - r.max_th) / r.max_th).clamp(0.0, 1.0))
+            Profile::Linear | Profile::Gentle { .. } if avg < r.max_th => {
+                Point::On(ramp(avg, r.min_th, r.max_th, r.max_p))
             }
+            Profile::Linear => Point::Beyond,
+            Profile::Gentle { frozen } => on(gentle_part(avg, r.max_th, frozen.unwrap_or(r.max_p))),
+            Profile::Square { .. } if avg < r.max_th => {
+                let x = (avg - r.min_th) / (r.max_th - r.min_th);
+                Point::On((1.5 * r.max_p * x * x).clamp(0.0, 1.0))
+            }
+            Profile::Square { gentle: true } => on(gentle_part(avg, r.max_th, (1.5 * r.max_p).min(1.0))),
+            Profile::Square { gentle: false } => Point::Beyond,
+            // p <- ((avg - min_th) / (B - min_th))^n
+            Profile::Power if avg < r.limit => {
+                Point::On(libm::pow((avg - r.min_th) / (r.limit - r.min_th), r.n).clamp(0.0, 1.0))
+            }
+            Profile::Power => Point::Beyond,
+            Profile::TwoLevel { .. } if avg < r.max_th => {
+                let p1 = ramp(avg, r.min_th, r.max_th, r.max_p);
+                if avg < r.mid_th {
+                    Point::On(p1)
+                } else {
+                    Point::Levels(p1, ramp(avg, r.mid_th, r.max_th, r.p2_max))
+                }
+            }
+            Profile::TwoLevel { gentle: true } => {
+                let p = gentle_part(avg, r.max_th, r.max_p.max(r.p2_max));
+                p.map_or(Point::Beyond, Point::Severe)
+            }
+            Profile::TwoLevel { gentle: false } => Point::Beyond,
         }
     }
 }
@@ -62,7 +119,8 @@ impl Profile {
 mod tests {
     use super::*;
 
-    const RAMP: Ramp = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
+    const RAMP: Ramp =
+        Ramp { min_th: 5.0, mid_th: 10.0, max_th: 15.0, limit: 100.0, max_p: 0.1, p2_max: 0.1, n: 2.0 };
 
     #[test]
     fn red_by_hand() {
@@ -84,7 +142,7 @@ mod tests {
     /// ns-2, UDP overload: max_p adapted to 0.5, avg 42.1, max_th 30: 0.1 + 0.9 * 12.1 / 30 = 0.463.
     #[test]
     fn a_frozen_slope_jumps_down_at_max_th() {
-        let r = Ramp { min_th: 10.0, max_th: 30.0, max_p: 0.5 };
+        let r = Ramp { min_th: 10.0, max_th: 30.0, max_p: 0.5, ..RAMP };
         let p = |frozen| match (Profile::Gentle { frozen }).at(42.1, &r) {
             Point::On(p) => p,
             other => panic!("{other:?}"),

@@ -90,9 +90,59 @@ pub(crate) fn mean_packet(v: &Values) -> Result<Bytes, ParamError> {
     Ok(size)
 }
 
+/// A number, or its declared default where the key is automatic: keys of which several parts, with defaults of their own, may be the reader.
+///
+/// # Panics
+/// If the table declares no such number.
+pub(crate) fn num_or_default(v: &Values, table: &[Param], name: &str) -> f64 {
+    v.opt_num(name).unwrap_or_else(|| {
+        let declared = table.iter().find(|p| p.name == name).and_then(|p| p.default);
+        declared.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no default number {name}"))
+    })
+}
+
+/// Refuses a period that would flood the clock.
+pub(crate) fn at_least_a_microsecond(name: &'static str, period: Duration) -> Result<(), ParamError> {
+    if period < Duration::from_micros(1) {
+        return Err(ParamError::new(name, "must be at least 1 us"));
+    }
+    Ok(())
+}
+
+/// A length in the unit of the queue; packets are of the mean size.
+pub(crate) fn in_unit(q: QueueLen, bytes: bool, mean: Bytes) -> f64 {
+    match q {
+        QueueLen::Packets(n) if bytes => n * mean.0 as f64,
+        QueueLen::Packets(n) => n,
+        QueueLen::Bytes(b) if bytes => b as f64,
+        QueueLen::Bytes(b) => b as f64 / mean.0 as f64,
+    }
+}
+
 /// Every kind, in the order of `penstock list aqm`.
-pub const KINDS: &[Kind] =
-    &[crate::droptail::KIND, crate::red::RED, crate::red::ARED, crate::rem::KIND, crate::pi::KIND];
+pub const KINDS: &[Kind] = &[
+    crate::droptail::KIND,
+    crate::red::KIND,
+    crate::ared::KIND,
+    crate::feng::KIND,
+    crate::blue::KIND,
+    crate::rem::KIND,
+    crate::pi::KIND,
+    crate::avq::KIND,
+    crate::mecn::KIND,
+    crate::amecn::KIND,
+    crate::rared::KIND,
+    crate::nred::KIND,
+    crate::red_at::KIND,
+    crate::dt_red::KIND,
+    crate::pdt_red::KIND,
+    crate::nlred::KIND,
+    crate::codel::KIND,
+    crate::pie::KIND,
+    crate::fq_codel::KIND,
+    crate::step::KIND,
+    crate::custom::KIND,
+];
 
 /// The kind of that name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
@@ -130,9 +180,13 @@ pub(crate) mod tests {
         let mut v = Values::new();
         let tables = kind.params.iter().copied().chain([COMMON]);
         for p in tables.flatten() {
-            let chosen = set.iter().find(|(k, _)| *k == p.name).map(|(_, t)| *t).or(p.default);
+            let given = |list: &[(&'static str, &'static str)]| {
+                list.iter().find(|(k, _)| *k == p.name).map(|(_, text)| (*text).to_owned())
+            };
+            let set = set.iter().find(|(k, _)| *k == p.name).map(|(_, text)| (*text).to_owned());
+            let chosen = set.or_else(|| given(kind.defaults)).or_else(|| p.default.map(str::to_owned));
             if let Some(text) = chosen {
-                v.set(p.name, literal(&p.ty, text));
+                v.set(p.name, literal(&p.ty, &text));
             }
         }
         v
@@ -149,6 +203,16 @@ pub(crate) mod tests {
             });
             let declared: Vec<_> = kind.state.iter().map(|s| s.name).collect();
             assert_eq!(names, declared, "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn lengths_come_in_the_unit_of_the_queue() {
+        let (pkts, bytes) = (QueueLen::Packets(20.0), QueueLen::Bytes(10_000));
+        for (length, in_bytes, want) in
+            [(pkts, false, 20.0), (pkts, true, 8_000.0), (bytes, true, 10_000.0), (bytes, false, 25.0)]
+        {
+            assert_eq!(in_unit(length, in_bytes, Bytes(400)), want, "{length:?} {in_bytes}");
         }
     }
 

@@ -1,8 +1,8 @@
-//! Signals: drop or mark, given the packet's ECN capability (RFC 3168).
+//! Signals: drop or mark, given the packet's ECN capability.
 
 use crate::{Ecn, Level, Packet, Reason, Verdict};
 
-/// Classic ECN: mark CE where the packet allows it, else drop.
+/// Classic ECN (RFC 3168): mark CE where the packet allows it, else drop.
 #[derive(Clone, Debug)]
 pub struct Classic {
     /// Whether the queue marks at all.
@@ -14,14 +14,19 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// The gate chose this packet at probability `p_b`.
     #[inline]
-    pub fn early(&self, pkt: &Packet, p_b: f64) -> Verdict {
+    fn at_level(&self, level: Level, pkt: &Packet, p_b: f64) -> Verdict {
         if self.ecn && pkt.ecn != Ecn::NotEct && p_b <= self.mark_p {
-            Verdict::Mark(Level::Ce, Reason::Early)
+            Verdict::Mark(level, Reason::Early)
         } else {
             Verdict::Drop(Reason::Early)
         }
+    }
+
+    /// The gate chose this packet at probability `p_b`.
+    #[inline]
+    pub fn early(&self, pkt: &Packet, p_b: f64) -> Verdict {
+        self.at_level(Level::Ce, pkt, p_b)
     }
 
     /// The average is beyond the end of the profile.
@@ -35,13 +40,64 @@ impl Classic {
     }
 }
 
+/// How strong the profile's point asks the signal to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The first level, or the only one.
+    Incipient,
+    /// The second of two.
+    Moderate,
+    /// Beyond both.
+    Severe,
+}
+
+/// How the family signals.
+#[derive(Clone, Debug)]
+pub enum Signal {
+    /// One level: CE.
+    Classic(Classic),
+    /// Two levels (AMECN paper, Table 1): incipient, and CE for moderate; severe congestion drops.
+    Levels {
+        /// What both levels have in common with classic ECN.
+        classic: Classic,
+        /// Severe congestion marks moderate instead.
+        mark_severe: bool,
+    },
+}
+
+impl Signal {
+    /// A gate chose this packet at probability `p_b`.
+    #[inline]
+    pub fn early(&self, severity: Severity, pkt: &Packet, p_b: f64) -> Verdict {
+        match (self, severity) {
+            (Signal::Classic(c), _) => c.early(pkt, p_b),
+            (Signal::Levels { classic, .. }, Severity::Incipient) => {
+                classic.at_level(Level::Incipient, pkt, p_b)
+            }
+            (Signal::Levels { mark_severe: false, .. }, Severity::Severe) => Verdict::Drop(Reason::Early),
+            (Signal::Levels { classic, .. }, _) => classic.early(pkt, p_b),
+        }
+    }
+
+    /// The average is beyond the end of the profile.
+    #[inline]
+    pub fn forced(&self, pkt: &Packet) -> Verdict {
+        match self {
+            Signal::Classic(classic) | Signal::Levels { classic, .. } => classic.forced(pkt),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pkt(ecn: Ecn) -> Packet {
+        Packet { bytes: 1000, ecn, flow: 0, class: 0 }
+    }
+
     #[test]
     fn marks_only_what_may_be_marked() {
-        let pkt = |ecn| Packet { bytes: 1000, ecn, flow: 0, class: 0 };
         let (mark, drop) = (Verdict::Mark(Level::Ce, Reason::Early), Verdict::Drop(Reason::Early));
         for (ecn_on, mark_p, field, p_b, want) in [
             (false, 1.0, Ecn::Ect0, 0.05, drop),
@@ -59,5 +115,27 @@ mod tests {
         let linux = Classic { ecn: true, mark_p: 1.0, mark_forced: true };
         assert_eq!(linux.forced(&pkt(Ecn::Ect0)), Verdict::Mark(Level::Ce, Reason::Forced));
         assert_eq!(linux.forced(&pkt(Ecn::NotEct)), Verdict::Drop(Reason::Forced));
+    }
+
+    /// AMECN paper, Table 1.
+    #[test]
+    fn two_levels_and_a_drop() {
+        use Severity::{Incipient, Moderate, Severe};
+        let drop = Verdict::Drop(Reason::Early);
+        let (one, two) =
+            (Verdict::Mark(Level::Incipient, Reason::Early), Verdict::Mark(Level::Ce, Reason::Early));
+        for (mark_severe, field, severity, want) in [
+            (false, Ecn::Ect0, Incipient, one),
+            (false, Ecn::Ect0, Moderate, two),
+            (false, Ecn::Ect0, Severe, drop),
+            (true, Ecn::Ect0, Severe, two),
+            (false, Ecn::NotEct, Incipient, drop),
+            (true, Ecn::NotEct, Severe, drop),
+        ] {
+            let classic = Classic { ecn: true, mark_p: 1.0, mark_forced: false };
+            let s = Signal::Levels { classic, mark_severe };
+            assert_eq!(s.early(severity, &pkt(field), 0.05), want, "{mark_severe} {field:?} {severity:?}");
+            assert_eq!(s.forced(&pkt(field)), Verdict::Drop(Reason::Forced));
+        }
     }
 }

@@ -15,13 +15,18 @@ fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
     kind.params.iter().copied().chain([COMMON]).flatten()
 }
 
+/// The kind's own default of a key before its table's.
+fn own_default(kind: &Kind, p: &Param) -> Option<&'static str> {
+    kind.defaults.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text).or(p.default)
+}
+
 /// A kind's defaults, with some keys set.
 fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
     let mut v = Values::new();
     for p in params(kind) {
         if let Some((_, value)) = set.iter().find(|(k, _)| *k == p.name) {
             v.set(p.name, value.clone());
-        } else if let Some(text) = p.default {
+        } else if let Some(text) = own_default(kind, p) {
             v.set(p.name, literal(&p.ty, text));
         }
     }
@@ -80,6 +85,16 @@ impl Setup {
     fn is(&self, key: &str, value: &Value) -> bool {
         self.set.iter().any(|(k, v)| *k == key && v == value)
     }
+    /// Whether it marks.
+    fn ecn(&self) -> bool {
+        values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set).bool("ecn")
+    }
+    /// Whether a key sets the probability above which capable packets are dropped.
+    fn marks_all(&self) -> bool {
+        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, and a signal that is told to.
+        let drops = ["mecn", "amecn", "custom", "pie"].contains(&self.kind);
+        self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
+    }
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
@@ -104,7 +119,7 @@ fn setup() -> impl Strategy<Value = Setup> {
 /// What happens to a queue. The fuzzer's and the property tests' one type of operation.
 #[derive(Clone, Debug)]
 enum Op {
-    Arrive { bytes: u32, ecn: Ecn },
+    Arrive { bytes: u32, ecn: Ecn, flow: u32 },
     Depart,
     Wait { ns: u64 },
 }
@@ -113,89 +128,182 @@ fn op() -> impl Strategy<Value = Op> {
     let field = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
     let ns = prop_oneof![0u64..1_000, 0u64..5_000_000, 0u64..20_000_000_000];
     prop_oneof![
-        5 => (1u32..10_000, field).prop_map(|(bytes, ecn)| Op::Arrive { bytes, ecn }),
+        5 => (1u32..10_000, field, 0u32..5).prop_map(|(bytes, ecn, flow)| Op::Arrive { bytes, ecn, flow }),
         3 => Just(Op::Depart),
         2 => ns.prop_map(|ns| Op::Wait { ns }),
     ]
 }
 
-/// A queue of `limit` packets around a discipline; everything is checked at every step, the verdicts are returned.
-fn drive(setup: &Setup, mut aqm: Discipline, ops: &[Op], limit: u32) -> Result<Vec<Verdict>, TestCaseError> {
-    let mut rng = Rng::stream(7, "aqm/test");
-    let mut now = Time::ZERO;
-    let mut fifo: std::collections::VecDeque<(u32, Ecn)> = std::collections::VecDeque::new();
-    let mut q = Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) };
-    let mut verdicts = vec![];
-    let marks_all = setup.is("ecn", &Value::Bool(true)) && !setup.set.iter().any(|(k, _)| *k == "mark_p");
-    for op in ops {
-        match op {
-            Op::Arrive { bytes, ecn } => {
-                let pkt = Packet { bytes: *bytes, ecn: *ecn, flow: 0, class: 0 };
-                let verdict = aqm.arrive(now, &pkt, &q, &mut rng);
-                if marks_all && *ecn != Ecn::NotEct {
-                    prop_assert_ne!(
-                        verdict,
-                        Verdict::Drop(Reason::Early),
-                        "a capable packet is marked, not dropped"
-                    );
-                }
-                if *ecn == Ecn::NotEct || !setup.is("ecn", &Value::Bool(true)) {
-                    prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
-                }
-                prop_assert_ne!(
-                    verdict,
-                    Verdict::Drop(Reason::Overflow),
-                    "the buffer is the driver's business"
-                );
-                verdicts.push(verdict);
-                if fifo.len() >= limit as usize {
-                    aqm.overflow(now, &pkt, &q);
-                } else if !matches!(verdict, Verdict::Drop(_)) && q.idle_since.take().is_none() {
-                    fifo.push_back((*bytes, *ecn));
-                    q.pkts += 1;
-                    q.bytes += u64::from(*bytes);
-                }
-            }
-            Op::Depart => match fifo.pop_front() {
-                None => {
-                    q.idle_since.get_or_insert(now);
-                }
-                Some((bytes, ecn)) => {
-                    q.pkts -= 1;
-                    q.bytes -= u64::from(bytes);
-                    if aqm.decides_at_departure() {
-                        let pkt = Packet { bytes, ecn, flow: 0, class: 0 };
-                        verdicts.push(aqm.depart(now, &pkt, &q, &mut rng));
-                    }
-                }
-            },
-            Op::Wait { ns } => {
-                let until = now + Duration::from_nanos(*ns);
-                // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
-                for _ in 0..100 {
-                    let Some(t) = aqm.next_tick().filter(|t| *t <= until) else { break };
-                    prop_assert!(t >= now, "a tick in the past");
-                    now = t;
-                    aqm.tick(now, &q);
-                    prop_assert!(aqm.next_tick().is_none_or(|next| next > now), "the next tick lies ahead");
-                }
-                if aqm.next_tick().is_none_or(|t| t > until) {
-                    now = until;
-                }
+/// A queue of `limit` packets around a discipline, as a link keeps it; handles are places in `packets`.
+struct Bench {
+    aqm: Discipline,
+    rng: Rng,
+    now: Time,
+    q: Queue,
+    limit: usize,
+    packets: Vec<(Packet, Time)>,
+    /// The handles of those that wait, in the order of their arrival.
+    waiting: Vec<u32>,
+    verdicts: Vec<Verdict>,
+    departed: usize,
+    dropped: usize,
+}
+
+impl Bench {
+    fn new(aqm: Discipline, limit: u32) -> Self {
+        Bench {
+            aqm,
+            rng: Rng::stream(7, "aqm/test"),
+            now: Time::ZERO,
+            q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
+            limit: limit as usize,
+            packets: vec![],
+            waiting: vec![],
+            verdicts: vec![],
+            departed: 0,
+            dropped: 0,
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.waiting.len() >= self.limit
+    }
+
+    /// Takes a waiting packet out.
+    fn take(&mut self, handle: u32) -> Result<(Packet, Time), TestCaseError> {
+        let place = self.waiting.iter().position(|h| *h == handle);
+        prop_assert!(place.is_some(), "handle {} does not wait", handle);
+        self.waiting.remove(place.unwrap());
+        let (pkt, arrived) = self.packets[handle as usize];
+        self.q.pkts -= 1;
+        self.q.bytes -= u64::from(pkt.bytes);
+        Ok((pkt, arrived))
+    }
+
+    fn check(&mut self, setup: &Setup, pkt: &Packet, verdict: Verdict) -> Result<(), TestCaseError> {
+        let capable = pkt.ecn != Ecn::NotEct;
+        if setup.marks_all() && capable {
+            prop_assert_ne!(verdict, Verdict::Drop(Reason::Early), "a capable packet is marked, not dropped");
+        }
+        if !capable || !setup.ecn() {
+            prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
+        }
+        prop_assert_ne!(verdict, Verdict::Drop(Reason::Overflow), "the buffer is the driver's business");
+        self.verdicts.push(verdict);
+        Ok(())
+    }
+
+    fn arrive(&mut self, setup: &Setup, pkt: Packet) -> Result<(), TestCaseError> {
+        let verdict = self.aqm.arrive(self.now, &pkt, &self.q, &mut self.rng);
+        self.check(setup, &pkt, verdict)?;
+        let handle = self.packets.len() as u32;
+        self.packets.push((pkt, self.now));
+        let dropped = matches!(verdict, Verdict::Drop(_));
+        if self.aqm.schedules() && !dropped {
+            while let Some(handle) = self.aqm.evict(self.now, &pkt, &self.q, self.full()) {
+                self.take(handle)?;
+                self.dropped += 1;
             }
         }
+        if self.full() {
+            self.aqm.overflow(self.now, &pkt, &self.q);
+            self.dropped += 1;
+        } else if dropped {
+            self.dropped += 1;
+        } else if self.q.idle_since.take().is_none() || self.aqm.schedules() {
+            self.waiting.push(handle);
+            self.q.pkts += 1;
+            self.q.bytes += u64::from(pkt.bytes);
+            if self.aqm.schedules() {
+                self.aqm.enqueued(self.now, &pkt, handle);
+            }
+        } else {
+            self.departed += 1;
+        }
+        Ok(())
+    }
+
+    /// A dequeue, which may drop.
+    fn depart(&mut self, setup: &Setup) -> Result<(), TestCaseError> {
+        loop {
+            let next =
+                if self.aqm.schedules() { self.aqm.next(self.now) } else { self.waiting.first().copied() };
+            prop_assert_eq!(next.is_none(), self.waiting.is_empty(), "a packet's turn while any waits");
+            let Some(handle) = next else {
+                self.q.idle_since.get_or_insert(self.now);
+                return Ok(());
+            };
+            let (pkt, arrived) = self.take(handle)?;
+            if self.aqm.decides_at_departure() {
+                let sojourn = self.now.since(arrived);
+                let verdict = self.aqm.depart(self.now, &pkt, sojourn, &self.q, &mut self.rng);
+                self.check(setup, &pkt, verdict)?;
+                if matches!(verdict, Verdict::Drop(_)) {
+                    self.dropped += 1;
+                    continue;
+                }
+            }
+            self.departed += 1;
+            return Ok(());
+        }
+    }
+
+    fn wait(&mut self, until: Time) -> Result<(), TestCaseError> {
+        // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
+        for _ in 0..100 {
+            let Some(t) = self.aqm.next_tick().filter(|t| *t <= until) else { break };
+            prop_assert!(t >= self.now, "a tick in the past");
+            self.now = t;
+            self.aqm.tick(t, &self.q);
+            prop_assert!(self.aqm.next_tick().is_none_or(|next| next > t), "the next tick lies ahead");
+        }
+        if self.aqm.next_tick().is_none_or(|t| t > until) {
+            self.now = until;
+        }
+        Ok(())
+    }
+}
+
+/// Everything is checked at every step, the verdicts are returned.
+fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Result<Vec<Verdict>, TestCaseError> {
+    let mut b = Bench::new(aqm, limit);
+    let mut thresholds: Vec<(&str, f64)> = vec![];
+    for op in ops {
+        match op {
+            Op::Arrive { bytes, ecn, flow } => {
+                b.arrive(setup, Packet { bytes: *bytes, ecn: *ecn, flow: *flow, class: 0 })?;
+            }
+            Op::Depart => b.depart(setup)?,
+            Op::Wait { ns } => b.wait(b.now + Duration::from_nanos(*ns))?,
+        }
         let mut wrong = None;
-        aqm.state(&mut |name, x| {
-            let probability = ["p", "p_b", "max_p"].contains(&name);
+        b.aqm.state(&mut |name, x| {
+            // Feng's adapter may be set free of its bounds, as ns-2's is.
+            let free = setup.is("max_p_high", &Value::Word("none".into()));
+            let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
+                || name == "max_p" && !free;
+            thresholds.retain(|(n, _)| n != &name);
+            if ["min_th", "max_th"].contains(&name) {
+                thresholds.push((name, x));
+            }
             if !x.is_finite() || x < 0.0 || probability && x > 1.0 {
                 wrong = Some((name, x));
             }
         });
         prop_assert_eq!(wrong, None);
+        if let [(_, min_th), (_, max_th)] = thresholds[..] {
+            prop_assert!(min_th < max_th, "{min_th} {max_th}");
+        }
         let longest = f64::from(limit) * 10_000.0;
-        prop_assert!(aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
+        prop_assert!(b.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
+        prop_assert_eq!(b.packets.len(), b.departed + b.dropped + b.waiting.len(), "packets are conserved");
+        prop_assert!(b.waiting.len() <= b.limit);
     }
-    Ok(verdicts)
+    // What is left comes out, each packet once.
+    while !b.waiting.is_empty() {
+        b.depart(setup)?;
+    }
+    Ok(b.verdicts)
 }
 
 fn cases() -> u32 {
@@ -217,23 +325,31 @@ proptest! {
         prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
     }
 
-    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order.
+    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order. Of two levels the worse does not fall: where
+    /// the ramps end, marks of both give way to drops.
     #[test]
-    fn profiles_are_monotone(min_th in 0.0f64..100.0, width in 0.01f64..100.0, max_p in 0.0f64..=1.0, gentle in any::<bool>()) {
+    fn profiles_are_monotone(
+        min_th in 0.0f64..100.0, width in 0.01f64..100.0, mid in 0.0f64..=1.0, max_p in 0.0f64..=1.0, p2_max in 0.0f64..=1.0,
+        n in 0.1f64..10.0, gentle in any::<bool>(),
+    ) {
         use penstock_aqm::profile::{Point, Profile, Ramp};
-        let ramp = Ramp { min_th, max_th: min_th + width, max_p };
-        let profile = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
-        let mut last = 0.0;
-        for i in 0..1000 {
-            let p = match profile.at(f64::from(i) * 3.0 * ramp.max_th / 1000.0, &ramp) {
-                Point::Below => 0.0,
-                Point::On(p) => p,
-                Point::Beyond => 1.0,
-            };
-            prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{p} after {last}");
-            last = p;
+        let max_th = min_th + width;
+        let ramp = Ramp { min_th, mid_th: min_th + mid * width, max_th, limit: max_th + 10.0, max_p, p2_max, n };
+        let one = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
+        for profile in [one, Profile::Square { gentle }, Profile::Power, Profile::TwoLevel { gentle }] {
+            let mut last = 0.0;
+            for i in 0..1000 {
+                let p = match profile.at(f64::from(i) * (3.0 * max_th + 20.0) / 1000.0, &ramp) {
+                    Point::Below => 0.0,
+                    Point::On(_) if matches!(profile, Profile::TwoLevel { .. }) => 0.0,
+                    Point::On(p) | Point::Levels(_, p) | Point::Severe(p) => p,
+                    Point::Beyond => 1.0,
+                };
+                prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{profile:?}: {p} after {last}");
+                last = p;
+            }
+            prop_assert_eq!(last, 1.0);
         }
-        prop_assert_eq!(last, 1.0);
     }
 
     /// `p_a` is a probability, and in a run between two signals it does not fall.

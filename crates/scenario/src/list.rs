@@ -108,10 +108,17 @@ fn aqm() -> Vec<Json> {
 /// Each variant with the keys that are its own, and the keys of all.
 fn tcp() -> Vec<Json> {
     let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let default = |own: &[(&'static str, &'static str)], p: &Param| {
+        own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
+    };
     let variants = VARIANTS.iter().map(|v| {
         let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
         let own: Vec<Param> = own
-            .map(|p| Param { ns2: v.ns2.iter().find(|(k, _)| *k == p.name).map(|(_, t)| *t).or(p.ns2), ..*p })
+            .map(|p| Param {
+                default: default(v.defaults, p).or(p.default),
+                ns2: default(v.ns2, p).or(p.ns2),
+                ..*p
+            })
             .collect();
         entry(v.name, v.doc, v.source, params(&own))
     });

@@ -4,7 +4,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::plan::{Line, Plan, Topology, Traffic};
 use crate::scenario::Scenario;
-use penstock_sim::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+use penstock_sim::{App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
 use penstock_tcp::TcpParams;
 use penstock_units::param::{DelaySpec, StartSpec, Value, Values};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -94,7 +94,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         delay: line.delay,
         buffer: line.buffer,
         count_in_service: line.values.bool("count_in_service"),
-        aqm: line.aqm.name,
+        aqm: line.user.clone().map_or(AqmConfig::Kind(line.aqm.name), AqmConfig::User),
         aqm_values: Arc::clone(&line.values),
         aqm_context: penstock_aqm::Context { rate: line.rate, delay: line.delay, buffer: line.buffer },
         loss: line.loss,

@@ -268,9 +268,10 @@ fn line(root: &Node, (path, aqm): (&str, &Discipline), link: (Rate, Duration, Qu
         rate,
         delay,
         buffer,
-        table: path.into(),
         aqm: aqm.kind,
         values: Arc::new(values),
+        user: None,
+        place: path.into(),
         loss: Loss::Bernoulli(0.0),
         schedule: Schedule::Steps(vec![]),
     })
@@ -305,7 +306,8 @@ fn entry(
         _ => default_variant(),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults = Defaults { ns2, kind: &[], kind_ns2: variant.map_or(&[], |v| v.ns2) };
+    let defaults =
+        Defaults { ns2, kind: variant.map_or(&[], |v| v.defaults), kind_ns2: variant.map_or(&[], |v| v.ns2) };
     let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
     let (from, to) = ends(&section, &values, topology)?;
     let route = routed(&section, &values, topology, (from, to), kind.tcp)?;

@@ -611,7 +611,7 @@ mod tests {
         }
         for variant in penstock_tcp::VARIANTS {
             let tables = [penstock_tcp::PARAMS];
-            for (key, text) in variant.ns2 {
+            for (key, text) in variant.defaults.iter().chain(variant.ns2) {
                 walk::literal(
                     walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
                     text,

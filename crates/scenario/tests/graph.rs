@@ -244,7 +244,8 @@ fn each_link_has_its_discipline() {
     ];
     let text = graph(&links, "a", "e") + "[aqm]\nkind = \"red\"\n[aqm.reverse]\nkind = \"ared\"\n";
     let s = good(&text);
-    let kinds = |s: &Scenario| s.lower(1).unwrap().links.iter().map(|l| l.aqm).collect::<Vec<_>>();
+    let kinds =
+        |s: &Scenario| s.lower(1).unwrap().links.iter().map(|l| l.aqm.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(kinds(&s), ["red", "ared", "ared", "ared", "red", "rem", "droptail", "pi"]);
     // A comparison is about the bottleneck, whichever table its discipline stands in.
     let compared = |name: &str| {
@@ -442,6 +443,9 @@ fn the_home_line() {
     assert_eq!(route(2), "laptop-box box-isp isp-peer");
     assert_eq!(route(3), "server-isp isp-box box-laptop");
     assert_eq!(c.links[c.bottleneck].name, "box-isp");
-    assert_eq!(c.links.iter().map(|l| l.aqm).collect::<Vec<_>>()[..4], ["droptail", "droptail", "pi", "red"]);
+    assert_eq!(
+        c.links.iter().map(|l| l.aqm.name()).collect::<Vec<_>>()[..4],
+        ["droptail", "droptail", "pi", "red"]
+    );
     assert_eq!(c.flows.iter().filter(|f| f.counts).count(), 2, "the downloads do not cross it forward");
 }

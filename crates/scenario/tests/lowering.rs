@@ -25,12 +25,12 @@ fn the_example() {
     assert_eq!((c.bottleneck, c.groups, c.routes), (0, 3, vec![vec![0], vec![1]]));
     let l = &c.links[0];
     assert_eq!(
-        (l.aqm, l.rate.as_bps(), l.delay, l.buffer),
+        (l.aqm.name(), l.rate.as_bps(), l.delay, l.buffer),
         ("red", 1_500_000, ms(40), QueueLen::Packets(40.0))
     );
     assert!(l.aqm_values.is("unit", "packets") && l.aqm_values.bool("ecn") && !l.count_in_service);
     let r = &c.links[1];
-    assert_eq!((r.aqm, r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
+    assert_eq!((r.aqm.name(), r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
     // 2 ftp, 1 cbr, 20 sessions; a host pair each, but 10 pairs for the sessions.
     assert_eq!((c.flows.len(), c.hosts.len()), (23, 2 * (2 + 1 + 10)));
     assert!(c
@@ -138,6 +138,25 @@ fn units_of_the_queue() {
     }
 }
 
+/// A variant's own defaults stand before the table's; what is written stands before both.
+#[test]
+fn variants_have_defaults_of_their_own() {
+    use penstock_tcp::{Ecn, Recovery};
+    for profile in ["rfc", "ns-2"] {
+        for (lines, ecn, recovery) in [
+            ("tcp = \"reno\"", Ecn::Off, Recovery::Sack),
+            ("tcp = \"dctcp\"", Ecn::Classic, Recovery::Sack),
+            ("tcp = \"dctcp\"\necn = \"accecn\"", Ecn::AccEcn, Recovery::Sack),
+            ("tcp = \"westwood\"", Ecn::Off, Recovery::NewReno),
+            ("tcp = \"westwood\"\nrecovery = \"sack\"", Ecn::Off, Recovery::Sack),
+        ] {
+            let c = good(&format!("profile = \"{profile}\"\n{SMALL}{lines}\n")).lower(1).unwrap();
+            let App::Ftp { tcp, .. } = &c.flows[0].app else { panic!() };
+            assert_eq!((tcp.ecn, tcp.recovery), (ecn, recovery), "{profile} {lines}");
+        }
+    }
+}
+
 #[test]
 fn profile_ns2() {
     let text = format!("profile = \"ns-2\"\n{SMALL}");
@@ -193,7 +212,7 @@ direction = "reverse"
         c.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
         ["R0-R1", "R1-R0", "R1-R2", "R2-R1", "R2-R3", "R3-R2"]
     );
-    assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm == ["ared", "droptail"][i % 2]));
+    assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm.name() == ["ared", "droptail"][i % 2]));
     assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R0-R1", 4, 20 + 5 + 1 + 60));
     assert_eq!(s.group_names(), ["ftp", "ftp", "ftp", "cross"]);
     let route = |i: usize| {

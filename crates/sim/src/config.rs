@@ -1,6 +1,7 @@
 //! What a run is made of: the fully resolved scenario, one value for everything. The scenario crate makes it
 //! from a file; a test or a program may make it by hand.
 
+use crate::user::AqmConfig;
 use penstock_aqm::Context;
 use penstock_tcp::TcpParams;
 use penstock_units::param::{Dist, Loss, Values};
@@ -53,9 +54,9 @@ pub struct LinkConfig {
     pub buffer: QueueLen,
     /// Whether the packet in transmission counts against `buffer`.
     pub count_in_service: bool,
-    /// The discipline's kind and its checked values.
-    pub aqm: &'static str,
-    /// See `aqm`.
+    /// The discipline.
+    pub aqm: AqmConfig,
+    /// Its checked values.
     pub aqm_values: Arc<Values>,
     /// What the discipline may know of the link.
     pub aqm_context: Context,

@@ -3,12 +3,12 @@
 //! Most disciplines decide at arrival. In a FIFO the departure of an accepted packet is then known at once: the link is *lazy*, it
 //! keeps the starts of the waiting packets' transmissions and replays departures, the discipline's timer and samples up to `now`, in
 //! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
-//! an event when the transmitter falls free.
+//! an event when the transmitter falls free. Where the discipline orders the packets itself, the link gives each a handle.
 
 use crate::config::{LinkConfig, Schedule, Trace};
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
-use penstock_aqm::{Aqm, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Codepoints, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::param::Loss;
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::collections::VecDeque;
@@ -46,6 +46,69 @@ struct HeldPacket {
     arrived: Time,
     arriving: Arriving,
     ecn: Ecn,
+}
+
+/// The packets that wait at an eager link.
+enum Held {
+    Fifo(VecDeque<HeldPacket>),
+    /// In the discipline's order; the handle is the place. What was freed last is used first.
+    Ordered {
+        places: Vec<HeldPacket>,
+        free: Vec<u32>,
+    },
+}
+
+impl Held {
+    fn new(ordered: bool) -> Self {
+        if ordered {
+            Held::Ordered { places: vec![], free: vec![] }
+        } else {
+            Held::Fifo(VecDeque::new())
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Held::Fifo(line) => line.len(),
+            Held::Ordered { places, free } => places.len() - free.len(),
+        }
+    }
+
+    /// Its handle, where the discipline orders.
+    fn put(&mut self, p: HeldPacket) -> Option<u32> {
+        match self {
+            Held::Fifo(line) => {
+                line.push_back(p);
+                None
+            }
+            Held::Ordered { places, free } => Some(if let Some(handle) = free.pop() {
+                places[handle as usize] = p;
+                handle
+            } else {
+                places.push(p);
+                u32::try_from(places.len() - 1).expect("fewer packets than the engine's pool holds")
+            }),
+        }
+    }
+
+    /// The packet whose turn it is.
+    fn next(&mut self, now: Time, aqm: &mut Discipline) -> Option<HeldPacket> {
+        match self {
+            Held::Fifo(line) => line.pop_front(),
+            Held::Ordered { .. } => {
+                let next = aqm.next(now);
+                debug_assert_eq!(next.is_some(), self.len() > 0, "a packet's turn while any waits");
+                next.map(|handle| self.take(handle))
+            }
+        }
+    }
+
+    fn take(&mut self, handle: u32) -> HeldPacket {
+        let Held::Ordered { places, free } = self else { unreachable!("a FIFO gives no handles") };
+        debug_assert!(!free.contains(&handle), "the handle of a waiting packet");
+        free.push(handle);
+        places[handle as usize]
+    }
 }
 
 /// The transmitter: a rate, a rate that changes, or opportunities.
@@ -269,10 +332,15 @@ pub(crate) struct Link {
     ties_by_scheduling: bool,
     q: Queue,
     waiting: VecDeque<Waiting>,
-    held: VecDeque<HeldPacket>,
+    held: Held,
     eager: bool,
+    /// The discipline orders the packets that are held.
+    ordered: bool,
+    /// Places in the engine's pool of packets dropped to make room for the one that arrived last; the engine takes them.
+    pub(crate) evicted: Vec<u32>,
     service_due: bool,
     aqm: Discipline,
+    codepoints: Codepoints,
     rng: Rng,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
@@ -305,11 +373,14 @@ impl Link {
             ties_by_scheduling,
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             waiting: VecDeque::new(),
-            held: VecDeque::new(),
-            eager: aqm.decides_at_departure(),
+            codepoints: aqm.codepoints(),
+            held: Held::new(aqm.schedules()),
+            eager: aqm.decides_at_departure() || aqm.schedules(),
+            ordered: aqm.schedules(),
+            evicted: vec![],
             service_due: false,
             aqm,
-            rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
+            rng: aqm_stream(seed, &c.name),
             next_internal: Time::NEVER,
             wire: Wire::new(c.loss, seed, &c.name).map(Box::new),
             arrived: 0,
@@ -421,6 +492,9 @@ impl Link {
             stats.arrival(now, a.data);
             stats.average(now, self.aqm.average_pkts());
         }
+        if self.ordered && !matches!(verdict, Verdict::Drop(_)) {
+            self.make_room(now, &a.pkt);
+        }
         let verdict = if self.full(a.pkt.bytes) {
             self.aqm.overflow(now, &a.pkt, &self.q);
             Verdict::Drop(Reason::Overflow)
@@ -429,14 +503,14 @@ impl Link {
         };
         let ecn = match verdict {
             Verdict::Drop(reason) => {
-                self.dropped(now, a, reason);
+                self.refused(now, a, reason);
                 return Fate::Dropped;
             }
             Verdict::Pass => a.pkt.ecn,
-            Verdict::Mark(level, _) => marked(a.pkt.ecn, level),
+            Verdict::Mark(level, _) => self.codepoints.marked(a.pkt.ecn, level),
         };
         if self.eager {
-            return self.hold(now, a, verdict, ecn);
+            return self.hold(now, a, ecn);
         }
         let start = self.transmitter.start(self.busy_until, now);
         if idle {
@@ -457,12 +531,12 @@ impl Link {
         }
         if let Some(stats) = &mut self.stats {
             stats.departure(now, start, a.pkt.bytes, a.data);
-            if let Verdict::Mark(level, _) = verdict {
+            if let Some(level) = raised(a.pkt.ecn, ecn) {
                 stats.mark(start, level);
             }
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, verdict, &a.pkt, &self.q);
+            series.accepted(now, start, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         self.over_the_wire(start, ecn)
     }
@@ -479,33 +553,55 @@ impl Link {
         Fate::Through(self.busy_until + self.delay, ecn)
     }
 
+    /// A packet is not let in.
     #[cold]
-    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason) {
+    fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        let word = match reason {
+            Reason::Early => "drop_early",
+            Reason::Forced => "drop_forced",
+            Reason::Overflow => "drop_overflow",
+        };
+        self.dropped(now, a, reason, word);
+    }
+
+    #[cold]
+    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason, word: &str) {
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, a.data);
         }
         if let Some(series) = &mut self.series {
-            let word = match reason {
-                Reason::Early => "drop_early",
-                Reason::Forced => "drop_forced",
-                Reason::Overflow => "drop_overflow",
-            };
             series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
         }
     }
 
     // ---- eager links ---------------------------------------------------------------------------------------
 
-    fn hold(&mut self, now: Time, a: &Arriving, verdict: Verdict, ecn: Ecn) -> Fate {
+    /// Drops what the discipline gives up for the packet that arrives.
+    fn make_room(&mut self, now: Time, pkt: &Packet) {
+        while let Some(handle) = self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes)) {
+            let h = self.held.take(handle);
+            if let Some(stats) = &mut self.stats {
+                stats.held(now, self.q.pkts);
+            }
+            self.q.pkts -= 1;
+            self.q.bytes -= u64::from(h.arriving.pkt.bytes);
+            self.dropped(now, &h.arriving, Reason::Overflow, "evict");
+            self.evicted.push(h.arriving.index);
+        }
+    }
+
+    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
         if let Some(stats) = &mut self.stats {
             stats.held(now, self.q.pkts);
         }
         self.q.pkts += 1;
         self.q.bytes += u64::from(a.pkt.bytes);
-        self.held.push_back(HeldPacket { arrived: now, arriving: *a, ecn });
+        if let Some(handle) = self.held.put(HeldPacket { arrived: now, arriving: *a, ecn }) {
+            self.aqm.enqueued(now, &Packet { ecn, ..a.pkt }, handle);
+        }
         if let Some(series) = &mut self.series {
-            series.accepted(now, Time::NEVER, verdict, &a.pkt, &self.q);
+            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         if self.service_due {
             return Fate::Held(None);
@@ -524,7 +620,7 @@ impl Link {
         self.advance(now);
         self.service_due = false;
         loop {
-            let h = self.held.pop_front()?;
+            let h = self.held.next(now, &mut self.aqm)?;
             let bytes = h.arriving.pkt.bytes;
             if self.busy_until < now {
                 self.transmitter.idle();
@@ -532,21 +628,21 @@ impl Link {
             self.leave(now, bytes);
             self.q.idle_since = None;
             let pkt = Packet { ecn: h.ecn, ..h.arriving.pkt };
-            let verdict = self.aqm.depart(now, &pkt, &self.q, &mut self.rng);
+            let verdict = self.aqm.depart(now, &pkt, now.since(h.arrived), &self.q, &mut self.rng);
             let ecn = match verdict {
                 Verdict::Drop(reason) => {
-                    self.dropped(now, &h.arriving, reason);
+                    self.dropped(now, &h.arriving, reason, "drop_head");
                     dropped(h.arriving.index);
                     continue;
                 }
                 Verdict::Pass => h.ecn,
-                Verdict::Mark(level, _) => marked(h.ecn, level),
+                Verdict::Mark(level, _) => self.codepoints.marked(h.ecn, level),
             };
             self.departed += 1;
             if let Some(stats) = &mut self.stats {
                 stats.departure(h.arrived, now, bytes, h.arriving.data);
-                if ecn != h.arriving.pkt.ecn {
-                    stats.mark(now, if ecn == Ecn::Ce { Level::Ce } else { Level::Incipient });
+                if let Some(level) = raised(h.arriving.pkt.ecn, ecn) {
+                    stats.mark(now, level);
                 }
             }
             if let Some(series) = &mut self.series {
@@ -556,7 +652,7 @@ impl Link {
                 series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
             }
             self.busy_until = self.transmitter.finish(now, bytes);
-            let again = (!self.held.is_empty()).then(|| {
+            let again = (self.held.len() > 0).then(|| {
                 self.service_due = true;
                 self.transmitter.next_start(self.busy_until)
             });
@@ -583,15 +679,15 @@ impl Link {
     }
 }
 
-/// A marker never lowers a mark that an earlier router set.
+/// The random stream of a link's discipline.
+pub(crate) fn aqm_stream(seed: u64, link: &str) -> Rng {
+    Rng::stream(seed, &format!("aqm/{link}"))
+}
+
+/// The mark that stands in the field `after` and did not `before`: one that an earlier router set is not this one's.
 #[inline]
-fn marked(ecn: Ecn, level: Level) -> Ecn {
-    match (ecn, level) {
-        (Ecn::NotEct, _) => Ecn::NotEct,
-        (_, Level::Ce) => Ecn::Ce,
-        (Ecn::Ce, Level::Incipient) => Ecn::Ce,
-        (_, Level::Incipient) => Ecn::Ect1,
-    }
+fn raised(before: Ecn, after: Ecn) -> Option<Level> {
+    (after != before).then_some(if after == Ecn::Ce { Level::Ce } else { Level::Incipient })
 }
 
 #[cfg(test)]
@@ -667,20 +763,5 @@ mod tests {
             Wire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b").unwrap();
         assert!((0..100).all(|_| !good.loses()));
         assert!(Wire::new(Loss::Bernoulli(0.0), 1, "a-b").is_none());
-    }
-
-    #[test]
-    fn marks_are_never_lowered() {
-        use Ecn::{Ce, Ect0, Ect1, NotEct};
-        for (field, level, want) in [
-            (Ect0, Level::Incipient, Ect1),
-            (Ect1, Level::Incipient, Ect1),
-            (Ce, Level::Incipient, Ce),
-            (Ect0, Level::Ce, Ce),
-            (Ect1, Level::Ce, Ce),
-            (NotEct, Level::Ce, NotEct),
-        ] {
-            assert_eq!(marked(field, level), want, "{field:?} {level:?}");
-        }
     }
 }

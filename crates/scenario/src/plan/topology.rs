@@ -8,7 +8,7 @@ use crate::node::{Item, Node};
 use crate::tables::{TopologyKind, GRAPH_LINK, LINK, NODE, TOPOLOGY};
 use crate::walk::{self, join, Params};
 use penstock_aqm::Kind;
-use penstock_sim::Schedule;
+use penstock_sim::{Schedule, UserAqm};
 use penstock_units::param::{Loss, RateSchedule, Ty, Value, Values};
 use penstock_units::{Duration, QueueLen, Rate, Time};
 use std::cmp::Reverse;
@@ -98,10 +98,12 @@ pub(crate) struct Line {
     pub rate: Rate,
     pub delay: Duration,
     pub buffer: QueueLen,
-    /// The table that its discipline stands in: `"aqm"`, `"topology.link.1.aqm.reverse"`.
-    pub table: String,
     pub aqm: &'static Kind,
     pub values: Arc<Values>,
+    /// A discipline of the user's own, in place of `aqm`.
+    pub user: Option<UserAqm>,
+    /// The table that `aqm` was read from: `aqm`, `aqm.reverse`, or the link's own.
+    pub place: String,
     pub loss: Loss,
     pub schedule: Schedule,
 }

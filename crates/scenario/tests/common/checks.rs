@@ -121,7 +121,7 @@ fn queue_series(config: &Config, r: &RunResult) {
             let Column::F64(v) = c else { continue };
             let infinite = name == "ssthresh_segments";
             assert!(v.iter().all(|x| x.is_finite() || infinite && *x == f64::INFINITY), "{}.{name}", t.name);
-            if ["p", "p_b", "max_p"].contains(&name.as_str()) {
+            if ["p", "p_b", "p_m", "max_p"].contains(&name.as_str()) {
                 assert!(v.iter().all(|p| (0.0..=1.0).contains(p)), "{name}: {v:?}");
             }
         }
@@ -134,7 +134,20 @@ fn queue_series(config: &Config, r: &RunResult) {
     assert!(!over, "the buffer holds no more than its limit");
 }
 
-/// Counts everything again from the events, by a FIFO that knows nothing of the engine's.
+/// Takes the first packet out, or that of its flow, and checks that it is the one.
+fn take(
+    fifo: &mut std::collections::VecDeque<(u64, u64, u64, bool)>,
+    of_flow: bool,
+    (row, flow, bytes): (usize, u64, u64),
+) -> (u64, bool) {
+    let place = if of_flow { fifo.iter().position(|w| w.1 == flow) } else { Some(0) };
+    let waiting = place.and_then(|i| fifo.remove(i));
+    let (arrived, f, b, marked) = waiting.unwrap_or_else(|| panic!("row {row}: nothing waits"));
+    assert_eq!((f, b), (flow, bytes), "row {row}: first in, first out");
+    (arrived, marked)
+}
+
+/// Counts everything again from the events, by a FIFO (FQ-CoDel: one for each flow) that knows nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
     let t = table(r, "events");
     let (t_ns, flow, bytes, pkts) =
@@ -152,6 +165,7 @@ fn recount(config: &Config, r: &RunResult) {
     let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
     let mut delays: Vec<f64> = vec![];
     let largest = bytes.iter().copied().max().unwrap_or(0);
+    let of_flow = config.links[config.bottleneck].aqm.name() == "fq-codel";
     for i in 0..t_ns.len() {
         let now = t_ns[i];
         assert!(now >= last && now <= end, "row {i}: time runs forward");
@@ -159,7 +173,7 @@ fn recount(config: &Config, r: &RunResult) {
         area += fifo.len() as f64 * (b - a) as f64;
         last = now;
         let word = words[usize::from(codes[i])];
-        arrivals += u64::from(inside(now) && !["dequeue", "mark_head"].contains(&word));
+        arrivals += u64::from(inside(now) && !["dequeue", "mark_head", "drop_head", "evict"].contains(&word));
         match word {
             "enqueue" | "mark" => {
                 fifo.push_back((now, flow[i], bytes[i], word == "mark"));
@@ -169,17 +183,21 @@ fn recount(config: &Config, r: &RunResult) {
                 let which = ["drop_early", "drop_forced", "drop_overflow"].iter().position(|w| *w == word);
                 drops[which.expect("one of them")] += u64::from(inside(now));
             }
+            "drop_head" | "evict" => {
+                let _ = take(&mut fifo, of_flow, (i, flow[i], bytes[i]));
+                assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
+                held_bytes -= bytes[i];
+                drops[if word == "evict" { 2 } else { 0 }] += u64::from(inside(now));
+            }
             "mark_head" => marks += u64::from(inside(now)),
             "dequeue" => {
-                let (arrived, f, b, marked) =
-                    fifo.pop_front().unwrap_or_else(|| panic!("row {i}: nothing waits"));
-                assert_eq!((f, b), (flow[i], bytes[i]), "row {i}: first in, first out");
+                let (arrived, marked) = take(&mut fifo, of_flow, (i, flow[i], bytes[i]));
                 assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
-                held_bytes -= b;
+                held_bytes -= bytes[i];
                 if inside(now) {
                     departures += 1;
                     marks += u64::from(marked);
-                    out_bytes += b;
+                    out_bytes += bytes[i];
                     delays.push((now - arrived) as f64 * 1e-9);
                 }
             }
@@ -212,7 +230,8 @@ fn recount(config: &Config, r: &RunResult) {
     same("drops_early", Some(drops[0] as f64));
     same("drops_forced", Some(drops[1] as f64));
     same("drops_overflow", Some(drops[2] as f64));
-    same("marks_ce", Some(marks as f64));
+    let levels = ["marks_ce", "marks_incipient"].map(|name| metric(r, name).unwrap_or(0.0));
+    assert_eq!(levels[0] + levels[1], marks as f64, "marks of both levels");
     same("loss_ratio", (arrivals > 0).then(|| drops.iter().sum::<u64>() as f64 / arrivals as f64));
     same("throughput_bps", Some(out_bytes as f64 * 8.0 / seconds));
     // The rows' times are whole nanoseconds, the engine's are finer.

@@ -1,0 +1,186 @@
+//! AVQ, adaptive virtual queue. S. Kunniyur, R. Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active
+//! queue management", SIGCOMM 2001. A virtual queue of capacity `C̃ <= C` sees the same arrivals; what overflows it is signalled. `C̃` moves
+//! so that the arrival rate λ settles at γC: `dC̃/dt = α(γC − λ)`. With `b` the packet, `B` the virtual buffer, `s` the previous arrival:
+//!
+//! ```text
+//! VQ <- max(VQ − C̃(t − s), 0)
+//! if VQ + b > B: signal   else VQ <- VQ + b
+//! C̃ <- max(min(C̃ + αγC(t − s), C) − αb, 0);   s <- t
+//! ```
+//! λ counts what is dropped too: with drops, the link carries γC less the losses, and an unresponsive λ above γC takes C̃ to 0 and loses all.
+//! Everything counts bytes, whatever `unit` says: in packets a 40 B ACK would weigh as much against C as 1000 B of data.
+
+use crate::registry::{in_unit, mean_packet};
+use crate::signal::Classic;
+use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
+use penstock_units::param::{num_open, Param, Ty, PARAM};
+use penstock_units::{Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "avq",
+    doc: "Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.",
+    source: "Kunniyur, Srikant 2001",
+    params: &[PARAMS],
+    state: &[
+        State { name: "c_tilde_bps", doc: "Capacity of the virtual queue, bits per second." },
+        State { name: "vq_pkts", doc: "Length of the virtual queue, in packets of the mean size." },
+    ],
+    defaults: &[],
+    ns2: &[],
+    build: |v, cx| {
+        let mean = mean_packet(v)?;
+        let capacity = cx.rate.as_bps() as f64 / 8.0;
+        Ok(Discipline::Avq(Avq {
+            gamma: v.num("gamma"),
+            alpha: v.num("alpha"),
+            buffer: in_unit(v.opt_queue("virtual_buffer").unwrap_or(cx.buffer), true, mean),
+            capacity,
+            mean: mean.0 as f64,
+            signal: Classic { ecn: v.bool("ecn"), mark_p: 1.0, mark_forced: false },
+            c_tilde: capacity,
+            vq: 0.0,
+            last: Time::ZERO,
+        }))
+    },
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "gamma",
+        ty: num_open(0.0, 1.0),
+        unit: "1",
+        default: Some("0.98"),
+        source: "Kunniyur, Srikant 2001, section 4",
+        doc: "Desired utilisation of the link.",
+        ..PARAM
+    },
+    Param {
+        name: "alpha",
+        ty: num_open(0.0, 1.0),
+        unit: "1/s",
+        default: Some("0.15"),
+        source: "Kunniyur, Srikant 2001, section 4",
+        doc: "How fast the virtual capacity follows.",
+        ..PARAM
+    },
+    Param {
+        name: "virtual_buffer",
+        ty: Ty::Queue,
+        unit: "packets",
+        auto: "the link's buffer",
+        source: "Kunniyur, Srikant 2001, section 2",
+        doc: "Size of the virtual queue; packets count as many bytes as the mean one.",
+        ..PARAM
+    },
+];
+
+/// AVQ. Lengths are in bytes, capacities in bytes a second.
+#[derive(Clone, Debug)]
+pub struct Avq {
+    gamma: f64,
+    alpha: f64,
+    /// B.
+    buffer: f64,
+    /// C.
+    capacity: f64,
+    /// Bytes of a mean packet.
+    mean: f64,
+    signal: Classic,
+    c_tilde: f64,
+    vq: f64,
+    last: Time,
+}
+
+impl Avq {
+    /// An arrival of `b` at `now`: whether it overflows the virtual queue.
+    #[inline]
+    fn overflows(&mut self, now: Time, b: f64) -> bool {
+        let gap = now.since(self.last).as_secs_f64();
+        self.last = now;
+        self.vq = (self.vq - self.c_tilde * gap).max(0.0);
+        let overflows = self.vq + b > self.buffer;
+        if !overflows {
+            self.vq += b;
+        }
+        let raised = (self.c_tilde + self.alpha * self.gamma * self.capacity * gap).min(self.capacity);
+        self.c_tilde = (raised - self.alpha * b).max(0.0);
+        overflows
+    }
+}
+
+impl Aqm for Avq {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &Packet, _: &Queue, _: &mut Rng) -> Verdict {
+        if self.overflows(now, f64::from(pkt.bytes)) {
+            self.signal.early(pkt, 1.0)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("c_tilde_bps", self.c_tilde * 8.0);
+        out("vq_pkts", self.vq / self.mean);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::{context, values};
+    use crate::Ecn;
+    use penstock_units::Rate;
+
+    /// 1.024 Mbit/s: C = 128 kB/s. Two packets of 1000 B in the virtual buffer.
+    fn avq(set: &[(&'static str, &str)]) -> Avq {
+        let cx = crate::Context { rate: Rate::from_bps(1_024_000).unwrap(), ..context() };
+        let halves = [("gamma", "0.5"), ("alpha", "0.25"), ("virtual_buffer", "2")];
+        let set: Vec<_> = halves.into_iter().chain(set.iter().copied()).collect();
+        match (KIND.build)(&values(&KIND, &set), &cx).unwrap() {
+            Discipline::Avq(a) => a,
+            _ => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn virtual_queue_by_hand() {
+        let mut a = avq(&[]);
+        let at = |sixtyfourths: u64| Time::from_nanos(sixtyfourths * 1_000_000_000 / 64);
+        // Time in 1/64 s. C̃: + 1/4·1/2·128000·gap (250 in 1/64 s), at most 128000, then − 1000/4.
+        for (t, overflows, vq, c_tilde) in [
+            (0, false, 1000.0, 127_750.0),
+            (0, false, 2000.0, 127_500.0),
+            (0, true, 2000.0, 127_250.0),
+            (1, false, 2000.0 - 127_250.0 / 64.0 + 1000.0, 127_250.0), // + 250 − 250
+            (65, false, 1000.0, 127_750.0), // a second: empty, and C̃ at its ceiling
+        ] {
+            assert_eq!(a.overflows(at(t), 1000.0), overflows, "at {t}/64 s");
+            let near = |x: f64, want: f64| (x - want).abs() < 1e-6;
+            assert!(near(a.vq, vq) && near(a.c_tilde, c_tilde), "at {t}/64 s: {} {}", a.vq, a.c_tilde);
+        }
+        for _ in 0..1000 {
+            let _ = a.overflows(at(65), 1000.0);
+        }
+        assert_eq!((a.c_tilde, a.vq), (0.0, 2000.0), "a capacity is never negative");
+    }
+
+    #[test]
+    fn a_packet_counts_its_size() {
+        for unit in ["\"bytes\"", "\"packets\""] {
+            let mut a = avq(&[("unit", unit), ("ecn", "true")]);
+            let mut rng = Rng::stream(1, "test");
+            let q = Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) };
+            let mut arrive = |bytes| {
+                a.arrive(Time::ZERO, &Packet { bytes, ecn: Ecn::Ect0, flow: 0, class: 0 }, &q, &mut rng)
+            };
+            assert_eq!(arrive(1500), Verdict::Pass);
+            assert_eq!(arrive(501), Verdict::Mark(crate::Level::Ce, crate::Reason::Early)); // 1500 + 501 > 2000
+            assert_eq!(arrive(500), Verdict::Pass);
+            let mut state = vec![];
+            a.state(&mut |name, x| state.push((name, x)));
+            // 128000 − 1/4·(1500 + 501 + 500) = 127374.75 B/s
+            assert_eq!(state, [("c_tilde_bps", 8.0 * 127_374.75), ("vq_pkts", 2.0)]);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! BLUE. W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms", IEEE/ACM ToN 10(4), 2002 (first as a
+//! technical report, 1999; INFOCOM 2001): one probability `p_m` and no average.
+//!
+//! ```text
+//! packet loss (or q > L):  if now − last > freeze_time:  p_m += d1, last = now
+//! link idle:               if now − last > freeze_time:  p_m −= d2, last = now
+//! ```
+//! A loss is an overflow of the buffer; BLUE's own drops are none. A lazy link tells of idle time only when it ends, so the events of
+//! idle time are made up for at the next arrival: until then the published `p_m` is that of the idle time's start.
+
+use crate::registry::{at_least_a_microsecond, in_unit, mean_packet};
+use crate::signal::Classic;
+use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
+use penstock_units::param::{num, num_open, Param, ParamError, Ty, PARAM};
+use penstock_units::{Duration, Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "blue",
+    doc: "One probability, raised when packets are lost and lowered when the link is idle.",
+    source: "Feng, Shin, Kandlur, Saha 2001",
+    params: &[PARAMS],
+    state: &[State { name: "p_m", doc: "The probability." }],
+    defaults: &[],
+    ns2: &[],
+    build: |v, _| {
+        let mean = mean_packet(v)?;
+        let bytes = v.is("unit", "bytes");
+        let (d1, d2) = (v.num("d1"), v.num("d2"));
+        if d1 <= d2 {
+            return Err(ParamError::new("d1", format!("must be above d2 ({d2})")));
+        }
+        let freeze_time = v.duration("freeze_time");
+        at_least_a_microsecond("freeze_time", freeze_time)?;
+        Ok(Discipline::Blue(Blue {
+            d1,
+            d2,
+            freeze_time,
+            limit: v.opt_queue("limit").map(|l| in_unit(l, bytes, mean)),
+            repeat: v.is("idle_events", "repeat"),
+            bytes,
+            signal: Classic { ecn: v.bool("ecn"), mark_p: 1.0, mark_forced: false },
+            p_m: 0.0,
+            last: Time::ZERO,
+        }))
+    },
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "d1",
+        ty: num_open(0.0, 1.0),
+        unit: "1",
+        default: Some("0.0025"),
+        source: "Feng et al. 2001",
+        doc: "Increment of p_m; above d2.",
+        ..PARAM
+    },
+    Param {
+        name: "d2",
+        ty: num(0.0, 1.0),
+        unit: "1",
+        default: Some("0.00025"),
+        source: "Feng et al. 2001",
+        doc: "Decrement of p_m.",
+        ..PARAM
+    },
+    Param {
+        name: "freeze_time",
+        ty: Ty::Duration,
+        default: Some("\"100 ms\""),
+        source: "Feng et al. 2001",
+        doc: "No change of p_m for this long after one.",
+        ..PARAM
+    },
+    Param {
+        name: "limit",
+        ty: Ty::Queue,
+        unit: "packets",
+        auto: "none: only a full buffer raises p_m",
+        source: "Feng et al. 2001: Q_len > L",
+        doc: "L: an arrival that finds more than this waiting raises p_m as a loss does.",
+        ..PARAM
+    },
+    Param {
+        name: "idle_events",
+        ty: Ty::Word(&["repeat", "once"]),
+        default: Some("\"repeat\""),
+        source: "left open by Feng et al. 2001",
+        doc: "Whether an idle link lowers p_m again after each freeze_time, or only when it falls idle.",
+        ..PARAM
+    },
+];
+
+/// BLUE.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    d1: f64,
+    d2: f64,
+    freeze_time: Duration,
+    /// L, in the unit of the queue.
+    limit: Option<f64>,
+    repeat: bool,
+    bytes: bool,
+    signal: Classic,
+    p_m: f64,
+    /// The last change of `p_m`.
+    last: Time,
+}
+
+impl Blue {
+    /// The event "packet loss".
+    fn lost(&mut self, now: Time) {
+        if now.since(self.last) > self.freeze_time {
+            self.p_m = (self.p_m + self.d1).min(1.0);
+            self.last = now;
+        }
+    }
+
+    /// The events "link idle" of the idle time `since … now`.
+    #[cold]
+    fn idled(&mut self, since: Time, now: Time) {
+        if !self.repeat {
+            if since.since(self.last) > self.freeze_time {
+                self.p_m = (self.p_m - self.d2).max(0.0);
+                self.last = since;
+            }
+            return;
+        }
+        // At `first`, and whenever freeze_time has passed again, before `now`.
+        let first = since.max(self.last + self.freeze_time);
+        if now > first {
+            let freeze = self.freeze_time.as_ticks();
+            let again = (now.since(first).as_ticks() - 1) / freeze;
+            self.p_m = (self.p_m - (again + 1) as f64 * self.d2).max(0.0);
+            self.last = first + Duration::from_ticks(again * freeze);
+        }
+    }
+}
+
+impl Aqm for Blue {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        if let Some(since) = q.idle_since {
+            self.idled(since, now);
+        }
+        if self.limit.is_some_and(|limit| q.length(self.bytes) > limit) {
+            self.lost(now);
+        }
+        if self.p_m > 0.0 && rng.unit() < self.p_m {
+            self.signal.early(pkt, self.p_m)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn overflow(&mut self, now: Time, _: &Packet, _: &Queue) {
+        self.lost(now);
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p_m", self.p_m);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::{context, values};
+    use crate::Ecn;
+
+    fn blue(set: &[(&'static str, &str)]) -> Blue {
+        let quarters = [("d1", "0.25"), ("d2", "0.0625")];
+        let set: Vec<_> = quarters.into_iter().chain(set.iter().copied()).collect();
+        match (KIND.build)(&values(&KIND, &set), &context()).unwrap() {
+            Discipline::Blue(b) => b,
+            _ => unreachable!(),
+        }
+    }
+
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
+    }
+
+    const PKT: Packet = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
+
+    fn queue(pkts: u32, idle_since: Option<Time>) -> Queue {
+        Queue { pkts, bytes: u64::from(pkts) * 1000, idle_since }
+    }
+
+    #[test]
+    fn losses_raise_it_once_in_a_freeze_time() {
+        let mut b = blue(&[]);
+        for (at, p_m) in
+            [(100, 0.0), (101, 0.25), (201, 0.25), (202, 0.5), (400, 0.75), (600, 1.0), (800, 1.0)]
+        {
+            b.overflow(ms(at), &PKT, &queue(100, None));
+            assert_eq!(b.p_m, p_m, "at {at} ms");
+        }
+    }
+
+    #[test]
+    fn idle_time_lowers_it() {
+        // From p_m = 1/2, last changed at 202 ms. Idle 250 … 552 ms: 302, 402, 502 ms lie in it; when it falls idle only 48 ms have passed.
+        for (word, since, now, p_m, last) in [
+            ("\"repeat\"", 250, 552, 0.3125, 502),
+            ("\"repeat\"", 250, 502, 0.375, 402),
+            ("\"repeat\"", 250, 302, 0.5, 202),
+            ("\"repeat\"", 303, 304, 0.4375, 303),
+            ("\"repeat\"", 250, 60_000, 0.0, 59_902),
+            ("\"once\"", 250, 552, 0.5, 202),
+            ("\"once\"", 302, 60_000, 0.5, 202),
+            ("\"once\"", 303, 60_000, 0.4375, 303),
+        ] {
+            let mut b = blue(&[("idle_events", word)]);
+            (b.p_m, b.last) = (0.5, ms(202));
+            let _ = b.arrive(ms(now), &PKT, &queue(0, Some(ms(since))), &mut Rng::stream(1, "test"));
+            assert_eq!((b.p_m, b.last), (p_m, ms(last)), "{word} {since} … {now} ms");
+        }
+    }
+
+    #[test]
+    fn a_queue_above_the_limit_counts_as_a_loss() {
+        let mut b = blue(&[("limit", "20")]);
+        let mut rng = Rng::stream(1, "test");
+        let _ = b.arrive(ms(150), &PKT, &queue(20, None), &mut rng);
+        assert_eq!(b.p_m, 0.0);
+        let _ = b.arrive(ms(150), &PKT, &queue(21, None), &mut rng);
+        assert_eq!(b.p_m, 0.25);
+    }
+
+    #[test]
+    fn d1_is_above_d2() {
+        let error = (KIND.build)(&values(&KIND, &[("d1", "0.1"), ("d2", "0.1")]), &context()).err().unwrap();
+        assert_eq!(error.name, "d1");
+    }
+}

@@ -1,0 +1,217 @@
+//! MECN, multi-level explicit congestion notification: Durresi, Sridharan, Jain, "Adaptive multi-level explicit congestion notification",
+//! 2007, section 2. Two ramps over one average: `p1` from 0 at `min_th` to `p1_max` at `max_th` for incipient congestion, `p2` from 0
+//! at `mid_th` to `p2_max` at `max_th` for moderate congestion (Fig. 2). Between `mid_th` and `max_th` the moderate coin is thrown first, then the
+//! incipient one. What is not ECN-capable is dropped where it would be marked.
+//!
+//! Left open by the paper: both ceilings, and what happens above `max_th` (2.1: everything is dropped; 3.3.1: gentle mode).
+
+use crate::profile::Profile;
+use crate::red::{RedFamily, AVG, PARAMS, THRESHOLDS};
+use crate::signal::Signal;
+use crate::{Codepoints, Discipline, Kind, State};
+use penstock_units::param::{num, Param, ParamError, Ty, Values, PARAM};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "mecn",
+    doc: "Multi-level ECN: incipient and moderate marks from two ramps, drops beyond them.",
+    source: "AMECN paper, section 2",
+    params: &[PARAMS, THRESHOLDS, MECN],
+    state: STATE,
+    defaults: &[("ecn", "true")],
+    ns2: &[],
+    build: |v, cx| Ok(Discipline::Red(RedFamily::new(v, cx, STATE)?.with_levels(v)?)),
+};
+
+/// What it publishes.
+pub(crate) const STATE: &[State] = &[AVG, P1_MAX, P2_MAX, P1, P2];
+pub(crate) const P1_MAX: State = State { name: "p1_max", doc: "The ceiling of the incipient ramp in force." };
+pub(crate) const P2_MAX: State = State { name: "p2_max", doc: "The ceiling of the moderate ramp in force." };
+pub(crate) const P1: State =
+    State { name: "p1", doc: "The incipient probability before the gate, at the last arrival." };
+pub(crate) const P2: State = State {
+    name: "p2",
+    doc: "The moderate probability before the gate (above max_th: the severe one), likewise.",
+};
+
+/// Its own parameters.
+pub(crate) const MECN: &[Param] = &[
+    Param {
+        name: "mid_th",
+        ty: Ty::Queue,
+        unit: "packets",
+        auto: "min_th + 0.625·(max_th − min_th), which is 2.25·min_th where max_th = 3·min_th",
+        source: "AMECN paper, section 3.3.3",
+        doc: "Average queue from which moderate marks are made.",
+        ..PARAM
+    },
+    Param {
+        name: "p1_max",
+        ty: num(0.0, 1.0),
+        unit: "1",
+        default: Some("0.1"),
+        source: "reading: the paper does not say; ns-2's ramp",
+        doc: "Ceiling of the incipient ramp, at max_th.",
+        ..PARAM
+    },
+    Param {
+        name: "p2_max",
+        ty: num(0.0, 1.0),
+        unit: "1",
+        default: Some("0.1"),
+        source: "reading: the paper does not say; ns-2's ramp",
+        doc: "Ceiling of the moderate ramp, at max_th.",
+        ..PARAM
+    },
+    Param {
+        name: "above_max",
+        ty: Ty::Word(&["gentle-drop", "gentle-mark", "drop"]),
+        default: Some("\"gentle-drop\""),
+        source: "AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode",
+        doc: "Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate marks with it; or drop everything.",
+        ..PARAM
+    },
+    Param {
+        name: "codepoints",
+        ty: Ty::Word(&["wire", "literal"]),
+        default: Some("\"wire\""),
+        source: "AMECN paper, Table 1; RFC 2481 has ECT as the first bit",
+        doc: "Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE.",
+        ..PARAM
+    },
+];
+
+impl RedFamily {
+    /// MECN: two ramps, and a level of mark for each.
+    pub(crate) fn with_levels(self, v: &Values) -> Result<Self, ParamError> {
+        Ok(self.with_two_ramps(v)?.with_two_marks(v))
+    }
+
+    /// MECN's profile.
+    pub(crate) fn with_two_ramps(mut self, v: &Values) -> Result<Self, ParamError> {
+        let r = &mut self.ramp;
+        (r.max_p, r.p2_max) = (v.num("p1_max"), v.num("p2_max"));
+        let mid = v.opt_queue("mid_th").map(|q| self.unit.length(q));
+        r.mid_th = mid.unwrap_or(r.min_th + 0.625 * (r.max_th - r.min_th));
+        if !(r.min_th..=r.max_th).contains(&r.mid_th) {
+            let (low, high) = (r.min_th / self.unit.per_pkt, r.max_th / self.unit.per_pkt);
+            let problem = format!("must be between min_th and max_th ({low} and {high} packets)");
+            return Err(ParamError::new("mid_th", problem));
+        }
+        self.with_profile(Profile::TwoLevel { gentle: !v.is("above_max", "drop") })
+    }
+
+    /// MECN's signal.
+    pub(crate) fn with_two_marks(mut self, v: &Values) -> Self {
+        self.codepoints = if v.is("codepoints", "literal") { Codepoints::Literal } else { Codepoints::Wire };
+        if let Signal::Classic(classic) = self.signal {
+            self.signal = Signal::Levels { classic, mark_severe: v.is("above_max", "gentle-mark") };
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Point;
+    use crate::red::tests::{build, busy, RAMP5_15};
+    use crate::{Aqm, Ecn, Level, Packet, Reason, Verdict};
+    use penstock_units::{Rng, Time};
+
+    const CAPABLE: Packet = Packet { bytes: 1000, ecn: Ecn::Ect0, flow: 0, class: 0 };
+
+    /// min 5, mid 10, max 15, ceilings 0.1: at 12 p1 = 0.07 and p2 = 0.04.
+    #[test]
+    fn profile_by_hand() {
+        let r = RAMP5_15;
+        for (gentle, avg, want) in [
+            (true, 4.9, (None, None)),
+            (true, 9.0, (Some(0.04), None)),
+            (true, 10.0, (Some(0.05), Some(0.0))),
+            (true, 12.0, (Some(0.07), Some(0.04))),
+        ] {
+            let got = match (Profile::TwoLevel { gentle }).at(avg, &r) {
+                Point::On(p) => (Some(p), None),
+                Point::Levels(p, q) => (Some(p), Some(q)),
+                _ => (None, None),
+            };
+            for (got, want) in [(got.0, want.0), (got.1, want.1)] {
+                assert_eq!(got.is_some(), want.is_some(), "{avg}");
+                assert!((got.unwrap_or(0.0) - want.unwrap_or(0.0)).abs() < 1e-12, "{avg}: {got:?}");
+            }
+        }
+        // The larger ceiling, 0.2, at 15; half way up to 30: 0.2 + 0.8 / 2.
+        let r = crate::profile::Ramp { p2_max: 0.2, ..r };
+        let Point::Severe(p) = (Profile::TwoLevel { gentle: true }).at(22.5, &r) else { unreachable!() };
+        assert!((p - 0.6).abs() < 1e-12);
+        assert_eq!((Profile::TwoLevel { gentle: true }).at(30.0, &r), Point::Beyond);
+        assert_eq!((Profile::TwoLevel { gentle: false }).at(15.0, &r), Point::Beyond);
+    }
+
+    /// Geometric gate: P(moderate) = 0.04, P(incipient) = (1 − 0.04)·0.07 = 0.0672.
+    #[test]
+    fn shares_of_the_levels() {
+        let set =
+            [("min_th", "5"), ("mid_th", "10"), ("max_th", "15"), ("w_q", "1"), ("gate", "\"geometric\"")];
+        let mut d = build(&KIND, &set).unwrap();
+        let mut rng = Rng::stream(1, "mecn");
+        let n = 400_000;
+        let (mut incipient, mut moderate) = (0, 0);
+        for _ in 0..n {
+            match d.arrive(Time::ZERO, &CAPABLE, &busy(12), &mut rng) {
+                Verdict::Mark(Level::Incipient, Reason::Early) => incipient += 1,
+                Verdict::Mark(Level::Ce, Reason::Early) => moderate += 1,
+                v => assert_eq!(v, Verdict::Pass),
+            }
+        }
+        let share = |k: i32| f64::from(k) / f64::from(n);
+        assert!((share(moderate) - 0.04).abs() < 0.002, "{}", share(moderate));
+        assert!((share(incipient) - 0.0672).abs() < 0.002, "{}", share(incipient));
+    }
+
+    /// p1 = 0.07 alone would space incipient marks at most 15 apart; a moderate one in between does not restart that count.
+    #[test]
+    fn a_moderate_signal_leaves_the_incipient_count() {
+        let set = [("min_th", "5"), ("mid_th", "10"), ("max_th", "15"), ("w_q", "1")];
+        let mut d = build(&KIND, &set).unwrap();
+        let mut rng = Rng::stream(2, "mecn");
+        let (mut gap, mut seen) = (0, 0);
+        for _ in 0..100_000 {
+            gap += 1;
+            match d.arrive(Time::ZERO, &CAPABLE, &busy(12), &mut rng) {
+                Verdict::Mark(Level::Incipient, _) => {
+                    // Only a moderate mark, which comes first, may take a packet that was due.
+                    assert!(gap <= 17, "{gap}");
+                    gap = 0;
+                }
+                Verdict::Mark(Level::Ce, _) => seen += 1,
+                _ => assert!(gap < 15, "{gap}"),
+            }
+        }
+        assert!(seen > 1000);
+    }
+
+    #[test]
+    fn what_cannot_be_marked_is_dropped() {
+        let mut d = build(&KIND, &[("min_th", "5"), ("max_th", "15"), ("w_q", "1")]).unwrap();
+        let mut rng = Rng::stream(3, "mecn");
+        let plain = Packet { ecn: Ecn::NotEct, ..CAPABLE };
+        let drops = (0..1000).filter(|_| match d.arrive(Time::ZERO, &plain, &busy(12), &mut rng) {
+            Verdict::Pass => false,
+            v => {
+                assert_eq!(v, Verdict::Drop(Reason::Early));
+                true
+            }
+        });
+        assert!(drops.count() > 50);
+    }
+
+    #[test]
+    fn mid_th_lies_between() {
+        let err = build(&KIND, &[("min_th", "5"), ("max_th", "15"), ("mid_th", "16")]).unwrap_err();
+        assert_eq!(err.name, "mid_th");
+        let auto = build(&KIND, &[("min_th", "4"), ("max_th", "12")]).unwrap();
+        assert!((auto.ramp.mid_th - 9.0).abs() < 1e-12); // 2.25 · 4
+    }
+}

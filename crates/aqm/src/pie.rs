@@ -1,0 +1,426 @@
+//! PIE, proportional integral controller enhanced. RFC 8033; names are its. Packets are dropped at random when they arrive, with a
+//! probability that follows the queueing delay and its trend: section 4, with these parts of section 5: ECN (5.1), estimation of the
+//! departure rate (5.2), derandomization (5.4) and the cap on an increase (5.5). The controller is always active (5.3 is left out).
+//! The growth by 2 % at high delay is Linux's (`sch_pie`), after DOCSIS-PIE.
+
+use crate::registry::{at_least_a_microsecond, mean_packet};
+use crate::signal::Classic;
+use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
+use penstock_units::param::{num, Param, ParamError, Ty, PARAM};
+use penstock_units::{Duration, Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "pie",
+    doc: "Proportional-integral control of the queueing delay, by random drops at arrival.",
+    source: "RFC 8033",
+    params: &[PARAMS],
+    state: &[
+        State { name: "p", doc: "The drop probability." },
+        State { name: "qdelay_s", doc: "The queueing delay at the last update." },
+        State { name: "burst_allowance_s", doc: "For how long nothing will be dropped yet." },
+    ],
+    defaults: &[],
+    ns2: &[],
+    build: |v, _| {
+        let t_update = v.duration("t_update");
+        at_least_a_microsecond("t_update", t_update)?;
+        let dq_threshold = v.size("dq_threshold").0;
+        if dq_threshold == 0 {
+            return Err(ParamError::new("dq_threshold", "must be above 0 B"));
+        }
+        Ok(Discipline::Pie(Pie {
+            target: v.duration("target").as_secs_f64(),
+            t_update,
+            alpha: v.num("alpha"),
+            beta: v.num("beta"),
+            max_burst: v.duration("max_burst"),
+            signal: Classic { ecn: v.bool("ecn"), mark_p: v.num("mark_ecnth"), mark_forced: false },
+            small: 2 * mean_packet(v)?.0,
+            timestamps: v.is("delay_from", "timestamps"),
+            dq_threshold,
+            derandomize: v.bool("derandomize"),
+            high_delay: v.duration("high_delay").as_secs_f64(),
+            p: 0.0,
+            accu_prob: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: v.duration("max_burst"),
+            sojourn: 0.0,
+            measurement: None,
+            avg_dq_time: 0.0,
+            next: Time::ZERO + t_update,
+        }))
+    },
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "target",
+        ty: Ty::Duration,
+        default: Some("\"15 ms\""),
+        source: "RFC 8033, section 4.2: QDELAY_REF",
+        doc: "The queueing delay to keep.",
+        ..PARAM
+    },
+    Param {
+        name: "t_update",
+        ty: Ty::Duration,
+        default: Some("\"15 ms\""),
+        source: "RFC 8033, section 4.2: T_UPDATE",
+        doc: "Time between two updates of the probability.",
+        ..PARAM
+    },
+    Param {
+        name: "alpha",
+        ty: num(0.0, 100.0),
+        unit: "1/s",
+        default: Some("0.125"),
+        source: "RFC 8033, section 4.2",
+        doc: "Gain of the delay's distance from the target.",
+        ..PARAM
+    },
+    Param {
+        name: "beta",
+        ty: num(0.0, 100.0),
+        unit: "1/s",
+        default: Some("1.25"),
+        source: "RFC 8033, section 4.2",
+        doc: "Gain of the delay's change.",
+        ..PARAM
+    },
+    Param {
+        name: "max_burst",
+        ty: Ty::Duration,
+        default: Some("\"150 ms\""),
+        source: "RFC 8033, section 4.4: MAX_BURST",
+        doc: "Nothing is dropped in the first moments of congestion, for this long.",
+        ..PARAM
+    },
+    Param {
+        name: "mark_ecnth",
+        ty: num(0.0, 1.0),
+        unit: "1",
+        default: Some("0.1"),
+        source: "RFC 8033, section 5.1",
+        doc: "With `ecn`: above this probability a capable packet is dropped all the same.",
+        ..PARAM
+    },
+    Param {
+        name: "delay_from",
+        ty: Ty::Word(&["rate-estimate", "timestamps"]),
+        default: Some("\"rate-estimate\""),
+        source: "RFC 8033, sections 4.3 and 5.2",
+        doc: "The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave has waited.",
+        ..PARAM
+    },
+    Param {
+        name: "dq_threshold",
+        ty: Ty::Size,
+        default: Some("\"16384 B\""),
+        source: "RFC 8033, section 5.2: DQ_THRESHOLD",
+        doc: "The departure rate is measured over this much, while at least as much waits.",
+        ..PARAM
+    },
+    Param {
+        name: "derandomize",
+        ty: Ty::Bool,
+        default: Some("true"),
+        source: "RFC 8033, section 5.4",
+        doc: "No drop until the probabilities since the last one add up to 0.85; for certain at 8.5.",
+        ..PARAM
+    },
+    Param {
+        name: "high_delay",
+        ty: Ty::Duration,
+        default: Some("\"250 ms\""),
+        source: "Linux: sch_pie",
+        doc: "Above this delay the probability grows by a further 0.02 at each update.",
+        ..PARAM
+    },
+];
+
+/// A measurement of the departure rate under way (section 5.2).
+#[derive(Clone, Copy, Debug)]
+struct Measurement {
+    start: Time,
+    dq_count: u64,
+}
+
+/// PIE. Delays are in seconds.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    target: f64,
+    t_update: Duration,
+    alpha: f64,
+    beta: f64,
+    max_burst: Duration,
+    signal: Classic,
+    /// No drops while no more bytes wait: two mean packets.
+    small: u64,
+    timestamps: bool,
+    dq_threshold: u64,
+    derandomize: bool,
+    high_delay: f64,
+    /// drop_prob_.
+    p: f64,
+    accu_prob: f64,
+    qdelay_old: f64,
+    burst_allowance: Duration,
+    /// What the last packet to leave has waited; 0 if it left nothing behind.
+    sojourn: f64,
+    measurement: Option<Measurement>,
+    /// Seconds that `dq_threshold` bytes take to leave; 0 until measured.
+    avg_dq_time: f64,
+    next: Time,
+}
+
+/// Section 4.2: small probabilities move in small steps.
+fn auto_tuned(step: f64, p: f64) -> f64 {
+    const SCALES: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    SCALES.iter().find(|(below, _)| p < *below).map_or(step, |(_, divisor)| step / divisor)
+}
+
+impl Pie {
+    /// Section 4.1 and 5.4.
+    fn drop_early(&mut self, q: &Queue, rng: &mut Rng) -> bool {
+        if self.qdelay_old < self.target / 2.0 && self.p < 0.2 || q.bytes <= self.small {
+            return false;
+        }
+        if self.derandomize {
+            self.accu_prob = if self.p == 0.0 { 0.0 } else { self.accu_prob + self.p };
+            if self.accu_prob < 0.85 {
+                return false;
+            }
+        }
+        let drop = self.derandomize && self.accu_prob >= 8.5 || rng.unit() < self.p;
+        if drop {
+            self.accu_prob = 0.0;
+        }
+        drop
+    }
+
+    /// Section 4.2: p <- p + α(qdelay − target) + β(qdelay − qdelay_old), and the burst allowance (4.4).
+    fn update(&mut self, qdelay: f64) {
+        let old = self.qdelay_old;
+        let mut step = auto_tuned(self.alpha * (qdelay - self.target) + self.beta * (qdelay - old), self.p);
+        if self.p >= 0.1 {
+            step = step.min(0.02);
+        }
+        if qdelay > self.high_delay {
+            step += 0.02;
+        }
+        self.p += step;
+        if qdelay == 0.0 && old == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.burst_allowance = if self.p == 0.0 && qdelay < self.target / 2.0 && old < self.target / 2.0 {
+            self.max_burst
+        } else {
+            let left = self.burst_allowance.as_ticks().saturating_sub(self.t_update.as_ticks());
+            Duration::from_ticks(left)
+        };
+        self.qdelay_old = qdelay;
+    }
+
+    /// Section 5.2: a packet of `bytes` leaves, `behind` bytes stay.
+    fn measure(&mut self, now: Time, bytes: u32, behind: u64) {
+        if let Some(m) = &mut self.measurement {
+            m.dq_count += u64::from(bytes);
+            if m.dq_count >= self.dq_threshold {
+                let dq_time = now.since(m.start).as_secs_f64();
+                let weight = (self.dq_threshold as f64 / 65_536.0).min(1.0);
+                self.avg_dq_time = if self.avg_dq_time == 0.0 {
+                    dq_time
+                } else {
+                    weight * dq_time + (1.0 - weight) * self.avg_dq_time
+                };
+                self.measurement = None;
+            }
+        }
+        if self.measurement.is_none() && behind >= self.dq_threshold {
+            self.measurement = Some(Measurement { start: now, dq_count: 0 });
+        }
+    }
+}
+
+impl Aqm for Pie {
+    #[inline]
+    fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        if self.burst_allowance > Duration::ZERO || !self.drop_early(q, rng) {
+            Verdict::Pass
+        } else {
+            self.signal.early(pkt, self.p)
+        }
+    }
+
+    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, _: &mut Rng) -> Verdict {
+        if self.timestamps {
+            self.sojourn = if q.pkts == 0 { 0.0 } else { sojourn.as_secs_f64() };
+        } else {
+            self.measure(now, pkt.bytes, q.bytes);
+        }
+        Verdict::Pass
+    }
+
+    fn decides_at_departure(&self) -> bool {
+        true
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn tick(&mut self, now: Time, q: &Queue) {
+        let qdelay = if self.timestamps {
+            self.sojourn
+        } else {
+            q.bytes as f64 * self.avg_dq_time / self.dq_threshold as f64
+        };
+        self.update(qdelay);
+        self.next = now + self.t_update;
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+        out("qdelay_s", self.qdelay_old);
+        out("burst_allowance_s", self.burst_allowance.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::{context, values};
+    use crate::{Ecn, Level, Reason};
+
+    fn pie(set: &[(&'static str, &str)]) -> Pie {
+        match (KIND.build)(&values(&KIND, set), &context()).unwrap() {
+            Discipline::Pie(p) => p,
+            _ => unreachable!(),
+        }
+    }
+
+    fn queue(pkts: u32) -> Queue {
+        Queue { pkts, bytes: u64::from(pkts) * 1000, idle_since: None }
+    }
+
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
+    }
+
+    /// One update from p and the old delay to the new one, in ms.
+    #[test]
+    fn probability_by_hand() {
+        for (p, old, new, want) in [
+            (0.0, 0.0, 35.0, (0.125 * 0.020 + 1.25 * 0.035) / 2048.0),
+            (5e-6, 20.0, 25.0, 5e-6 + (0.125 * 0.010 + 1.25 * 0.005) / 512.0),
+            (5e-5, 20.0, 25.0, 5e-5 + 0.0075 / 128.0),
+            (5e-4, 20.0, 25.0, 5e-4 + 0.0075 / 32.0),
+            (5e-3, 20.0, 25.0, 5e-3 + 0.0075 / 8.0),
+            (0.05, 20.0, 25.0, 0.05 + 0.0075 / 2.0),
+            (0.5, 20.0, 25.0, 0.5 + 0.0075),
+            (0.5, 20.0, 60.0, 0.5 + 0.02),              // 0.005625 + 0.05, capped
+            (0.05, 20.0, 60.0, 0.05 + 0.055_625 / 2.0), // no cap below 0.1
+            (0.5, 200.0, 260.0, 0.5 + 0.04),            // capped, and 0.02 for the high delay
+            (0.5, 0.0, 0.0, (0.5 - 0.125 * 0.015) * 0.98),
+            (0.5, 30.0, 10.0, 0.5 - 0.000_625 - 0.025),
+            (0.001, 30.0, 10.0, 0.0), // (− 0.000625 − 0.025)/8 < − 0.001
+            (0.99, 400.0, 500.0, 1.0),
+        ] {
+            let mut x = pie(&[]);
+            (x.p, x.qdelay_old) = (p, old / 1e3);
+            x.update(new / 1e3);
+            assert!((x.p - want).abs() < 1e-12, "from {p}, {old} to {new} ms: {} should be {want}", x.p);
+            assert_eq!(x.qdelay_old, new / 1e3);
+        }
+    }
+
+    #[test]
+    fn a_burst_is_let_through() {
+        let mut x = pie(&[("max_burst", "\"40 ms\"")]);
+        let mut rng = Rng::stream(1, "test");
+        for (qdelay, allowance, drops) in
+            [(0.0, 40, false), (0.4, 25, false), (0.4, 10, false), (0.4, 0, true), (0.4, 0, true)]
+        {
+            x.update(qdelay);
+            assert_eq!(x.burst_allowance, Duration::from_millis(allowance));
+            let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
+            x.p = f64::max(x.p, if qdelay > 0.0 { 1.0 } else { 0.0 });
+            assert_eq!(x.arrive(Time::ZERO, &pkt, &queue(100), &mut rng) != Verdict::Pass, drops);
+        }
+    }
+
+    #[test]
+    fn drops_only_where_it_may() {
+        let mark = Verdict::Mark(Level::Ce, Reason::Early);
+        let drop = Verdict::Drop(Reason::Early);
+        // accu_prob 8.4 and p: the next packet is certain. Two mean packets are 2000 B; half the target is 7.5 ms.
+        for (p, qdelay, pkts, ecn, want) in [
+            (0.19, 7.4, 10, Ecn::NotEct, Verdict::Pass),
+            (0.2, 7.4, 10, Ecn::NotEct, drop),
+            (0.19, 7.5, 10, Ecn::NotEct, drop),
+            (0.2, 100.0, 2, Ecn::NotEct, Verdict::Pass),
+            (0.2, 100.0, 3, Ecn::NotEct, drop),
+            (0.1, 100.0, 3, Ecn::Ect0, mark),
+            (0.11, 100.0, 3, Ecn::Ect0, drop),
+        ] {
+            let mut x = pie(&[("ecn", "true")]);
+            (x.p, x.qdelay_old, x.accu_prob, x.burst_allowance) = (p, qdelay / 1e3, 8.4, Duration::ZERO);
+            let pkt = Packet { bytes: 1000, ecn, flow: 0, class: 0 };
+            let got = x.arrive(Time::ZERO, &pkt, &queue(pkts), &mut Rng::stream(1, "test"));
+            assert_eq!(got, want, "p {p}, {qdelay} ms, {pkts} packets, {ecn:?}");
+        }
+    }
+
+    /// p = 1/8: none of the first six packets (6/8 < 0.85), and never more than 68 between two (68/8 = 8.5). On average 6 + 1/p = 14.
+    #[test]
+    fn derandomized_gaps() {
+        let mut x = pie(&[]);
+        (x.p, x.qdelay_old) = (0.125, 0.1);
+        let mut rng = Rng::stream(3, "test");
+        let (mut gap, mut gaps) = (0u32, vec![]);
+        for _ in 0..200_000 {
+            gap += 1;
+            if x.drop_early(&queue(10), &mut rng) {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        assert!(gaps.iter().all(|g| (7..=68).contains(g)));
+        let mean = f64::from(gaps.iter().sum::<u32>()) / gaps.len() as f64;
+        assert!((mean - 14.0).abs() < 0.3, "{mean}"); // four standard errors: 4·7.5/√14000
+    }
+
+    /// 16 packets of 1024 B leave in 16 ms: the first measurement counts whole, the next a quarter.
+    #[test]
+    fn departure_rate_by_hand() {
+        let mut x = pie(&[]);
+        let leave = |x: &mut Pie, at, behind| x.measure(ms(at), 1024, behind);
+        leave(&mut x, 0, 16_383);
+        assert!(x.measurement.is_none(), "too little waits");
+        leave(&mut x, 0, 16_384);
+        for i in 1..=16 {
+            leave(&mut x, i, 16_384);
+        }
+        assert!((x.avg_dq_time - 0.016).abs() < 1e-12);
+        for i in 1..=16 {
+            leave(&mut x, 16 + 2 * i, 0);
+        }
+        assert!((x.avg_dq_time - (0.25 * 0.032 + 0.75 * 0.016)).abs() < 1e-12); // 20 ms
+        x.tick(ms(60), &Queue { pkts: 32, bytes: 32_768, idle_since: None });
+        assert!((x.qdelay_old - 0.040).abs() < 1e-12, "32 kB at 16 kB in 20 ms");
+    }
+
+    #[test]
+    fn timestamps_tell_the_last_wait() {
+        let mut x = pie(&[("delay_from", "\"timestamps\"")]);
+        let mut rng = Rng::stream(1, "test");
+        let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
+        for (behind, want) in [(3, 0.030), (0, 0.0)] {
+            let _ = x.depart(ms(30), &pkt, Duration::from_millis(30), &queue(behind), &mut rng);
+            x.tick(ms(30), &queue(behind));
+            assert_eq!(x.qdelay_old, want);
+        }
+    }
+}

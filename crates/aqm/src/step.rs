@@ -1,0 +1,104 @@
+//! Step marking, the switch of DCTCP. M. Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1: a packet is marked
+//! if the queue is longer than K when it arrives. RFC 8257, section 3.1. No average, no randomness.
+//!
+//! The paper does not say what becomes of packets that are not ECN-capable. Switches mark with RED, which drops them where it would mark
+//! others, and RFC 8257, section 5.1, warns of that; here they pass by default, and only a full buffer drops them.
+
+use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, Verdict};
+use penstock_units::param::{Param, Ty, PARAM};
+use penstock_units::{Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "step",
+    doc: "Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.",
+    source: "Alizadeh et al. 2010 (DCTCP); RFC 8257",
+    params: &[PARAMS],
+    state: &[],
+    defaults: &[("ecn", "true")],
+    ns2: &[],
+    build: |v, _| {
+        let mean = crate::registry::mean_packet(v)?;
+        let bytes = v.is("unit", "bytes");
+        Ok(Discipline::Step(Step {
+            k: crate::registry::in_unit(v.queue("threshold"), bytes, mean),
+            bytes,
+            ecn: v.bool("ecn"),
+            drop: v.is("not_capable", "drop"),
+        }))
+    },
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "threshold",
+        ty: Ty::Queue,
+        unit: "packets",
+        default: Some("20"),
+        source: "Alizadeh et al. 2010, section 4: K = 20 at 1 Gbit/s (65 at 10 Gbit/s)",
+        doc: "K: a packet that finds more than this waiting is marked.",
+        ..PARAM
+    },
+    Param {
+        name: "not_capable",
+        ty: Ty::Word(&["pass", "drop"]),
+        default: Some("\"pass\""),
+        source: "left open by Alizadeh et al. 2010; RFC 8257, section 5.1",
+        doc: "What becomes of a packet above the threshold that may not be marked; \"drop\" is what a switch does that marks with RED.",
+        ..PARAM
+    },
+];
+
+/// Step marking.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// K, in the unit of the queue.
+    k: f64,
+    bytes: bool,
+    ecn: bool,
+    /// Drop what may not be marked.
+    drop: bool,
+}
+
+impl Aqm for Step {
+    #[inline]
+    fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, _: &mut Rng) -> Verdict {
+        if q.length(self.bytes) <= self.k {
+            Verdict::Pass
+        } else if self.ecn && pkt.ecn != Ecn::NotEct {
+            Verdict::Mark(Level::Ce, Reason::Early)
+        } else if self.drop {
+            Verdict::Drop(Reason::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::{context, values};
+
+    #[test]
+    fn marks_above_k_and_only_what_may_be_marked() {
+        let (mark, drop) = (Verdict::Mark(Level::Ce, Reason::Early), Verdict::Drop(Reason::Early));
+        let in_bytes = [("threshold", "\"20 kB\""), ("unit", "\"bytes\"")];
+        for (set, pkts, bytes, ecn, want) in [
+            (&[][..], 20, 1, Ecn::Ect0, Verdict::Pass),
+            (&[], 21, 1, Ecn::Ect0, mark),
+            (&[], 21, 1, Ecn::Ce, mark),
+            (&[], 21, 1, Ecn::NotEct, Verdict::Pass),
+            (&[("not_capable", "\"drop\"")], 21, 1, Ecn::NotEct, drop),
+            (&[("not_capable", "\"drop\""), ("ecn", "false")], 21, 1, Ecn::Ect0, drop),
+            (&in_bytes, 90, 20_000, Ecn::Ect0, Verdict::Pass),
+            (&in_bytes, 1, 20_001, Ecn::Ect0, mark),
+        ] {
+            let mut aqm = (KIND.build)(&values(&KIND, set), &context()).unwrap();
+            let pkt = Packet { bytes: 1000, ecn, flow: 0, class: 0 };
+            let q = Queue { pkts, bytes, idle_since: None };
+            let got = aqm.arrive(Time::ZERO, &pkt, &q, &mut Rng::stream(1, "test"));
+            assert_eq!(got, want, "{set:?} {pkts} packets, {bytes} B, {ecn:?}");
+        }
+    }
+}
