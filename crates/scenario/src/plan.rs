@@ -513,13 +513,18 @@ mod tests {
         let mut topology = plan(&root, &Files::beside(None)).unwrap().topology;
         let word = |w: &str| Value::Word(w.into());
         for (written, own, ecn, read) in [
-            ([Some("rfc"), Some("rfc")], None, "mecn", Ok(Some("rfc"))),
-            ([None, Some("paper")], None, "mecn", Ok(Some("paper"))),
-            ([None, Some("paper")], Some("auto"), "mecn", Ok(Some("paper"))),
+            ([Some("wire"), Some("wire")], None, "mecn", Ok(Some("wire"))),
+            ([None, Some("literal")], None, "mecn", Ok(Some("literal"))),
+            ([None, Some("literal")], Some("auto"), "mecn", Ok(Some("literal"))),
             ([None, None], None, "mecn", Ok(None)),
-            ([Some("rfc"), Some("paper")], Some("rfc"), "mecn", Ok(Some("rfc"))),
-            ([Some("rfc"), Some("paper")], None, "classic", Ok(None)),
-            ([Some("rfc"), Some("paper")], None, "mecn", Err("R0-R1 and R1-R2 write different codepoints")),
+            ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
+            ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            (
+                [Some("wire"), Some("literal")],
+                None,
+                "mecn",
+                Err("R0-R1 and R1-R2 write different codepoints"),
+            ),
         ] {
             for (line, codepoints) in [0, 2].into_iter().zip(written) {
                 let mut values = Values::clone(&topology.links[1].values);
