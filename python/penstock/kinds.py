@@ -113,7 +113,7 @@ class Access(Table):
 class Node(Table):
     """A router of a graph.
 
-    name: What links and traffic call the router: letters, digits and underscores; a text; required.
+    name: What links and traffic call the router; at most 64 characters; a text; required.
     """
 
     name: str
