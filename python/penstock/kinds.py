@@ -1030,11 +1030,9 @@ class RedAt(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
@@ -1540,11 +1538,9 @@ class Custom(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a

@@ -56,8 +56,11 @@ fn one_line_too_many() {
             "tcp = \"dctcp\"\necn = \"off\"",
             &["load.toml:8: traffic.0.ecn = \"off\": must be \"classic\" or \"accecn\""],
         ),
-        ("ecn = \"mecn\"\nbeta1 = 0.4", &["load.toml:8: traffic.0.beta1 = 0.4: must be below beta2 (0.4)"]),
-        ("ecn = \"mecn\"\nbeta3 = 0.3", &["traffic.0.beta2 = 0.4 (default): must be below beta3 (0.3)"]),
+        (
+            "ecn = \"mecn\"\nbeta1 = 0.41",
+            &["load.toml:8: traffic.0.beta1 = 0.41: must not be above beta2 (0.4)"],
+        ),
+        ("ecn = \"mecn\"\nbeta3 = 0.3", &["traffic.0.beta2 = 0.4 (default): must not be above beta3 (0.3)"]),
         (
             "ecn = \"classic\"\nhandshake = false",
             &["load.toml:8: traffic.0.handshake = false: must be true with ECN"],
