@@ -71,6 +71,8 @@ def test_a_graph_and_its_links(tmp_path: Path) -> None:
     links = scenario.resolved["topology"]["link"]
     assert [link["aqm"]["reverse"]["kind"] for link in links] == ["pi", "rem"]
     assert (links[0]["aqm"]["kind"], "kind" in links[1]["aqm"]) == ("ared", False)
+    named = scenario.set("topology.link.1.schedule", str(tmp_path / "up.trace"))  # a name alone is a trace's
+    assert named.resolved == scenario.resolved
     result = ps.run(scenario)
     run = result.runs[0]
     assert list(run.links) == ["a-b", "b-a", "b-c", "c-b"]

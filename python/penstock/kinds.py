@@ -78,8 +78,9 @@ class Link(Table):
         a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
         last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
         instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or { mahimahi = "file.trace" };
-        left out: the rate never changes. Source: mahimahi (Netravali et al. 2015): link_queue.cc.
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
     """
 
     rate: str | None = None
@@ -151,8 +152,9 @@ class GraphLink(Table):
         a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
         last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
         instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or { mahimahi = "file.trace" };
-        left out: the rate never changes. Source: mahimahi (Netravali et al. 2015): link_queue.cc.
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
     """
 
     aqm: Table | None = None
