@@ -212,7 +212,7 @@ def test_each_compared_kind_takes_its_own_keys(penstock: Command, tmp_path: Path
     assert "min_th" not in compared["droptail"]["scenario"]["aqm"]
 
 
-@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "metrics"])
+@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "topology", "metrics"])
 def test_list(penstock: Command, what: str) -> None:
     rows = json.loads(penstock("list", what, "--json").stdout)
     assert rows
@@ -222,8 +222,8 @@ def test_list(penstock: Command, what: str) -> None:
     assert [row["name"] for row in rows if row["name"] not in shown.stdout] == []
 
 
-def test_list_all_is_the_four(penstock: Command) -> None:
-    assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "metrics"]
+def test_list_all_is_the_five(penstock: Command) -> None:
+    assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "topology", "metrics"]
     names = {row["name"] for row in json.loads(penstock("list", "metrics", "--json").stdout)}
     assert set(METRICS) <= names
 

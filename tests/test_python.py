@@ -62,16 +62,22 @@ def test_a_graph_and_its_links(tmp_path: Path) -> None:
         node=[ps.Node(name="c"), ps.Node(name="a"), ps.Node(name="b")],
         bottleneck="b-c",
     )
-    traffic = [ps.Ftp(from_="a", to="c"), ps.Replay(file=str(tmp_path / "packets.csv"), from_="c", to="a")]
+    traffic = [
+        ps.Cbr(rate="6 Mbit/s", from_="a", to="c"),
+        ps.Ftp(from_="c", to="a"),
+        ps.Replay(file=str(tmp_path / "packets.csv"), from_="c", to="a"),
+    ]
     scenario = ps.Scenario(topology=graph, aqm=ps.Red(), traffic=traffic, duration="5 s")
     links = scenario.resolved["topology"]["link"]
     assert [link["aqm"]["reverse"]["kind"] for link in links] == ["pi", "rem"]
     assert (links[0]["aqm"]["kind"], "kind" in links[1]["aqm"]) == ("ared", False)
+    named = scenario.set("topology.link.1.schedule", str(tmp_path / "up.trace"))  # a name alone is a trace's
+    assert named.resolved == scenario.resolved
     result = ps.run(scenario)
     run = result.runs[0]
     assert list(run.links) == ["a-b", "b-a", "b-c", "c-b"]
     assert run.links["b-c"] == {name: run.metrics[name] for name in run.links["b-c"]}
-    assert run.links["b-c"]["utilization"] == pytest.approx(1, abs=0.1)  # 3 Mbit/s, by the trace
+    assert run.links["b-c"]["utilization"] == pytest.approx(1, abs=0.01)  # 3 Mbit/s, by the trace
     assert json.loads(result.json())["runs"][0]["links"] == run.links
     assert len(ps.run(scenario, pcap="bottleneck").runs[0].pcap or b"") > 1000
     with pytest.raises(ps.ScenarioError, match=r"topology\.link\.0\.rate"):

@@ -158,7 +158,7 @@ def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
         cells = [row["name"], row.get("doc", "")]
         if len(overview.columns) == 3:
             cells.append(row.get("source", ""))
-        overview.add_row(*cells)
+        overview.add_row(*_literal(cells))
     return [overview, *(_parameters(row) for row in rows if row.get("params"))]
 
 
@@ -172,15 +172,24 @@ def _parameters(kind: Mapping[str, Any]) -> Table:
         default = p["default"] if p.get("default") is not None else p.get("auto", "")
         if p.get("ns2") is not None:
             default = f"{default} (ns-2: {p['ns2']})"
-        table.add_row(p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", ""))
+        cells = [p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", "")]
+        table.add_row(*_literal(cells))
     return table
+
+
+def _literal(cells: list[str]) -> list[str]:
+    """Cells in which rich takes no bracket for markup: `[[topology.link]]`."""
+    from rich.markup import escape
+
+    return [escape(cell) for cell in cells]
 
 
 def _new(title: str) -> Table:
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _ranking(comparison: Comparison) -> Table:

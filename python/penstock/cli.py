@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What `penstock list` knows, in the order in which it shows them.
-LISTS = ("aqm", "tcp", "traffic", "metrics")
+LISTS = ("aqm", "tcp", "traffic", "topology", "metrics")
 
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
@@ -199,7 +199,7 @@ def compare(
 @click.argument("what", type=click.Choice(LISTS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def list_(what: str | None, as_json: bool) -> None:
-    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, metrics."""
+    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, topologies, metrics."""
     chosen = LISTS if what is None else (what,)
     lists = {name: json.loads(_penstock.list_json(name)) for name in chosen}
     if as_json:

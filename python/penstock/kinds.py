@@ -30,9 +30,12 @@ __all__ = [
     "FengAred",
     "FqCodel",
     "Ftp",
+    "Graph",
+    "GraphLink",
     "Link",
     "Mecn",
     "Nlred",
+    "Node",
     "Nred",
     "OnOff",
     "ParkingLot",
@@ -44,6 +47,7 @@ __all__ = [
     "Red",
     "RedAt",
     "Rem",
+    "Replay",
     "Step",
     "Web",
 ]
@@ -53,7 +57,8 @@ __all__ = [
 class Link(Table):
     """A link between routers, and the queue in front of it.
 
-    rate: Rate of the link; a rate with its unit, for example "1.5 Mbit/s"; required.
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
     delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
     buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
         kB"; default: 50 packets. Source: ns-2: limit_ 50.
@@ -63,19 +68,30 @@ class Link(Table):
         as forward.
     reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; left out: as forward.
-    loss: Probability that a forward packet is lost on the wire, after the queue; a probability in [0, 1]; default: 0.
-    schedule: Steps of the forward rate over time; "0 bit/s" is a link that is down; a list of steps ascending in
-        time, for example [{ at = "10 s", rate = "1 Mbit/s" }]; left out: the rate never changes.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
     """
 
-    rate: str
+    rate: str | None = None
     delay: str
     buffer: float | str | None = None
     reverse_rate: str | None = None
     reverse_delay: str | None = None
     reverse_buffer: float | str | None = None
-    loss: float | None = None
-    schedule: Sequence[Spec] | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +108,70 @@ class Access(Table):
     rate: str
     delay: str | Spec | None = None
     buffer: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(Table):
+    """A router of a graph.
+
+    name: What links and traffic call the router; at most 64 characters; a text; required.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphLink(Table):
+    """A link of a graph, and the queues at its ends.
+
+    aqm: The link's own discipline, forward; left out: the scenario's `aqm`.
+    reverse_aqm: The one back; left out: the scenario's `reverse_aqm`.
+    from_: Router at which the link begins; a text; required.
+    to: Router at which it ends; a text; required.
+    cost: What the link adds to the cost of a route, in each direction; a whole number in [1, 1000000]; default: 1.
+        Source: ns-2: cost 1, so that routes have the fewest hops.
+    one_way: Whether there is no opposite direction; true or false; default: false. Source: ns-2: simplex-link.
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
+    delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
+    buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"; default: 50 packets. Source: ns-2: limit_ 50.
+    reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
+        forward.
+    reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
+        as forward.
+    reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; left out: as forward.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
+    """
+
+    aqm: Table | None = None
+    reverse_aqm: Table | None = None
+    from_: str
+    to: str
+    cost: int | None = None
+    one_way: bool | None = None
+    rate: str | None = None
+    delay: str
+    buffer: float | str | None = None
+    reverse_rate: str | None = None
+    reverse_delay: str | None = None
+    reverse_buffer: float | str | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +192,14 @@ class Dumbbell(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkingLot(Table):
     """Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. The run's
-    metrics describe the first hop.
+    metrics describe the first hop; `links` in its results describes every link.
 
     link: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
     egress: Links of the hosts on the sinks' (right) side; left out: as access.
     hops: Links between routers; a whole number in [1, 200]; required.
-    cross_flows: One-hop FTP flows on every hop, with the transport and the start of the first `ftp` entry; together
-        they are one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
+    cross_flows: One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry; together they are
+        one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
     """
 
     kind: ClassVar[str] = "parking-lot"
@@ -128,6 +208,29 @@ class ParkingLot(Table):
     egress: Access | None = None
     hops: int
     cross_flows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph(Table):
+    """Routers `[[topology.node]]` and links `[[topology.link]]`; traffic goes `from` one router `to` another, on the
+    route of the least cost. Of equal ones it takes, at each router, the link that stands first in the file. The
+    sender's host hangs on `access`, the receiver's on `egress`. The run's metrics describe the bottleneck; `links` in
+    its results describes every link.
+
+    link: The links; required.
+    node: The routers of a graph. Left out: those that the links name, in the order in which they name them.
+    access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
+    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    bottleneck: The link that the run's metrics describe: "a-b" from a to b, "b-a" the other way; a text; left out:
+        the first link.
+    """
+
+    kind: ClassVar[str] = "graph"
+    link: Sequence[GraphLink]
+    node: Sequence[Node] | None = None
+    access: Access | None = None
+    egress: Access | None = None
+    bottleneck: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -929,11 +1032,9 @@ class RedAt(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
@@ -1439,11 +1540,9 @@ class Custom(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
@@ -1663,10 +1762,11 @@ class Ftp(Table):
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -1844,10 +1944,11 @@ class Web(Table):
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -1923,18 +2024,19 @@ class Cbr(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -1964,18 +2066,19 @@ class Poisson(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -2005,8 +2108,8 @@ class OnOff(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     on: Length of an on-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential
         = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
     off: Length of an off-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
@@ -2017,10 +2120,11 @@ class OnOff(Table):
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -2033,6 +2137,46 @@ class OnOff(Table):
     jitter: float | None = None
     on: Spec | None = None
     off: Spec | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay(Table):
+    """Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.
+
+    file: A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire;
+        a line with these names may come first), or a capture (pcap; original lengths, times from the earliest packet
+        on). Its path is relative to the scenario file; a text; required.
+    hash: FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error; a text; left out: that of
+        the file.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/Traffic/Trace.
+    """
+
+    kind: ClassVar[str] = "replay"
+    file: str
+    hash: str | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -157,8 +157,8 @@ class Scenario:
 
     @property
     def label(self) -> str:
-        """The discipline's kind, or the name of your own, as figures name it."""
-        return str(self.resolved["aqm"]["kind"]).removeprefix("python:")
+        """The kind of the discipline at the bottleneck, or the name of your own, as figures name it."""
+        return self._core.aqm.removeprefix("python:")
 
     def __repr__(self) -> str:
         return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"

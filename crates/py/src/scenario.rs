@@ -58,6 +58,12 @@ impl Scenario {
         self.inner.resolved_json()
     }
 
+    /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's own.
+    #[getter]
+    fn aqm(&self) -> &str {
+        self.inner.aqm()
+    }
+
     /// The scenario's name.
     #[getter]
     fn name(&self) -> &str {

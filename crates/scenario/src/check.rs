@@ -80,7 +80,7 @@ pub(crate) fn allowed(ty: &Ty) -> String {
             .into(),
         Ty::Loss => "a probability in [0, 1], or for example { gilbert_elliott = { p = 0.01, r = 0.3 } }".into(),
         Ty::Schedule => "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
-                         or { mahimahi = \"file.trace\" }"
+                         or a mahimahi trace, { mahimahi = \"file.trace\" } or \"file.trace\""
             .into(),
         Ty::NumOr(number, w) => format!("{} or one of {}", allowed(number), words(w)),
     }
@@ -333,6 +333,8 @@ fn schedule(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Resul
     let list = match &node.item {
         Item::List(list) => list,
         Item::Table(table) => return mahimahi(table, path, wrong),
+        // A name alone is a trace's.
+        Item::Text(file) => return Ok(RateSchedule::Mahimahi { file: file.clone(), hash: None }),
         _ => return Err(wrong()),
     };
     let mut steps: Vec<(Duration, Option<Rate>)> = vec![];

@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 /// Longer files are refused.
 const LONGEST: u64 = 1 << 28;
 
+/// What the columns of a CSV file may be called; none that names another unit.
+const TIME: &[&str] = &["t_s", "t", "time_s", "time"];
+const SIZE: &[&str] = &["bytes", "size_bytes", "size", "length"];
+
 /// Where a scenario's files lie.
 pub(crate) struct Files {
     folder: PathBuf,
@@ -123,7 +127,11 @@ impl Content {
         let mut packets: Vec<Datagram> = vec![];
         let mut lines = self.lines()?.peekable();
         let fields = |line: &str| line.split(',').map(|f| f.trim().to_owned()).collect::<Vec<_>>();
-        lines.next_if(|(_, line)| fields(line) == ["t_s", "bytes"]);
+        let names = |line: &str| match &fields(line)[..] {
+            [t, bytes] => TIME.contains(&t.as_str()) && SIZE.contains(&bytes.as_str()),
+            _ => false,
+        };
+        lines.next_if(|(_, line)| names(line));
         for (number, line) in lines {
             let read = match &fields(line)[..] {
                 [t, bytes] => parse_duration(&format!("{t} s")).ok().zip(bytes.parse::<u32>().ok()),
@@ -226,7 +234,8 @@ mod tests {
         for (text, problem) in [
             ("", "f: is empty"),
             ("t_s,bytes\n", "f: is empty"),
-            ("time,size\n1,1\n", "f:1: must be seconds and bytes"),
+            ("t_ms,bytes\n1,1\n", "f:1: must be seconds and bytes"),
+            ("t_s,bytes\nt_s,bytes\n", "f:2: must be seconds and bytes"),
             ("1,100\n0.5,100\n", "f:2: must not be earlier than the line before"),
             ("1,0\n", "f:1: must be seconds and bytes (1 to 1000000)"),
             ("1,1000001\n", "f:1: must be"),

@@ -68,7 +68,7 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         duration,
         measure_from: time(plan.measure.duration("from")),
         measure_to: time(plan.measure.opt_duration("to").unwrap_or(duration)),
-        links: topology.links.iter().map(link).collect(),
+        links: links(topology),
         bottleneck: topology.bottleneck,
         measure_links: topology.kind.name != "dumbbell",
         ties_by_scheduling: plan.top.is("ties", "scheduling"),
@@ -80,9 +80,16 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     }
 }
 
-fn link(line: &Line) -> LinkConfig {
+fn links(topology: &Topology) -> Vec<LinkConfig> {
+    let numbered = (0..).zip(&topology.links);
+    let by_ends: BTreeMap<_, u32> = numbered.map(|(i, l)| ((l.from, l.to), i)).collect();
+    topology.links.iter().map(|l| link(l, by_ends.get(&(l.to, l.from)).copied())).collect()
+}
+
+fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
     LinkConfig {
         name: line.name.clone(),
+        opposite,
         rate: line.rate,
         delay: line.delay,
         buffer: line.buffer,

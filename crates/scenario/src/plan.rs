@@ -499,3 +499,50 @@ pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
     let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two links, whose disciplines write these codepoints or know of none; what a sender reads that names its own or does not.
+    #[test]
+    fn senders_read_what_their_disciplines_write() {
+        let text = "duration = \"1 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n\
+                    link = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n[[traffic]]\nkind = \"ftp\"\n";
+        let Ok(root) = Node::from_toml(text) else { panic!("it is TOML") };
+        let mut topology = plan(&root, &Files::beside(None)).unwrap().topology;
+        let word = |w: &str| Value::Word(w.into());
+        for (written, own, ecn, read) in [
+            ([Some("wire"), Some("wire")], None, "mecn", Ok(Some("wire"))),
+            ([None, Some("literal")], None, "mecn", Ok(Some("literal"))),
+            ([None, Some("literal")], Some("auto"), "mecn", Ok(Some("literal"))),
+            ([None, None], None, "mecn", Ok(None)),
+            ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
+            ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            (
+                [Some("wire"), Some("literal")],
+                None,
+                "mecn",
+                Err("R0-R1 and R1-R2 write different codepoints"),
+            ),
+        ] {
+            for (line, codepoints) in [0, 2].into_iter().zip(written) {
+                let mut values = Values::clone(&topology.links[1].values);
+                codepoints.into_iter().for_each(|w| values.set("codepoints", word(w)));
+                topology.links[line].values = Arc::new(values);
+            }
+            let section = Section::new(&root, "traffic.0");
+            let mut values = Values::new();
+            values.set("ecn", word(ecn));
+            own.into_iter().for_each(|w| values.set("codepoints", word(w)));
+            let route = topology.route(0, 2).unwrap();
+            let found = codepoints(&section, &mut values, &topology, &route).map_err(|e| e.to_string());
+            match read {
+                Ok(read) => {
+                    assert_eq!(values.get("codepoints"), read.map(word).as_ref(), "{written:?} {own:?}")
+                }
+                Err(part) => assert!(found.is_err_and(|e| e.contains(part)), "{written:?}"),
+            }
+        }
+    }
+}

@@ -150,19 +150,16 @@ impl Scenario {
     }
 
     /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind takes its own keys
-    /// of `[aqm]`, and for `mecn` and `amecn` the flows that use ECN use its multi-level form.
+    /// of `[aqm]` (or of the table that a link of a graph has instead), and for `mecn` and `amecn` the flows that use
+    /// ECN use its multi-level form.
     ///
     /// # Errors
     /// If there is no such kind, or its keys do not fit.
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
-        if !self.plan.topology.takes_aqm {
-            let problem = "every link has a discipline of its own; set topology.link.N.aqm.kind instead";
-            let error = ScenarioError::new(Origin::Unknown, "aqm.kind", Problem::Conflict(problem.into()));
-            return Err(error.found(format!("\"{kind}\"")).in_file(self.file.as_deref()));
-        }
         let mut root = self.root.clone();
-        self.put(&mut root, "aqm.kind", text(kind))?;
+        let key = walk::join(&self.bottleneck().place, "kind");
+        self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 if traffic.kind.tcp && !traffic.values.is("ecn", "off") {
@@ -170,7 +167,7 @@ impl Scenario {
                 }
             }
         }
-        Scenario::checked(root, self.file.clone(), self.user.after(["aqm.kind"].into_iter()))
+        Scenario::checked(root, self.file.clone(), self.user.after([key.as_str()].into_iter()))
     }
 
     /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of `[aqm]` it is given the keys
@@ -195,6 +192,16 @@ impl Scenario {
     /// Whether a discipline of the user's own stands in it.
     pub fn has_user_aqm(&self) -> bool {
         self.user.forward.is_some() || self.user.reverse.is_some()
+    }
+
+    fn bottleneck(&self) -> &plan::Line {
+        &self.plan.topology.links[self.plan.topology.bottleneck]
+    }
+
+    /// The kind of the discipline at the bottleneck, or the name of the user's own.
+    pub fn aqm(&self) -> &str {
+        let line = self.bottleneck();
+        line.user.as_ref().map_or(line.aqm.name, UserAqm::name)
     }
 
     /// The scenario's name.

@@ -169,7 +169,7 @@ fn schedule() -> Json {
         "required": ["mahimahi"],
         "additionalProperties": false,
     });
-    json!({ "anyOf": [{ "type": "array", "items": step }, trace] })
+    json!({ "anyOf": [{ "type": "array", "items": step }, trace, text()] })
 }
 
 fn loss() -> Json {

@@ -148,7 +148,7 @@ pub(crate) const NODE: &[Param] = &[Param {
     name: "name",
     ty: Ty::Text,
     auto: REQUIRED,
-    doc: "What links and traffic call the router: letters, digits and underscores.",
+    doc: "What links and traffic call the router; at most 64 characters.",
     ..PARAM
 }];
 

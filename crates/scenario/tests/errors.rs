@@ -41,6 +41,30 @@ fn one_line_too_many() {
         ("min_rto = true", &["must be a time with its unit, for example \"40 ms\""]),
         ("min_rto = 07:32:00", &["traffic.0.min_rto = 07:32:00: must be a time with its unit"]),
         ("min_rto = \"100 s\"", &["load.toml:7: traffic.0.min_rto = \"100 s\": must not be above max_rto"]),
+        (
+            "tcp = \"vegas\"\necn = \"accecn\"",
+            &["load.toml:8: traffic.0.ecn = \"accecn\": must be \"off\" with"],
+        ),
+        (
+            "tcp = \"cubic\"\necn = \"mecn\"",
+            &[
+                "load.toml:8: traffic.0.ecn = \"mecn\": must not be \"mecn\" with tcp = \"cubic\"",
+                "use tahoe, reno",
+            ],
+        ),
+        (
+            "tcp = \"dctcp\"\necn = \"off\"",
+            &["load.toml:8: traffic.0.ecn = \"off\": must be \"classic\" or \"accecn\""],
+        ),
+        (
+            "ecn = \"mecn\"\nbeta1 = 0.41",
+            &["load.toml:8: traffic.0.beta1 = 0.41: must not be above beta2 (0.4)"],
+        ),
+        ("ecn = \"mecn\"\nbeta3 = 0.3", &["traffic.0.beta2 = 0.4 (default): must not be above beta3 (0.3)"]),
+        (
+            "ecn = \"classic\"\nhandshake = false",
+            &["load.toml:8: traffic.0.handshake = false: must be true with ECN"],
+        ),
         ("segment = 1000", &["traffic.0.segment = 1000: needs a unit, for example \"1000 B\""]),
         ("segment = \"0 B\"", &["traffic.0.segment = \"0 B\": must be between 1 B"]),
         ("segment = \"1 GB\"", &["traffic.0.segment = \"1 GB\": must be between 1 B"]),

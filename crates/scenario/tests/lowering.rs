@@ -138,6 +138,25 @@ fn units_of_the_queue() {
     }
 }
 
+/// A variant's own defaults stand before the table's; what is written stands before both.
+#[test]
+fn variants_have_defaults_of_their_own() {
+    use penstock_tcp::{Ecn, Recovery};
+    for profile in ["rfc", "ns-2"] {
+        for (lines, ecn, recovery) in [
+            ("tcp = \"reno\"", Ecn::Off, Recovery::Sack),
+            ("tcp = \"dctcp\"", Ecn::Classic, Recovery::Sack),
+            ("tcp = \"dctcp\"\necn = \"accecn\"", Ecn::AccEcn, Recovery::Sack),
+            ("tcp = \"westwood\"", Ecn::Off, Recovery::NewReno),
+            ("tcp = \"westwood\"\nrecovery = \"sack\"", Ecn::Off, Recovery::Sack),
+        ] {
+            let c = good(&format!("profile = \"{profile}\"\n{SMALL}{lines}\n")).lower(1).unwrap();
+            let App::Ftp { tcp, .. } = &c.flows[0].app else { panic!() };
+            assert_eq!((tcp.ecn, tcp.recovery), (ecn, recovery), "{profile} {lines}");
+        }
+    }
+}
+
 #[test]
 fn profile_ns2() {
     let text = format!("profile = \"ns-2\"\n{SMALL}");

@@ -44,6 +44,8 @@ pub struct Config {
 pub struct LinkConfig {
     /// Its name in series, traces and random streams: `"bottleneck"`, `"bottleneck.reverse"`, `"R0-R1"`.
     pub name: String,
+    /// The link the other way, an index into [`Config::links`]; a capture takes both.
+    pub opposite: Option<u32>,
     /// Rate at the start of the run; with a trace what the discipline may believe.
     pub rate: Rate,
     /// Propagation delay.

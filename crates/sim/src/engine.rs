@@ -1234,15 +1234,10 @@ fn senders(c: &Config) -> Vec<u32> {
     n
 }
 
-/// The captured link and its opposite: `x` and `x.reverse`, `a-b` and `b-a`.
+/// The captured link and its opposite.
 fn capture_links(c: &Config) -> [u32; 2] {
     let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };
-    let name = c.links[link as usize].name.as_str();
-    let mut opposite = vec![format!("{name}.reverse")];
-    opposite.extend(name.strip_suffix(".reverse").map(str::to_owned));
-    opposite.extend(name.match_indices('-').map(|(i, _)| format!("{}-{}", &name[i + 1..], &name[..i])));
-    let other = c.links.iter().position(|l| opposite.contains(&l.name)).map_or(u32::MAX, |i| i as u32);
-    [link, other]
+    [link, c.links[link as usize].opposite.unwrap_or(u32::MAX)]
 }
 
 /// The wheel's geometry: slots of about one packet time of the fastest link that carries traffic, enough of them to hold the longest

@@ -510,7 +510,7 @@ impl Link {
             Verdict::Mark(level, _) => self.codepoints.marked(a.pkt.ecn, level),
         };
         if self.eager {
-            return self.hold(now, a, verdict, ecn);
+            return self.hold(now, a, ecn);
         }
         let start = self.transmitter.start(self.busy_until, now);
         if idle {
@@ -531,12 +531,12 @@ impl Link {
         }
         if let Some(stats) = &mut self.stats {
             stats.departure(now, start, a.pkt.bytes, a.data);
-            if let Verdict::Mark(level, _) = verdict {
+            if let Some(level) = raised(a.pkt.ecn, ecn) {
                 stats.mark(start, level);
             }
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, verdict, &a.pkt, &self.q);
+            series.accepted(now, start, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         self.over_the_wire(start, ecn)
     }
@@ -591,7 +591,7 @@ impl Link {
         }
     }
 
-    fn hold(&mut self, now: Time, a: &Arriving, verdict: Verdict, ecn: Ecn) -> Fate {
+    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
         if let Some(stats) = &mut self.stats {
             stats.held(now, self.q.pkts);
         }
@@ -601,7 +601,7 @@ impl Link {
             self.aqm.enqueued(now, &Packet { ecn, ..a.pkt }, handle);
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, Time::NEVER, verdict, &a.pkt, &self.q);
+            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         if self.service_due {
             return Fate::Held(None);
@@ -641,8 +641,8 @@ impl Link {
             self.departed += 1;
             if let Some(stats) = &mut self.stats {
                 stats.departure(h.arrived, now, bytes, h.arriving.data);
-                if ecn != h.arriving.pkt.ecn {
-                    stats.mark(now, if ecn == Ecn::Ce { Level::Ce } else { Level::Incipient });
+                if let Some(level) = raised(h.arriving.pkt.ecn, ecn) {
+                    stats.mark(now, level);
                 }
             }
             if let Some(series) = &mut self.series {
@@ -682,6 +682,12 @@ impl Link {
 /// The random stream of a link's discipline.
 pub(crate) fn aqm_stream(seed: u64, link: &str) -> Rng {
     Rng::stream(seed, &format!("aqm/{link}"))
+}
+
+/// The mark that stands in the field `after` and did not `before`: one that an earlier router set is not this one's.
+#[inline]
+fn raised(before: Ecn, after: Ecn) -> Option<Level> {
+    (after != before).then_some(if after == Ecn::Ce { Level::Ce } else { Level::Incipient })
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub const METRICS: &[Metric] = &[
     m("drops_early", "Packets dropped by the gate."),
     m("drops_forced", "Packets dropped by a full threshold: the average beyond the end of the profile."),
     m("drops_overflow", "Packets dropped by a full buffer."),
-    m("marks_incipient", "Packets marked with the first level of multi-level ECN that left."),
+    m("marks_incipient", "Packets marked here with the first level of multi-level ECN that left."),
     m("marks_ce", "Packets marked CE here that left."),
     m("jain", "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts."),
     m("arrivals", "Packets that arrived at the queue."),

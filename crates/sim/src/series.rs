@@ -1,7 +1,7 @@
 //! Time series: what a run writes down when asked.
 
 use crate::result::{Column, Table};
-use penstock_aqm::{Aqm, Discipline, Packet, Queue, Verdict};
+use penstock_aqm::{Aqm, Discipline, Packet, Queue};
 use penstock_units::{Duration, Time};
 
 /// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows. `drop_early`, `_forced`, `_overflow`: not let in;
@@ -83,8 +83,8 @@ impl QueueSeries {
     }
 
     /// A packet was let in at `now` and starts to be sent at `start` (an eager link tells later).
-    pub(crate) fn accepted(&mut self, now: Time, start: Time, verdict: Verdict, pkt: &Packet, q: &Queue) {
-        let word = if matches!(verdict, Verdict::Mark(..)) { "mark" } else { "enqueue" };
+    pub(crate) fn accepted(&mut self, now: Time, start: Time, marked: bool, pkt: &Packet, q: &Queue) {
+        let word = if marked { "mark" } else { "enqueue" };
         self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
         if start == now {
             self.event(now, "dequeue", pkt.flow, pkt.bytes, q.pkts);

@@ -27,8 +27,6 @@ pub(crate) struct Topology {
     pub links: Vec<Line>,
     /// The link that the run's metrics describe.
     pub bottleneck: usize,
-    /// Whether `[aqm]` stands at any link.
-    pub takes_aqm: bool,
     pub access: Option<Values>,
     pub egress: Option<Values>,
 }
@@ -118,17 +116,8 @@ pub(super) fn topology(root: &Node, files: &Files, aqm: Disciplines, ns2: bool) 
     let kind = walk::topology_kind(root)?;
     let own = Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
     let (access, egress) = (side(root, "access")?, side(root, "egress")?);
-    let mut topology = Topology {
-        kind,
-        own,
-        nodes: vec![],
-        wires: vec![],
-        links: vec![],
-        bottleneck: 0,
-        takes_aqm: true,
-        access,
-        egress,
-    };
+    let mut topology =
+        Topology { kind, own, nodes: vec![], wires: vec![], links: vec![], bottleneck: 0, access, egress };
     if kind.graph {
         graph(root, files, aqm, ns2, &mut topology)?;
     } else {
@@ -179,8 +168,7 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         let values = section.fill(&vec![NODE], Defaults::default())?;
         nodes.declare(&section, &values)?;
     }
-    let mut taken = BTreeMap::new();
-    topology.takes_aqm = false;
+    let (mut taken, mut named) = (BTreeMap::new(), BTreeMap::new());
     for i in 0..count {
         let section = Section::new(root, &format!("topology.link.{i}"));
         let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
@@ -203,7 +191,6 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
             root.at(&here).and_then(Node::table).is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
         let own = if says { Some(discipline(root, &here, ns2)?) } else { None };
         let own_back = if root.at(&back).is_some() { Some(discipline(root, &back, ns2)?) } else { None };
-        topology.takes_aqm |= own.is_none();
         let places = [
             own.as_ref().map_or(("aqm", aqm.0), |own| (&here, own)),
             own_back.as_ref().map_or(("aqm.reverse", aqm.1), |own| (&back, own)),
@@ -214,6 +201,13 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         topology.links.push(Line { name: format!("{a}-{b}"), from, to, cost, ..forward });
         if !one_way {
             topology.links.push(Line { name: format!("{b}-{a}"), from: to, to: from, cost, ..backward });
+        }
+        for line in topology.links.iter().rev().take(if one_way { 1 } else { 2 }) {
+            // "a-b" to "c" and "a" to "b-c".
+            if let Some(earlier) = named.insert(line.name.clone(), i) {
+                let problem = format!("topology.link.{earlier} is called {} too; rename a router", line.name);
+                return Err(section.conflict("to", &values, problem));
+            }
         }
         topology.wires.push(Wire { values, aqm: own, reverse: own_back });
     }
@@ -269,18 +263,17 @@ impl Nodes {
     }
 }
 
-/// A link's name is made of its routers', with a "-" between them, and is part of key paths and of column names.
 fn check_name(section: &Section, key: &str, values: &Values, name: &str) -> Result<()> {
-    let plain = |c: char| c.is_alphanumeric() || c == '_';
-    if (1..=64).contains(&name.chars().count()) && name.chars().all(plain) {
+    let plain = !name.trim().is_empty() && !name.chars().any(char::is_control);
+    if plain && name.chars().count() <= 64 {
         return Ok(());
     }
-    Err(section.conflict(key, values, "must be 1 to 64 letters, digits and underscores"))
+    Err(section.conflict(key, values, "must be 1 to 64 characters"))
 }
 
 /// A link's values. A trace tells its rate, nothing else does.
 fn fill_link(section: &Section, params: &Params) -> Result<Values> {
-    let trace = section.node.and_then(|n| n.child("schedule")).is_some_and(|n| n.table().is_some());
+    let trace = section.node.and_then(|n| n.child("schedule")).is_some_and(|n| !matches!(n.item, Item::List(_)));
     if !trace && !section.given("rate") {
         let problem = Problem::Missing { allowed: check::allowed(&Ty::Rate) };
         return Err(ScenarioError::new(section.origin, join(&section.path, "rate"), problem));
