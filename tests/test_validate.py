@@ -189,6 +189,7 @@ MECN: dict[str, object] = {"kind": "mecn", "gate": "wait", "mark_p": 1, "min_th"
             {"qset": "n_0_=3,n_min_=2,n_max_=4,n_gate_=0"},
             {"n_0": 3, "n_min": 2, "n_max": 4, "gate": "geometric"},
         ),
+        ("NRED", {"qset": "n_min_=3,n_max_=4"}, {"n_0": 3, "n_min": 3, "n_max": 4}),
         ("REDAT", {}, {"kind": "red-at", "min_lo": 2.5, "min_hi": 7.5, "max_lo": 12, "max_hi": 18, "max_p": 0.1}),
         ("REDAT", {}, {"alpha": 0.1, "beta": 0.05, "hold": 4, "region_a": "min_plus", "reset": True}),
         ("REDAT", {"qset": "at_dmin_=0.2,at_dmax_=0"}, {"min_lo": 4, "min_hi": 6, "max_lo": 15, "max_hi": 15}),
@@ -228,7 +229,7 @@ def test_feng_has_alpha_as_divisor() -> None:
         ({"tcpset": "mecnFloor_=1"}, {"cwnd_floor": 1}),
         ({"ecn": 0}, {"tcp": "reno", "ecn": None, "beta1": None}),
         ({"tcp": "Reno", "tcpset": "mecnB1_=0.5"}, {"ecn": "classic", "beta1": None}),
-        ({"tcp": "Westwood", "ecn": 0}, {"tcp": "westwood", "ecn": None}),
+        ({"tcp": "Westwood", "ecn": 0}, {"tcp": "westwood", "recovery": "sack", "ecn": None}),
     ],
 )
 def test_multi_level_ecn_and_westwood(args: dict[str, object], want: dict[str, object]) -> None:
@@ -490,6 +491,23 @@ def test_starts_drawn_around_the_window_count_by_their_chance() -> None:
     document = scenario("c", {"n1": 1, "start1": "uniform:8:12", "t0": 10, "t1": 20, "dur": 20})
     flows = [{"group": 0, "goodput_bps": 8000.0}]
     assert v.as_ns2_counts(document, {}, flows)["goodput_bps"] == 8400.0
+
+
+# ---------------------------------------------------------------------- a sample of the real thing
+
+SAMPLE = (
+    *(f"unit-{queue}-l120" for queue in ("red", "rared", "nred", "redat", "mecn", "amecn", "feng", "blue-fast")),
+    *(f"tcp20-{queue}" for queue in ("mecn", "mecn-hold", "mecn-latch", "amecn", "rared", "redat")),
+)
+
+
+def test_a_sample_of_the_papers_queues_agrees(papers: dict[str, v.Case]) -> None:
+    done = v.outcomes([papers[name] for name in SAMPLE], v.read_results(DATA / "ns2x.csv"), 2, seeds=5)
+    assert not [o.refused for o in done if o.refused]
+    counted = [p for o in done for p in o.pairs if p.verdict.agrees is not None]
+    assert len(counted) > 90
+    assert {p.metric for p in counted} >= {"util", "loss", "jain", "marks_1", "marks_2", "avg_mean", "maxp_mean"}
+    assert [(p.case, p.metric, p.verdict) for p in counted if not p.verdict.agrees] == []
 
 
 # ---------------------------------------------------------------------- files, report, command

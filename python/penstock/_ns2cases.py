@@ -605,6 +605,8 @@ class _Case:
             table.update(self.levels(levels))
         elif _truth(v["ecn_"], "ecn_") and not vegas:
             table["ecn"] = "classic"
+        if p["tcp"] == "Westwood":  # the script gives it the sink that sends SACK
+            table["recovery"] = "sack"
         table["segment"] = size(_integer(v["packetSize_"], "packetSize_"))
         table["window"] = _integer(v["window_"], "window_")
         if self.on("delack"):
@@ -926,9 +928,9 @@ def _nred(v: Mapping[str, str], pkts_per_s: float) -> Table:
     del table["max_p"], table["gentle"]
     if not _truth(v["n_gate_"], "n_gate_"):
         table["gate"] = "geometric"
-    table.update(
-        n_0=_number(v["n_0_"], "n_0_"), n_min=_number(v["n_min_"], "n_min_"), n_max=_number(v["n_max_"], "n_max_")
-    )
+    start, low, high = (_number(v[variable], variable) for variable in ("n_0_", "n_min_", "n_max_"))
+    # A start outside the bounds lasts until the first arrival, which finds the average below min_th.
+    table.update(n_0=min(max(start, low), high), n_min=low, n_max=high)
     return table
 
 
