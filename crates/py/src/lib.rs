@@ -1,6 +1,7 @@
 //! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed in
 //! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
 
+mod probe;
 mod run;
 mod scenario;
 
@@ -53,6 +54,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<run::RunResult>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    m.add_function(wrap_pyfunction!(probe::probe, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;
