@@ -19,6 +19,7 @@ from penstock import kinds
 from penstock._penstock import RunResult, __version__
 from penstock.errors import Error, ScenarioError, SimulationError
 from penstock.kinds import *  # noqa: F403  # the generated classes; their list is kinds.__all__
+from penstock.probing import Probe, probe
 from penstock.result import Comparison, Estimate, Result
 from penstock.runner import compare, run
 from penstock.scenario import Scenario
@@ -27,6 +28,7 @@ __all__ = [
     "Comparison",
     "Error",
     "Estimate",
+    "Probe",
     "Result",
     "RunResult",
     "Scenario",
@@ -34,6 +36,7 @@ __all__ = [
     "SimulationError",
     "__version__",
     "compare",
+    "probe",
     "run",
 ]
 __all__ += kinds.__all__

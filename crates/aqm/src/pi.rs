@@ -19,7 +19,7 @@ pub const KIND: Kind = Kind {
         for each packet at each step.",
     weaknesses: "The gains were designed for one network: 15 Mbit/s of 500 B packets, about 60 flows, 240 ms. On a \
         slower link or with fewer flows it takes minutes to find p: with the queue held at 100 packets, 50 \
-        above q_ref, p is 0.6 % after ten seconds. The target, 50 packets, is a length and not a delay: on a \
+        above q_ref, p is 0.7 % after ten seconds. The target, 50 packets, is a length and not a delay: on a \
         slow link it is much.",
     params: &[PARAMS],
     state: &[State { name: "p", doc: "The probability." }],

@@ -21,7 +21,8 @@ pub const KIND: Kind = Kind {
         \u{20}                nor while qdelay_old < target/2 and p < 0.2, nor while at most two packets wait",
     expect: "The queueing delay settles at target, 15 ms, whatever the load and the link's rate. Decisions are \
         made at arrival, so it costs no work at the head. The first 150 ms of congestion pass freely. \
-        Derandomisation spaces the drops: none before the probabilities since the last one add up to 0.85.",
+        Derandomisation spaces the drops: none before the probabilities since the last one add up to 0.85; \
+        where p itself is above that, the figure has its kink.",
     weaknesses: "It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = \
         0.1 it drops capable packets too. The departure rate is measured only while 16 kB wait: below that, \
         at 10 Mbit/s 13 ms, no measurement begins and the last one holds (`delay_from = \"timestamps\"` does \

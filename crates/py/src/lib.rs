@@ -55,6 +55,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
     m.add_function(wrap_pyfunction!(probe::probe, m)?)?;
+    m.add_function(wrap_pyfunction!(probe::room, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use penstock_aqm::probe::{probe, Counts, Held};
 use penstock_aqm::{Aqm, Codepoints, Ecn};
-use penstock_units::{Duration, Rng};
+use penstock_units::{Duration, QueueLen, Rng};
 
 /// How the discipline is probed; the link is the scenario's.
 #[derive(Clone, Debug)]
@@ -55,5 +55,18 @@ impl Scenario {
             probe(&mut aqm, &mut rng, &held, &windows, &mut sums);
         }
         Ok(sums)
+    }
+
+    /// Packets of the mean size that the bottleneck's buffer holds.
+    ///
+    /// # Errors
+    /// If the scenario is too large to be laid out.
+    pub fn room(&self) -> Result<u64, ScenarioError> {
+        let config = self.lower(self.seed())?;
+        let link = &config.links[config.bottleneck];
+        Ok(match link.buffer {
+            QueueLen::Packets(n) => n as u64,
+            QueueLen::Bytes(n) => n / link.aqm_values.size("mean_packet").0.max(1),
+        })
     }
 }
