@@ -33,6 +33,7 @@ demo: setup ## the main job: a load rise under DropTail, RED and ARED; table her
 
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the demo's page
 	cargo test --workspace --quiet
+	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	fuzz/run.sh 30 scenario units
 	$(BIN)/pytest -m 'not long'
 

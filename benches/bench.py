@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from penstock import _files
+from penstock import _files, _penstock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -221,13 +221,13 @@ def likeness(bench: Bench) -> str:
     return f"Means of {bench.seeds} seeds on either side (B4: one); goodput is payload.\n\n" + table(head, rows)
 
 
-def per_packet(short: Sequence[str], long: Sequence[str]) -> tuple[int, float]:
-    """Packets by which two lengths of one run differ, and callgrind's instructions for each."""
+def per_packet(short: Sequence[str], long: Sequence[str], key: str = "packets") -> tuple[int, float]:
+    """Packets (`key`) by which two lengths of one run differ, and callgrind's instructions for each."""
     counts = []
     for line in (short, long):
         with tempfile.TemporaryDirectory() as folder:
             tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--quiet"]
-            packets = spend([*tool, *line]).document["packets"]
+            packets = spend([*tool, *line]).document[key]
             text = Path(folder, "out").read_text(encoding="utf-8", errors="replace")
         found = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
         if not found:
@@ -249,6 +249,41 @@ def instructions(bench: Bench) -> str:
         packets, each = per_packet(*(natively(binary, file, f"duration={s:g} s") for s in COUNTED[case]))
         rows.append([case, f"{packets:,}", f"{each:,.0f}"])
     return table(["", "packets", "instructions a packet"], rows)
+
+
+#: The cost of a packet that a discipline may have, as a multiple of RED's.
+ALLOWED = {"fq-codel": 5}
+
+
+def disciplines(bench: Bench) -> str:
+    """Every discipline on the same two links, as multiples of RED in the same round."""
+    binary = native()
+    kinds = [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
+    kinds.remove("red")
+    files = {case: (f"benches/{case.lower()}.toml", TIMED[case] / 3 / bench.shorter) for case in ("B2", "B4")}
+    rows = []
+    for kind in kinds:
+        say(f"{kind} beside red")
+        row: list[object] = [kind]
+        for case, (file, seconds) in files.items():
+            ratios, each = [], 0.0
+            for _ in range(bench.repeats):
+                cost = {}
+                for k in (kind, "red"):
+                    run = spend(natively(binary, file, f"aqm.kind={k}", f"duration={seconds:g} s"))
+                    cost[k] = run.cpu_s / run.document["arrivals"]
+                ratios.append(cost[kind] / cost["red"])
+                each = cost[kind]
+            row += [f"{each * 1e9:.0f}", f"{median(ratios):.2f}×"]
+            if shutil.which("valgrind"):
+                lengths = [natively(binary, file, f"aqm.kind={kind}", f"duration={s:g} s") for s in COUNTED[case]]
+                row.append(f"{per_packet(*lengths, key='arrivals')[1]:,.0f}")
+            else:
+                row.append("–")
+        row.append(f"{ALLOWED.get(kind, 3)}×")
+        rows.append(row)
+    columns = [f"{case}: {what}" for case in files for what in ("ns", "times RED", "instructions")]
+    return table(["", *columns, "allowed"], rows)
 
 
 FLOWS = (10, 100, 1000, 10_000)
@@ -397,6 +432,57 @@ def parallel(bench: Bench) -> str:
     return table(["wall s, one at a time", "two at a time", "ratio"], rows) + f"\n({same} to the byte.)\n"
 
 
+#: A million datagrams through one link, under a discipline that lets all of them in.
+OWN = """\
+import sys
+import penstock as ps
+
+class Pass(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.PASS
+
+class Reads(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.DROP if self.random() < 0 or packet.bytes * queue.pkts > 10**8 else ps.PASS
+
+class Average(Pass):
+    def average_pkts(self):
+        return 1.0
+
+class Departs(Pass):
+    def depart(self, now, packet, queue):
+        return ps.PASS
+
+aqm = {"none": None, "pass": Pass(), "reads": Reads(), "average": Average(), "departs": Departs()}[sys.argv[1]]
+link = ps.Link(rate="100 Mbit/s", delay="10 ms", buffer=10_000)
+datagrams = ps.Poisson(rate="98 Mbit/s", packet="1000 B")
+s = ps.Scenario(topology=ps.Dumbbell(bottleneck=link), aqm=aqm, traffic=[datagrams], duration=f"{sys.argv[2]} s")
+print(ps.run(s, jobs=1).json())
+"""
+
+
+def own(bench: Bench) -> str:
+    """What a discipline in Python costs beside DropTail, per arrival at its link."""
+    seconds = f"{80 / bench.shorter:g}"
+
+    def cost(which: str) -> tuple[float, float]:
+        say(f"a discipline in Python: {which}")
+        runs = [spend([sys.executable, "-c", OWN, which, seconds]) for _ in range(bench.repeats)]
+        return median(c.cpu_s for c in runs), metrics(runs[0].document)["arrivals"]
+
+    bare, arrivals = cost("none")
+    lines = {
+        "`arrive` returns `PASS`": "pass",
+        "`arrive` reads queue and packet, draws a number": "reads",
+        "`arrive` and `average_pkts`": "average",
+        "`arrive` and `depart` (an event more for each packet, besides)": "departs",
+    }
+    rows = [
+        [name, f"{arrivals:,.0f}", f"{(cost(which)[0] - bare) / arrivals * 1e9:.0f}"] for name, which in lines.items()
+    ]
+    return table(["", "arrivals", "ns more an arrival than DropTail"], rows)
+
+
 def start_up(bench: Bench) -> str:
     """A trivial scenario from process start to exit, and the import alone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -432,9 +518,11 @@ BLOCKS: dict[str, Callable[[Bench], str]] = {
     "speed": speed,
     "likeness": likeness,
     "instructions": instructions,
+    "disciplines": disciplines,
     "growth": growth,
     "memory": memory,
     "parallel": parallel,
+    "own": own,
     "start": start_up,
 }
 TITLES = {
@@ -442,9 +530,11 @@ TITLES = {
     "speed": "Speed on B1 to B4",
     "likeness": "The work is alike",
     "instructions": "Instructions",
+    "disciplines": "Disciplines",
     "growth": "From 10 to 10,000 flows",
     "memory": "Memory",
     "parallel": "Ten seeds on two cores",
+    "own": "A discipline in Python",
     "start": "Start-up",
 }
 SKELETON = "# Performance\n\n" + "".join(

@@ -185,6 +185,22 @@ def test_compare_pairs_by_seed(penstock: Command, small: Path) -> None:
     assert "red − droptail" in shown.stdout
 
 
+def test_all_disciplines_in_one_command(penstock: Command, small: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "all.svg"
+    done = penstock("compare", small, "--aqm", "pi", "--aqm", "all", "--json", "--figure", figure)
+    kinds = [kind["name"] for kind in json.loads(penstock("list", "aqm", "--json").stdout)]
+    compared = list(json.loads(done.stdout)["compared"])
+    assert compared[0] == "pi"
+    assert sorted(compared) == sorted(set(kinds) - {"custom"})
+    assert len(compared) == 20
+    assert figure.read_text(encoding="utf-8").count("<svg") == 1
+    shown = penstock("compare", small, "--aqm", "all", "--seeds", 2).stdout
+    assert all(kind in shown for kind in compared)
+    refused = penstock("compare", small, "--aqm", "all", "--figure", tmp_path / "all.bmp")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert ".svg" in refused.stderr
+
+
 def test_each_compared_kind_takes_its_own_keys(penstock: Command, tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     file.write_text(SMALL.replace("ecn = true", 'ecn = true\ninterval = "0.1 s"', 1), encoding="utf-8")
@@ -196,7 +212,7 @@ def test_each_compared_kind_takes_its_own_keys(penstock: Command, tmp_path: Path
     assert "min_th" not in compared["droptail"]["scenario"]["aqm"]
 
 
-@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "metrics"])
+@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "topology", "metrics"])
 def test_list(penstock: Command, what: str) -> None:
     rows = json.loads(penstock("list", what, "--json").stdout)
     assert rows
@@ -206,8 +222,8 @@ def test_list(penstock: Command, what: str) -> None:
     assert [row["name"] for row in rows if row["name"] not in shown.stdout] == []
 
 
-def test_list_all_is_the_four(penstock: Command) -> None:
-    assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "metrics"]
+def test_list_all_is_the_five(penstock: Command) -> None:
+    assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "topology", "metrics"]
     names = {row["name"] for row in json.loads(penstock("list", "metrics", "--json").stdout)}
     assert set(METRICS) <= names
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import penstock as ps
 from conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
@@ -30,6 +33,30 @@ def test_example(example: Path, tmp_path: Path) -> None:
         expected.write_text(done.stdout, encoding="utf-8")
     assert done.stdout == expected.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [], "an example leaves nothing behind"
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
+def test_the_example_in_rust_decides_as_the_one_in_python() -> None:
+    file = ROOT / "scenarios" / "load-rises.toml"
+    manifest = ROOT / "examples/rust-aqm/Cargo.toml"
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    done = subprocess.run(
+        ["cargo", "run", "--quiet", "--manifest-path", str(manifest), "--", str(file)],
+        env={**os.environ, "CARGO_TARGET_DIR": target},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    scenario = ps.Scenario.load(file)
+    own = runpy.run_path(str(ROOT / "examples/06_own_discipline.py"))["DelayTarget"](0.04)
+    expected = ""
+    for name, each in (("red", scenario), ("delay-target", scenario.with_aqm(own))):
+        metrics = ps.run(each).runs[0].metrics
+        expected += (
+            f"{name:13}{metrics['departures']:6.0f} packets, {metrics['delay_mean_s'] * 1e3:.6f} ms in the queue\n"  # type: ignore[operator]
+        )
+    assert done.stdout == expected
 
 
 def test_the_list_of_examples_names_all() -> None:

@@ -124,6 +124,7 @@ packet = "500 B"
 FIELDS = [
     "frame.number", "frame.len", "ip.src", "ip.dsfield.ecn", "ip.checksum.status", "tcp.checksum.status",
     "udp.checksum.status", "_ws.malformed", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.flags.syn", "tcp.flags.ack",
+    "tcp.flags",
     "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.keep_alive",
     "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment", "tcp.analysis.zero_window", "tcp.window_size",
     "tcp.ack", "tcp.options.sack_le", "tcp.options.sack_re", "tcp.options.sack_perm",
@@ -202,6 +203,11 @@ def retransmitted(seen: Seen) -> None:
 SENDERS = [
     *((tcp, profile, ecn) for tcp in ("tahoe", "newreno") for profile in ("rfc",) for ecn in ("off", "classic")),
     *((tcp, profile, ecn) for tcp in ("reno", "sack") for profile in ("rfc", "ns-2") for ecn in ("off", "classic")),
+    ("sack", "rfc", "mecn"),
+    ("reno", "ns-2", "accecn"),
+    ("westwood", "rfc", "off"),
+    ("cubic", "rfc", "accecn"),
+    ("dctcp", "rfc", "classic"),
     ("vegas", "rfc", "off"),
     ("vegas", "ns-2", "off"),  # without handshake, SYN and header bytes
 ]
@@ -220,7 +226,7 @@ def test_retransmissions_are_where_the_simulator_counted_them(
     retransmitted(seen)
     assert seen.metrics["retransmits"] > 0
     for option in ("tcp.options.sack_perm", "tcp.options.sack_le"):
-        assert bool(seen.flagged(option)) == (tcp == "sack")
+        assert bool(seen.flagged(option)) == (tcp in {"sack", "cubic", "dctcp"})
     for row in seen.rows:
         if row["tcp.options.sack_le"]:
             assert int(row["tcp.ack"]) < int(row["tcp.options.sack_le"]) < int(row["tcp.options.sack_re"])
@@ -229,7 +235,11 @@ def test_retransmissions_are_where_the_simulator_counted_them(
         assert windows == {("1", "65535"), ("0", "1000000")}
 
 
-@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
+# Where there are more links than one, not every flow crosses the captured one.
+DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbbell"' in file.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("file", DUMBBELLS, ids=lambda file: file.stem)
 def test_shipped_scenarios(penstock: Command, tmp_path: Path, file: Path) -> None:
     scenario = tmp_path / file.name
     shutil.copy(file, scenario)
@@ -261,6 +271,73 @@ def test_marks_show_behind_the_queue(penstock: Command, small: Path) -> None:
     times = [float(row[0]) for row in read(small.parent / "c.pcap", "frame.time_epoch")]
     assert times == sorted(times)
     assert times[-1] < 5
+
+
+# ---- what the two ends say of marks --------------------------------------------------------------------------------
+
+
+def header_bits(row: dict[str, str]) -> int:
+    """AE, CWR and ECE of a TCP header as a number."""
+    return int(row["tcp.flags"], 16) >> 6 & 7
+
+
+def by_kind(seen: Seen) -> dict[str, list[dict[str, str]]]:
+    """The rows of TCP, sorted by what they are."""
+    kinds: dict[str, list[dict[str, str]]] = {"SYN": [], "SYN-ACK": [], "data": [], "ACK": []}
+    for row in seen.rows:
+        if row["tcp.stream"]:
+            syn, ack = row["tcp.flags.syn"] == "1", row["tcp.flags.ack"] == "1"
+            kind = ("SYN-ACK" if ack else "SYN") if syn else "data" if row["tcp.len"] != "0" else "ACK"
+            kinds[kind].append(row)
+    return kinds
+
+
+def ends(penstock: Command, folder: Path, tcp: str, ecn: str, aqm: str, *options: str) -> Seen:
+    """One direction of bulk flows behind the queue."""
+    scenario = folder / "ends.toml"
+    text = BUSY[: BUSY.index('[[traffic]]\nkind = "ftp"\ndirection')].replace("PROFILE", "rfc")
+    scenario.write_text(text.replace("TCP", tcp).replace("ECN", ecn).replace("AQM", aqm), encoding="utf-8")
+    return look(penstock, scenario, "--pcap-link", "bottleneck:out", *options)
+
+
+@pytest.mark.parametrize("codepoints", ["wire", "literal"])
+def test_multi_level_ecn(penstock: Command, tmp_path: Path, codepoints: str) -> None:
+    keys = [f'{where}.codepoints="{codepoints}"' for where in ("aqm", "traffic.0", "traffic.1")]
+    options = [part for key in [*keys, "aqm.mid_th=6"] for part in ("--set", key)]
+    seen = ends(penstock, tmp_path, "reno", "mecn", "mecn", *options)
+    kinds = by_kind(seen)
+    assert {header_bits(row) for row in kinds["SYN"] + kinds["SYN-ACK"]} == {0b010}
+    assert {header_bits(row) for row in kinds["data"]} == {0b001, 0b000}  # no congestion; window reduced
+    assert {header_bits(row) for row in kinds["ACK"]} == {0b001, 0b010, 0b011}
+    assert {row["ip.dsfield.ecn"] for row in kinds["SYN"] + kinds["SYN-ACK"] + kinds["ACK"]} == {"0"}
+    incipient, capable = ("1", "2") if codepoints == "wire" else ("2", "1")
+    fields = Counter(row["ip.dsfield.ecn"] for row in kinds["data"])
+    assert fields[capable] > fields[incipient] > 20
+    assert (fields[incipient], fields["3"]) == (seen.metrics["marks_incipient"], seen.metrics["marks_ce"])
+    # Every packet has an ACK of its own, and all arrive before the end.
+    answers = Counter(header_bits(row) for row in kinds["ACK"])
+    assert (answers[0b010], answers[0b011]) == (fields[incipient], fields["3"])
+
+
+def test_accurate_ecn(penstock: Command, tmp_path: Path) -> None:
+    kinds = by_kind(ends(penstock, tmp_path, "cubic", "accecn", "red"))
+    assert {header_bits(row) for row in kinds["SYN"]} == {0b111}
+    assert {header_bits(row) for row in kinds["SYN-ACK"]} == {0b010}  # to a SYN that is Not-ECT
+    assert {header_bits(row) for row in kinds["data"]} == {0b101}  # no ACK was ever marked: the first count
+    for stream in {row["tcp.stream"] for row in kinds["data"]}:
+        marked = sum(row["ip.dsfield.ecn"] == "3" for row in kinds["data"] if row["tcp.stream"] == stream)
+        last = [header_bits(row) for row in kinds["ACK"] if row["tcp.stream"] == stream][-1]
+        assert last == (5 + marked) % 8
+    assert len({header_bits(row) for row in kinds["ACK"]}) == 8
+
+
+def test_dctcp_opens_with_capable_packets(penstock: Command, tmp_path: Path) -> None:
+    kinds = by_kind(ends(penstock, tmp_path, "dctcp", "classic", "red"))
+    assert {row["ip.dsfield.ecn"] for row in kinds["SYN-ACK"]} == {"2"}
+    assert {row["ip.dsfield.ecn"] for row in kinds["SYN"]} <= {"2", "3"}
+    assert {row["ip.dsfield.ecn"] for row in kinds["ACK"]} == {"0"}
+    echoes = sum(header_bits(row) == 0b001 for row in kinds["ACK"])
+    assert echoes == sum(row["ip.dsfield.ecn"] == "3" for row in kinds["data"])
 
 
 PARKING_LOT = """\

@@ -49,6 +49,44 @@ def test_built_in_python_is_the_same_as_the_file(scenario: ps.Scenario) -> None:
     assert ps.run(built()).json() == ps.run(scenario).json()
 
 
+def test_a_graph_and_its_links(tmp_path: Path) -> None:
+    (tmp_path / "up.trace").write_text("4\n8\n", encoding="utf-8")
+    (tmp_path / "packets.csv").write_text("t_s,bytes\n0,1000\n0.5,1500\n", encoding="utf-8")
+    graph = ps.Graph(
+        link=[
+            ps.GraphLink(from_="a", to="b", rate="8 Mbit/s", delay="5 ms", aqm=ps.Ared(), reverse_aqm=ps.Pi()),
+            ps.GraphLink(
+                from_="b", to="c", delay="5 ms", schedule={"mahimahi": str(tmp_path / "up.trace")}, reverse_aqm=ps.Rem()
+            ),
+        ],
+        node=[ps.Node(name="c"), ps.Node(name="a"), ps.Node(name="b")],
+        bottleneck="b-c",
+    )
+    traffic = [
+        ps.Cbr(rate="6 Mbit/s", from_="a", to="c"),
+        ps.Ftp(from_="c", to="a"),
+        ps.Replay(file=str(tmp_path / "packets.csv"), from_="c", to="a"),
+    ]
+    scenario = ps.Scenario(topology=graph, aqm=ps.Red(), traffic=traffic, duration="5 s")
+    links = scenario.resolved["topology"]["link"]
+    assert [link["aqm"]["reverse"]["kind"] for link in links] == ["pi", "rem"]
+    assert (links[0]["aqm"]["kind"], "kind" in links[1]["aqm"]) == ("ared", False)
+    result = ps.run(scenario)
+    run = result.runs[0]
+    assert list(run.links) == ["a-b", "b-a", "b-c", "c-b"]
+    assert run.links["b-c"] == {name: run.metrics[name] for name in run.links["b-c"]}
+    assert run.links["b-c"]["utilization"] == pytest.approx(1, abs=0.01)  # 3 Mbit/s, by the trace
+    assert json.loads(result.json())["runs"][0]["links"] == run.links
+    assert len(ps.run(scenario, pcap="bottleneck").runs[0].pcap or b"") > 1000
+    with pytest.raises(ps.ScenarioError, match=r"topology\.link\.0\.rate"):
+        ps.Scenario(topology=ps.Graph(link=[ps.GraphLink(from_="a", to="b", delay="5 ms")]), traffic=traffic)
+
+
+def test_one_link_is_described_by_the_metrics(result: ps.Result) -> None:
+    assert result.runs[0].links == {}
+    assert "links" not in json.loads(result.json())["runs"][0]
+
+
 def test_a_mistake_in_python_names_the_key() -> None:
     with pytest.raises(ps.ScenarioError, match="min_th") as caught:
         ps.Scenario(
@@ -126,20 +164,30 @@ def test_the_queue_series_and_the_metric_agree(result: ps.Result) -> None:
         assert mean == pytest.approx(exact, rel=0.1)  # samples every 10 ms against the exact time average
 
 
-def test_the_events_count_what_the_metrics_count(result: ps.Result) -> None:
-    events = result.series("events")
-    first = result.runs[0]
+# A discipline that drops at arrival, one that drops at the head, one that orders packets and drops waiting ones.
+@pytest.fixture(scope="module", params=["red", "codel", "fq-codel"])
+def watched(request: pytest.FixtureRequest, scenario: ps.Scenario, result: ps.Result) -> ps.Result:
+    if request.param == "red":
+        return result
+    tight = scenario.with_aqm(request.param).set("topology.bottleneck.buffer", 10).set("aqm.ecn", False)
+    return ps.run(tight, seeds=2, events=True)
+
+
+def test_the_events_count_what_the_metrics_count(watched: ps.Result) -> None:
+    events = watched.series("events")
+    first = watched.runs[0]
     rows = (events["seed"].to_numpy() == first.seed) & (events["t_ns"].to_numpy() >= 1_000_000_000)
     words = np.array(events["event"].cast("string").to_pylist())[rows]
     assert (words == "dequeue").sum() == first.metrics["departures"]
     assert (words == "mark").sum() == first.metrics["marks_ce"]
-    for why in ("early", "forced", "overflow"):
-        assert (words == f"drop_{why}").sum() == first.metrics[f"drops_{why}"]
+    for why, waiting in (("early", "drop_head"), ("forced", "-"), ("overflow", "evict")):
+        counted = (words == f"drop_{why}").sum() + (words == waiting).sum()
+        assert counted == first.metrics[f"drops_{why}"]
 
 
-def test_the_delays_of_the_figure_are_those_of_the_metrics(result: ps.Result) -> None:
-    for seed, waits in plot._waits_ms(result).items():
-        metrics = next(run.metrics for run in result.runs if run.seed == seed)
+def test_the_delays_of_the_figure_are_those_of_the_metrics(watched: ps.Result) -> None:
+    for seed, waits in plot._waits_ms(watched).items():
+        metrics = next(run.metrics for run in watched.runs if run.seed == seed)
         assert waits.mean() * 1e-3 == pytest.approx(metrics["delay_mean_s"], rel=1e-6)
         assert len(waits) == metrics["departures"]
 

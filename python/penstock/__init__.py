@@ -15,8 +15,9 @@ Importing this loads the standard library and the extension, nothing else: Arrow
 figure is asked for.
 """
 
-from penstock import kinds
+from penstock import aqm, kinds
 from penstock._penstock import RunResult, __version__
+from penstock.aqm import *  # noqa: F403  # their list is aqm.__all__
 from penstock.errors import Error, ScenarioError, SimulationError
 from penstock.kinds import *  # noqa: F403  # the generated classes; their list is kinds.__all__
 from penstock.probing import Probe, probe
@@ -40,3 +41,4 @@ __all__ = [
     "run",
 ]
 __all__ += kinds.__all__
+__all__ += aqm.__all__

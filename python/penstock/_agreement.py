@@ -34,6 +34,7 @@ class Rule:
     tolerance: relative, but for `absolute`; `bare` holds instead where ns-2 has no spread.
     alone: for one flow without chance: the relative tolerance; None where events are counted or nothing special holds.
     counted: the metric is a ratio of events, which can be counted.
+    optional: cases that have none of it are many, and need not say so.
     """
 
     metric: str
@@ -43,6 +44,7 @@ class Rule:
     alone: float | None = None
     absolute: bool = False
     counted: bool = False
+    optional: bool = False
 
 
 RULES = (
@@ -53,6 +55,10 @@ RULES = (
     Rule("loss", "loss_ratio", 0.10, 0.10, counted=True),
     Rule("marks/arrivals", "marks/arrivals", 0.10, 0.10, counted=True),
     Rule("jain", "jain", 0.03, 0.05, absolute=True),
+    Rule("marks_1", "marks_incipient", 0.10, 0.10, optional=True),
+    Rule("marks_2", "marks_2", 0.10, 0.10, optional=True),
+    Rule("avg_mean", "avg_mean", 0.10, 0.10, optional=True),
+    Rule("maxp_mean", "maxp_mean", 0.10, 0.10, optional=True),
 )
 
 

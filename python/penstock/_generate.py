@@ -35,7 +35,8 @@ TYPES = {
     "start": "str | Spec",
     "size distribution": "Spec",
     "time distribution": "Spec",
-    "schedule": "Sequence[Spec]",
+    "loss": "float | Spec",
+    "schedule": "Sequence[Spec] | Spec",
 }
 
 #: Words of Python's own, which take an underscore.
@@ -86,11 +87,27 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
         ("egress", "Access | None = None", by_name["egress"]["doc"]),
     ]
     between = {"dumbbell": "bottleneck", "parking-lot": "link"}
+    on_link = [
+        ("aqm", "Table | None = None", "The link's own discipline, forward; left out: the scenario's `aqm`."),
+        ("reverse_aqm", "Table | None = None", "The one back; left out: the scenario's `reverse_aqm`."),
+    ]
+    node = {**by_name["[[topology.node]]"], "doc": "A router of a graph."}
+    edge = by_name["[[topology.link]]"]
+    edge = {**edge, "doc": "A link of a graph, and the queues at its ends.", "params": edge["params"] + link["params"]}
+    listed = [
+        ("link", "Sequence[GraphLink]", "The links; required."),
+        ("node", "Sequence[Node] | None = None", by_name["[[topology.node]]"]["doc"]),
+        *sides,
+    ]
     classes = [
         ("Link", _class("Link", {**link, "doc": "A link between routers, and the queue in front of it."})),
         ("Access", _class("Access", {**access, "doc": "The links between hosts and their router, one a flow."})),
+        ("Node", _class("Node", node)),
+        ("GraphLink", _class("GraphLink", edge, inner=on_link)),
     ]
     for row in rows:
+        if row["name"] == "graph":
+            classes.append(("Graph", _class("Graph", row, kind="graph", inner=listed)))
         if row["name"] in between:
             inner = [(between[row["name"]], "Link", "The link between two routers; required."), *sides]
             classes.append((_name(row["name"]), _class(_name(row["name"]), row, kind=row["name"], inner=inner)))

@@ -11,7 +11,7 @@ Quantities are in ns-2's units: seconds, bit/s, packets, bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -50,6 +50,7 @@ DEFAULTS: Mapping[str, str] = {
     "qib": "0",
     "tcp": "Reno",
     "delack": "0",
+    "latch": "0",
     "window": "20",
     "pkt": "1000",
     "tcpset": "",
@@ -85,8 +86,8 @@ DEFAULTS: Mapping[str, str] = {
     "t1": "50",
 }
 
-# Keys that steer only what the script prints or where it writes.
-IGNORED = frozenset({"name", "seed", "qtrace", "sample", "series", "flows", "tmp"})
+# Keys that steer only what the script prints or where it writes, or that it declares and does not read.
+IGNORED = frozenset({"name", "seed", "qtrace", "sample", "series", "flows", "tmp", "webbytes"})
 
 # Stock class variables of ns-2 2.35 that the mapping reads, by queue class.
 STOCK_QUEUE: Mapping[str, Mapping[str, str]] = {
@@ -133,6 +134,32 @@ STOCK_QUEUE: Mapping[str, Mapping[str, str]] = {
         "w_": "170",
         "qref_": "50",
     },
+}
+
+# The queue classes of the extended binary are children of RED: they have its variables and these. Those that mean an
+# unset threshold have 0.
+RED_CHILDREN: Mapping[str, Mapping[str, str]] = {
+    "RED/MECN": {
+        "mid_": "0",
+        "m_adapt_": "0",
+        "p2ratio_": "1",
+        "p2fix_": "0",
+        "m_inside_": "0",
+        "m_ascale_": "1",
+        "m_gdrop_": "1",
+    },
+    "RED/RARED": {"slope_th_": "20", "maxp2_": "0.8", "rmode_": "0", "rsrc_": "0"},
+    "RED/NRED": {"n_0_": "2", "n_min_": "1", "n_max_": "5", "n_gate_": "1"},
+    "RED/REDAT": {
+        "at_dmin_": "0.5",
+        "at_dmax_": "0.2",
+        "at_alpha_": "0.1",
+        "at_beta_": "0.05",
+        "at_hold_": "4",
+        "at_region_": "0",
+        "at_reset_": "1",
+    },
+    "RED/BLUE": {"b_d1_": "0.0025", "b_d2_": "0.00025", "b_freeze_": "0.1", "b_limit_": "0"},
 }
 
 # Variables that we can take only as ns-2 ships them.
@@ -237,7 +264,19 @@ VARIANTS: Mapping[str, str] = {
     "Newreno": "newreno",
     "Sack1": "sack",
     "Vegas": "vegas",
+    "MecnReno": "reno",
+    "Westwood": "westwood",
 }
+
+# The multi-level ECN of the extended binary's Reno: its variables and their stock values.
+MECN_TCP: Mapping[str, str] = {
+    "mecnMode_": "0",
+    "mecnB1_": "0.2",
+    "mecnB2_": "0.4",
+    "mecnEscalate_": "0",
+    "mecnFloor_": "0",
+}
+MECN_MODES = ("decrease", "hold", "additive")
 
 
 # ----------------------------------------------------------------------- values as Tcl reads them
@@ -430,13 +469,14 @@ class _Case:
 
     def queue(self, name: str) -> dict[str, str]:
         """The class variables of queue class `name` once the script has set its own."""
-        if name not in STOCK_QUEUE:
+        family = "RED" if name in RED_CHILDREN else name
+        if family not in STOCK_QUEUE:
             raise NotExpressible(f"queue class {name}")
-        v = dict(STOCK_QUEUE[name])
+        v = {**STOCK_QUEUE[family], **RED_CHILDREN.get(name, {})}
         if name != self.p["q"]:  # the script's settings go to the forward queue's class only
             return v
         p = self.p
-        if name == "RED":
+        if family == "RED":
             named = {
                 "thresh": "thresh_",
                 "maxthresh": "maxthresh_",
@@ -447,7 +487,7 @@ class _Case:
                 "targetdelay": "targetdelay_",
             }
             v.update({variable: p[key] for key, variable in named.items() if p[key] != ""})
-        if name in {"RED", "PI"}:
+        if family in {"RED", "PI"}:
             v.update(bytes_=p["bytes"], queue_in_bytes_=p["qib"])
             if self.on("ecn"):
                 v["setbit_"] = "true"
@@ -462,10 +502,10 @@ class _Case:
         for variable, value in _pairs(p["qset"], "qset"):
             if variable in v:
                 v[variable] = value
-            elif variable in FIXED_QUEUE[name]:
-                if not _same(value, FIXED_QUEUE[name][variable]):
+            elif variable in FIXED_QUEUE[family]:
+                if not _same(value, FIXED_QUEUE[family][variable]):
                     raise NotExpressible(f"qset {variable}={value}")
-            elif variable not in INERT_QUEUE[name]:
+            elif variable not in INERT_QUEUE[family]:
                 raise NotExpressible(f"qset {variable} of queue class {name}")
         return v
 
@@ -508,7 +548,9 @@ class _Case:
                 table["byte_mode"] = True
         else:
             in_bytes = _truth(v["queue_in_bytes_"], "queue_in_bytes_")
-            table = _red(v, self.num("bw") / (8.0 * mean))
+            table = RED_FAMILY[name](v, self.num("bw") / (8.0 * mean))
+            if table["kind"] == "mecn" and self.classic_senders():
+                table = _mecn_for_classic(table)
         table["mean_packet"] = size(mean)
         if not in_bytes:
             return table, limit
@@ -519,13 +561,22 @@ class _Case:
 
     # ------------------------------------------------------------------- traffic
 
+    def has_tcp(self) -> bool:
+        """Whether any flow is TCP."""
+        return self.p["topo"] == "parkinglot" or any(self.whole(k) > 0 for k in ("n1", "n2", "nrev", "web"))
+
+    def classic_senders(self) -> bool:
+        """Whether what is ECN-capable is so in the classic way."""
+        return self.has_tcp() and self.tcp().get("ecn") == "classic"
+
     def tcp(self) -> Table:
         """The keys of every TCP flow."""
         p = self.p
         if p["tcp"] not in VARIANTS:
             raise NotExpressible(f"tcp {p['tcp']}")
-        vegas = p["tcp"] == "Vegas"
+        vegas, mecn = p["tcp"] == "Vegas", p["tcp"] == "MecnReno"
         v = {"packetSize_": p["pkt"], "window_": p["window"], "ecn_": p["ecn"]}
+        levels = dict(MECN_TCP)
         table: Table = {"tcp": VARIANTS[p["tcp"]]}
         for variable, value in _pairs(p["tcpset"], "tcpset"):
             if variable in v:
@@ -542,18 +593,39 @@ class _Case:
                 # Vegas adds none as it is.
                 if not _truth(value, variable) and not vegas:
                     table["header"] = "0 B"
+            elif variable in levels:
+                levels[variable] = value  # read by no other class
             elif variable in FIXED_TCP:
                 if not _same(value, FIXED_TCP[variable]):
                     raise NotExpressible(f"tcpset {variable}={value}")
             elif variable not in INERT_TCP:
                 raise NotExpressible(f"tcpset {variable}")
         # ns-2's Vegas sends no capable packet, whatever ecn_ says.
-        if _truth(v["ecn_"], "ecn_") and not vegas:
+        if _truth(v["ecn_"], "ecn_") and mecn:
+            table.update(self.levels(levels))
+        elif _truth(v["ecn_"], "ecn_") and not vegas:
             table["ecn"] = "classic"
         table["segment"] = size(_integer(v["packetSize_"], "packetSize_"))
         table["window"] = _integer(v["window_"], "window_")
         if self.on("delack"):
             table["delayed_ack"] = True
+        return table
+
+    def levels(self, v: Mapping[str, str]) -> Table:
+        """The keys of a sender and a receiver of multi-level ECN, from the class variables of the one."""
+        mode = _integer(v["mecnMode_"], "mecnMode_")
+        if mode not in range(len(MECN_MODES)):
+            raise NotExpressible(f"tcpset mecnMode_={mode}")
+        table: Table = {
+            "ecn": "mecn",
+            "incipient": MECN_MODES[mode],
+            "beta1": _number(v["mecnB1_"], "mecnB1_"),
+            "beta2": _number(v["mecnB2_"], "mecnB2_"),
+            "escalate": _truth(v["mecnEscalate_"], "mecnEscalate_"),
+            "latch": self.on("latch"),
+        }
+        if _truth(v["mecnFloor_"], "mecnFloor_"):
+            table["cwnd_floor"] = 1
         return table
 
     def ftp(
@@ -673,8 +745,7 @@ class _Case:
 
     def full_packet(self) -> int:
         """Bytes on the wire of the largest kind of packet that most of the traffic is made of."""
-        p = self.p
-        if any(self.whole(k) > 0 for k in ("n1", "n2", "nrev", "web")) or p["topo"] == "parkinglot":
+        if self.has_tcp():
             tcp = self.tcp()
             bare = tcp["tcp"] == "vegas" or tcp.get("header") == "0 B"
             return int(str(tcp["segment"]).split()[0]) + (0 if bare else 40)
@@ -767,6 +838,139 @@ def _red(v: Mapping[str, str], pkts_per_s: float) -> Table:
         if (bottom := _number(v["bottom_"], "bottom_")) != 0:
             table["max_p_low"] = bottom
     return table
+
+
+def _thresholds(v: Mapping[str, str], pkts_per_s: float) -> tuple[float, float]:
+    """min_th and max_th in packets, ns-2's automatic values where they are left out."""
+    low, high = (_number(v[variable], variable) for variable in ("thresh_", "maxthresh_"))
+    low = low or max(5.0, _number(v["targetdelay_"], "targetdelay_") * pkts_per_s / 2.0)
+    return low, high or 3.0 * low
+
+
+def _child(v: Mapping[str, str], pkts_per_s: float, kind: str) -> Table:
+    """`[aqm]` of what a child of RED shares with it: all but the ramp's ceiling and its adapter."""
+    table = _red({**v, "adaptive_": "0"}, pkts_per_s)
+    low, high = _thresholds(v, pkts_per_s)
+    table.update(kind=kind, min_th=low, max_th=high)
+    del table["target_delay"]
+    return table
+
+
+def _no_adapter(v: Mapping[str, str], queue: str) -> None:
+    if not _same(v["adaptive_"], "0"):
+        raise NotExpressible(f"adaptive of queue class {queue}")
+
+
+def _mecn(v: Mapping[str, str], pkts_per_s: float) -> Table:
+    """RED/MECN: its marks know no mark_p, and its gentle ramp starts at the P_max in force."""
+    _no_adapter(v, "RED/MECN")
+    adaptive = _truth(v["m_adapt_"], "m_adapt_")
+    table = _child(v, pkts_per_s, "amecn" if adaptive else "mecn")
+    p1, fixed = table.pop("max_p"), _number(v["p2fix_"], "p2fix_")
+    gentle, drops = table.pop("gentle"), _truth(v["m_gdrop_"], "m_gdrop_")
+    table["mark_p"] = 1.0
+    ratio = _number(v["p2ratio_"], "p2ratio_")
+    table.update(
+        mid_th=_number(v["mid_"], "mid_") or 2.25 * table["min_th"],
+        p1_max=p1,
+        above_max="drop" if not gentle else "gentle-drop" if drops else "gentle-mark",
+    )
+    if fixed > 0 or not adaptive:
+        table["p2_max"] = fixed if fixed > 0 else min(p1 * ratio, 1.0)
+    if adaptive:
+        table.update(
+            interval=seconds(_number(v["interval_"], "interval_")),
+            alpha_scale=_number(v["m_ascale_"], "m_ascale_"),
+            deadband=not _truth(v["m_inside_"], "m_inside_"),
+            adapt="p1" if fixed > 0 else "both",
+        )
+        if fixed <= 0:
+            table["p2_over_p1"] = ratio
+    return table
+
+
+def _mecn_for_classic(mecn: Table) -> Table:
+    """To a classic sender's packet, which it can tell from a MECN one, that queue is RED with the incipient ramp."""
+    table = {k: x for k, x in mecn.items() if k not in {"mid_th", "p1_max", "p2_max", "above_max"}}
+    p1, above = mecn["p1_max"], mecn["above_max"]
+    gentle = above != "drop"
+    # The gentle ramp, which begins above p1_max, drops or marks.
+    table.update(kind="red", max_p=p1, gentle=gentle, mark_p=p1 if above == "gentle-drop" else 1.0)
+    return table
+
+
+def _rared(v: Mapping[str, str], pkts_per_s: float) -> Table:
+    """RED/RARED, on RED or on ARED."""
+    if _same(v["adaptive_"], "1") and not _same(v["feng_adaptive_"], "1"):
+        table = _red(v, pkts_per_s)  # with the adapter's keys
+        table["base"] = "ared"
+        table["min_th"], table["max_th"] = _thresholds(v, pkts_per_s)
+        del table["target_delay"]
+    else:
+        _no_adapter(v, "RED/RARED")
+        table = _child(v, pkts_per_s, "rared")
+    table.update(
+        kind="rared",
+        slope_th=_number(v["slope_th_"], "slope_th_"),
+        max_p_climb=_number(v["maxp2_"], "maxp2_"),
+        climb="ramp" if _truth(v["rmode_"], "rmode_") else "bernoulli",
+        slope_of="instantaneous" if _truth(v["rsrc_"], "rsrc_") else "average",
+    )
+    return table
+
+
+def _nred(v: Mapping[str, str], pkts_per_s: float) -> Table:
+    """RED/NRED: a curve up to the limit instead of the ramp."""
+    _no_adapter(v, "RED/NRED")
+    table = _child(v, pkts_per_s, "nred")
+    del table["max_p"], table["gentle"]
+    if not _truth(v["n_gate_"], "n_gate_"):
+        table["gate"] = "geometric"
+    table.update(
+        n_0=_number(v["n_0_"], "n_0_"), n_min=_number(v["n_min_"], "n_min_"), n_max=_number(v["n_max_"], "n_max_")
+    )
+    return table
+
+
+def _red_at(v: Mapping[str, str], pkts_per_s: float) -> Table:
+    """RED/REDAT."""
+    _no_adapter(v, "RED/REDAT")
+    table = _child(v, pkts_per_s, "red-at")
+    for th, variable in (("min", "at_dmin_"), ("max", "at_dmax_")):
+        nominal, width = table[f"{th}_th"], _number(v[variable], variable)
+        table.update({f"{th}_lo": nominal * (1.0 - width), f"{th}_hi": nominal * (1.0 + width)})
+    table.update(
+        alpha=_number(v["at_alpha_"], "at_alpha_"),
+        beta=_number(v["at_beta_"], "at_beta_"),
+        hold=_integer(v["at_hold_"], "at_hold_"),
+        region_a="min_minus" if _truth(v["at_region_"], "at_region_") else "min_plus",
+        reset=_truth(v["at_reset_"], "at_reset_"),
+    )
+    return table
+
+
+def _blue(v: Mapping[str, str], _pkts_per_s: float) -> Table:
+    """RED/BLUE: nothing of RED but the place in the tree of classes."""
+    table: Table = {
+        "kind": "blue",
+        "ecn": _truth(v["setbit_"], "setbit_"),
+        "d1": _number(v["b_d1_"], "b_d1_"),
+        "d2": _number(v["b_d2_"], "b_d2_"),
+        "freeze_time": seconds(_number(v["b_freeze_"], "b_freeze_")),
+    }
+    if (limit := _number(v["b_limit_"], "b_limit_")) > 0:
+        table["limit"] = limit
+    return table
+
+
+RED_FAMILY: Mapping[str, Callable[[Mapping[str, str], float], Table]] = {
+    "RED": _red,
+    "RED/MECN": _mecn,
+    "RED/RARED": _rared,
+    "RED/NRED": _nred,
+    "RED/REDAT": _red_at,
+    "RED/BLUE": _blue,
+}
 
 
 def scenario(name: str, args: Mapping[str, object]) -> Table:

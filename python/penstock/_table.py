@@ -21,6 +21,8 @@ class Table:
             value = getattr(self, field.name)
             if value is not None:
                 table[field.name.rstrip("_")] = plain(value)  # from_, class_: Python's own words
+        if (reverse := table.pop("reverse_aqm", None)) is not None:
+            table["aqm"] = {**table.get("aqm", {}), "reverse": reverse}
         return table
 
 

@@ -98,9 +98,17 @@ def result_table(result: Result) -> Table:
     return table
 
 
+#: What many disciplines are compared by: as many columns as a terminal has room for.
+SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce", "timeouts", "jain")
+#: Side by side up to here, then one below the other.
+SIDE_BY_SIDE = 4
+
+
 def comparison_table(comparison: Comparison) -> Table:
     """Disciplines side by side; under each but the first its paired difference against the first, bold where the
-    interval leaves 0 out."""
+    interval leaves 0 out. Many disciplines stand one below the other, in fewer metrics."""
+    if len(comparison.results) > SIDE_BY_SIDE:
+        return _ranking(comparison)
     first = comparison.results[comparison.baseline]
     many = len(first.runs) > 1
     table = _new(_title(first, kinds=True))
@@ -154,7 +162,7 @@ def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
         cells = [row["name"], row.get("doc", "")]
         if len(overview.columns) == 3:
             cells.append(row.get("source", ""))
-        overview.add_row(*cells)
+        overview.add_row(*_literal(cells))
     return [overview, *(_parameters(row) for row in rows if row.get("params"))]
 
 
@@ -214,12 +222,48 @@ def _parameters(kind: Mapping[str, Any]) -> Table:
         default = p["default"] if p.get("default") is not None else p.get("auto", "")
         if p.get("ns2") is not None:
             default = f"{default} (ns-2: {p['ns2']})"
-        table.add_row(p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", ""))
+        cells = [p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", "")]
+        table.add_row(*_literal(cells))
     return table
+
+
+def _literal(cells: list[str]) -> list[str]:
+    """Cells in which rich takes no bracket for markup: `[[topology.link]]`."""
+    from rich.markup import escape
+
+    return [escape(cell) for cell in cells]
 
 
 def _new(title: str) -> Table:
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _ranking(comparison: Comparison) -> Table:
+    """A row a discipline, bold where its paired difference against the first leaves 0 out."""
+    first = comparison.results[comparison.baseline]
+    table = _new(_title(first, kinds=True))
+    table.add_column("discipline")
+    largest = {
+        metric: max((abs(r.summary[metric].mean or 0.0) for r in comparison.results.values()), default=0.0)
+        for metric in SHORT
+    }
+    units = {metric: scale(metric, largest[metric]) for metric in SHORT}
+    for metric in SHORT:
+        table.add_column(f"{metric}\n{units[metric][1]}".rstrip(), justify="right")
+    for name, result in comparison.results.items():
+        differences = comparison.difference(name)
+        cells = [name]
+        for metric in SHORT:
+            cell = number(result.summary[metric], units[metric][0])
+            cells.append(f"[bold]{cell}[/bold]" if _clear(differences[metric]) else cell)
+        table.add_row(*cells)
+    if len(first.runs) > 1:
+        table.caption = (
+            f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
+        )
+        table.caption_justify = "left"
+    return table

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What `penstock list` knows, in the order in which it shows them.
-LISTS = ("aqm", "tcp", "traffic", "metrics")
+LISTS = ("aqm", "tcp", "traffic", "topology", "metrics")
 
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
@@ -143,7 +143,20 @@ def run(
 
 @cli.command()
 @_simulation
-@click.option("--aqm", "aqms", multiple=True, required=True, metavar="KIND", help="A discipline; give it repeatedly.")
+@click.option(
+    "--aqm",
+    "aqms",
+    multiple=True,
+    required=True,
+    metavar="KIND",
+    help='A discipline; give it repeatedly, or "all" for every kind.',
+)
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw them at a glance (.png, .svg or .pdf).",
+)
 def compare(
     file: Path,
     seeds: int,
@@ -154,6 +167,7 @@ def compare(
     jobs: int | None,
     timing: Path | None,
     aqms: tuple[str, ...],
+    figure: Path | None,
 ) -> None:
     """Run the scenario in FILE under several disciplines, paired by seed.
 
@@ -165,13 +179,19 @@ def compare(
 
     scenario = _scenario(file, changes)
     interval = _series_interval(scenario, series, out)
-    _writable(out=out, timing=timing)
+    _writable(out=out, timing=timing, figure=figure)
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
     clock = _Clock()
     with Bar(scenario.name or file.name) as bar:
-        comparison = runner.compare(scenario, aqms, seeds, jobs=jobs, series=interval, progress=bar)
+        comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
     clock.stop()
     if out is not None:
         _write_comparison(out, comparison)
+    if figure is not None:
+        from penstock import style
+
+        style.save(comparison.plot.overview(), str(figure))
     _report(comparison.json if as_json else lambda: _tables().comparison_table(comparison))
     clock.report(timing, list(comparison.results.values()), jobs or runner.cores())
 
@@ -181,7 +201,7 @@ def compare(
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def list_(what: str | None, name: str | None, as_json: bool) -> None:
-    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, metrics.
+    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, topologies, metrics.
 
     `penstock list aqm red` tells all about one: equations, what to expect, where it fails, keys, state.
     """
@@ -274,6 +294,17 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
     from penstock.validate import validate as compare_with_ns2
 
     return compare_with_ns2(cases, results, out, jobs)
+
+
+#: What a figure may be written as.
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def _kinds(aqms: Sequence[str]) -> list[str]:
+    """The named kinds; "all" adds every other kind but the one that has to be put together first."""
+    named = [aqm for aqm in aqms if aqm != "all"]
+    every = [kind["name"] for kind in json.loads(_penstock.list_json("aqm")) if kind["name"] != "custom"]
+    return named + [kind for kind in every if "all" in aqms and kind not in named]
 
 
 def _scenario(file: Path, changes: Sequence[str]) -> Scenario:

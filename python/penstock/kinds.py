@@ -30,9 +30,12 @@ __all__ = [
     "FengAred",
     "FqCodel",
     "Ftp",
+    "Graph",
+    "GraphLink",
     "Link",
     "Mecn",
     "Nlred",
+    "Node",
     "Nred",
     "OnOff",
     "ParkingLot",
@@ -44,6 +47,7 @@ __all__ = [
     "Red",
     "RedAt",
     "Rem",
+    "Replay",
     "Step",
     "Web",
 ]
@@ -53,7 +57,8 @@ __all__ = [
 class Link(Table):
     """A link between routers, and the queue in front of it.
 
-    rate: Rate of the link; a rate with its unit, for example "1.5 Mbit/s"; required.
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
     delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
     buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
         kB"; default: 50 packets. Source: ns-2: limit_ 50.
@@ -63,19 +68,29 @@ class Link(Table):
         as forward.
     reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; left out: as forward.
-    loss: Probability that a forward packet is lost on the wire, after the queue; a probability in [0, 1]; default: 0.
-    schedule: Steps of the forward rate over time; "0 bit/s" is a link that is down; a list of steps ascending in
-        time, for example [{ at = "10 s", rate = "1 Mbit/s" }]; left out: the rate never changes.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or { mahimahi = "file.trace" };
+        left out: the rate never changes. Source: mahimahi (Netravali et al. 2015): link_queue.cc.
     """
 
-    rate: str
+    rate: str | None = None
     delay: str
     buffer: float | str | None = None
     reverse_rate: str | None = None
     reverse_delay: str | None = None
     reverse_buffer: float | str | None = None
-    loss: float | None = None
-    schedule: Sequence[Spec] | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +107,69 @@ class Access(Table):
     rate: str
     delay: str | Spec | None = None
     buffer: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(Table):
+    """A router of a graph.
+
+    name: What links and traffic call the router; at most 64 characters; a text; required.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphLink(Table):
+    """A link of a graph, and the queues at its ends.
+
+    aqm: The link's own discipline, forward; left out: the scenario's `aqm`.
+    reverse_aqm: The one back; left out: the scenario's `reverse_aqm`.
+    from_: Router at which the link begins; a text; required.
+    to: Router at which it ends; a text; required.
+    cost: What the link adds to the cost of a route, in each direction; a whole number in [1, 1000000]; default: 1.
+        Source: ns-2: cost 1, so that routes have the fewest hops.
+    one_way: Whether there is no opposite direction; true or false; default: false. Source: ns-2: simplex-link.
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
+    delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
+    buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"; default: 50 packets. Source: ns-2: limit_ 50.
+    reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
+        forward.
+    reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
+        as forward.
+    reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; left out: as forward.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or { mahimahi = "file.trace" };
+        left out: the rate never changes. Source: mahimahi (Netravali et al. 2015): link_queue.cc.
+    """
+
+    aqm: Table | None = None
+    reverse_aqm: Table | None = None
+    from_: str
+    to: str
+    cost: int | None = None
+    one_way: bool | None = None
+    rate: str | None = None
+    delay: str
+    buffer: float | str | None = None
+    reverse_rate: str | None = None
+    reverse_delay: str | None = None
+    reverse_buffer: float | str | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +190,14 @@ class Dumbbell(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkingLot(Table):
     """Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. The run's
-    metrics describe the first hop.
+    metrics describe the first hop; `links` in its results describes every link.
 
     link: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
     egress: Links of the hosts on the sinks' (right) side; left out: as access.
     hops: Links between routers; a whole number in [1, 200]; required.
-    cross_flows: One-hop FTP flows on every hop, with the transport and the start of the first `ftp` entry; together
-        they are one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
+    cross_flows: One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry; together they are
+        one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
     """
 
     kind: ClassVar[str] = "parking-lot"
@@ -128,6 +206,29 @@ class ParkingLot(Table):
     egress: Access | None = None
     hops: int
     cross_flows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph(Table):
+    """Routers `[[topology.node]]` and links `[[topology.link]]`; traffic goes `from` one router `to` another, on the
+    route of the least cost. Of equal ones it takes, at each router, the link that stands first in the file. The
+    sender's host hangs on `access`, the receiver's on `egress`. The run's metrics describe the bottleneck; `links` in
+    its results describes every link.
+
+    link: The links; required.
+    node: The routers of a graph. Left out: those that the links name, in the order in which they name them.
+    access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
+    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    bottleneck: The link that the run's metrics describe: "a-b" from a to b, "b-a" the other way; a text; left out:
+        the first link.
+    """
+
+    kind: ClassVar[str] = "graph"
+    link: Sequence[GraphLink]
+    node: Sequence[Node] | None = None
+    access: Access | None = None
+    egress: Access | None = None
+    bottleneck: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1007,8 +1108,9 @@ class RedAt(Table):
     jumps to the nominal one, and at max⁻ = 12 to the steeper one.
 
     The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and fro. The paper
-    gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings. Fig. 6 prints
-    region a as below min⁺, which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
+    gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so is
+    that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺,
+    which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1046,11 +1148,9 @@ class RedAt(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
@@ -1627,11 +1727,9 @@ class Custom(Table):
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 1.5·min_th, at most 45 % of the way to max_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
     max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
-        unit: packets; left out: 0.8·max_th, at least 55 % of the way from min_th. Source: reading: the paper gives no
-        bound.
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
     max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
     hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
@@ -1752,9 +1850,11 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1803,6 +1903,22 @@ class Ftp(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -1813,16 +1929,31 @@ class Ftp(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -1831,8 +1962,8 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -1855,11 +1986,25 @@ class Ftp(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -1887,9 +2032,11 @@ class Web(Table):
         the reference runs in ns-2.
     inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
         s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas"; default: reno. Source: the papers'
-        experiments use Reno.
-    ecn: How the two ends use ECN; one of "off", "classic"; default: off. Source: RFC 3168.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1938,6 +2085,22 @@ class Web(Table):
     ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
         the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
         sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
     handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
@@ -1948,16 +2111,31 @@ class Web(Table):
         profile ns-2: 3. Source: Brakmo 1994.
     gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
         1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -1971,8 +2149,8 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas"] | None = None
-    ecn: Literal["off", "classic"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
@@ -1995,11 +2173,25 @@ class Web(Table):
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
     ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -2019,18 +2211,19 @@ class Cbr(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -2060,18 +2253,19 @@ class Poisson(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -2101,8 +2295,8 @@ class OnOff(Table):
         required.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
-    jitter: Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already,
-        0; a number in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     on: Length of an on-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential
         = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
     off: Length of an off-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
@@ -2113,10 +2307,11 @@ class OnOff(Table):
     start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
         s", "0.1 s"] }; default: 0 s.
     stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; one of "forward", "reverse"; left out:
-        forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …; a text; left out: the first router (reverse: the last).
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first).
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
@@ -2129,6 +2324,46 @@ class OnOff(Table):
     jitter: float | None = None
     on: Spec | None = None
     off: Spec | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay(Table):
+    """Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.
+
+    file: A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire;
+        a line with these names may come first), or a capture (pcap; original lengths, times from the earliest packet
+        on). Its path is relative to the scenario file; a text; required.
+    hash: FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error; a text; left out: that of
+        the file.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/Traffic/Trace.
+    """
+
+    kind: ClassVar[str] = "replay"
+    file: str
+    hash: str | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -120,6 +120,38 @@ class Plots:
             )
             return figure
 
+    def overview(self) -> Figure:
+        """Many disciplines at a glance: a row each, a panel for utilization, delay, loss and fairness. Every seed is a
+        faint point, the mean a strong one with its 95 % interval."""
+        panels = (
+            ("utilization", "utilization [%]", 100.0),
+            ("delay_mean_s", "mean time in the queue [ms]", 1e3),
+            ("loss_ratio", "loss [%]", 100.0),
+            ("jain", "fairness (Jain)", 1.0),
+        )
+        names = list(self._results)
+        with style.context():
+            figure = _figure(9.6, 1.0 + 0.27 * len(names))
+            axes = figure.subplots(1, len(panels), sharey=True)
+            for ax, (metric, label, factor) in zip(axes, panels, strict=True):
+                for row, result in enumerate(self._results.values()):
+                    look = style.look(0)
+                    values = [run.metrics[metric] for run in result.runs]
+                    points = [v * factor for v in values if v is not None]
+                    ax.scatter(points, [row] * len(points), s=12, color=style.MUTED, alpha=0.35, linewidth=0)
+                    estimate = result.summary[metric]
+                    if estimate.mean is not None:
+                        half = (estimate.ci95 or 0.0) * factor
+                        mean = estimate.mean * factor
+                        ax.plot([mean - half, mean + half], [row, row], color=look.colour, linewidth=1.6)
+                        ax.scatter([mean], [row], s=26, color=look.colour, zorder=3, linewidth=0)
+                ax.set_xlabel(label)
+                ax.set_yticks(range(len(names)), names)
+                ax.set_ylim(len(names) - 0.5, -0.5)
+                ax.tick_params(axis="y", length=0)
+                ax.grid(axis="y", visible=True, linewidth=0.4)
+            return figure
+
     def cwnd(self) -> Figure:
         """The congestion windows of the first seed, a line a flow, a panel a discipline."""
         panels = len(self._results)
@@ -231,21 +263,28 @@ def window_s(result: Result) -> tuple[float, float]:
 def _waits_ms(result: Result) -> dict[int, Numbers]:
     """Per seed, how long each packet that left in the measured window had been in the queue.
 
-    The queues are first in, first out, so the packet that leaves as number k is the one that was let in as number k.
+    Disciplines may put flows out of order but no flow's packets: of each flow, the packet that leaves, or is dropped
+    after it was let in, as number k is the one that was let in as number k.
     """
     import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     since, until = window_s(result)
     table = result.series("events")
-    words = table["event"].cast("string")
-    let_in = table.filter(pc.or_(pc.equal(words, "enqueue"), pc.equal(words, "mark")))
-    left = table.filter(pc.equal(words, "dequeue"))
     waits = {}
     for run in result.runs:
-        arrived, departed = _column(let_in, "t_ns", run.seed), _column(left, "t_ns", run.seed)
-        measured = (departed >= since * 1e9) & (departed < until * 1e9)
-        waits[run.seed] = (departed - arrived[: len(departed)])[measured] * 1e-6
+        rows = table.filter(pc.equal(table["seed"], run.seed))
+        rows = rows.take(np.argsort(rows["flow"].to_numpy(), kind="stable"))
+        flow, time = rows["flow"].to_numpy(), rows["t_ns"].to_numpy()
+        words = rows["event"].cast("string")
+        let_in = pc.is_in(words, value_set=pa.array(["enqueue", "mark"])).to_numpy()
+        out = pc.is_in(words, value_set=pa.array(["dequeue", "drop_head", "evict"])).to_numpy()
+        number = np.arange(out.sum()) - np.searchsorted(flow[out], flow[out])  # within its flow
+        arrived = time[let_in][np.searchsorted(flow[let_in], flow[out]) + number]
+        sent = pc.equal(words, "dequeue").to_numpy()[out]
+        measured = sent & (time[out] >= since * 1e9) & (time[out] < until * 1e9)
+        waits[run.seed] = (time[out] - arrived)[measured] * 1e-6
     return {seed: each.astype(np.float64) for seed, each in waits.items() if len(each)}
 
 

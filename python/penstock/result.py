@@ -61,7 +61,8 @@ class Result:
     """One scenario's runs, one a seed.
 
     scenario: what ran.
-    runs: a `RunResult` a seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`.
+    runs: a `RunResult` a seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
+        and, where there are several links, `.links`: name → metrics.
     summary: metric name → `Estimate` over the runs.
     """
 
@@ -114,11 +115,11 @@ class Result:
             return self.runs
         key = "events" if name == "events" else "samples"
         if key not in self._recorded:
-            from penstock.runner import auto_interval_s
+            from penstock.runner import auto_interval_s, execute
 
             interval = None if key == "events" else auto_interval_s(self.scenario.duration_s)
             self._recorded[key] = tuple(
-                _penstock.run(
+                execute(
                     self.scenario.core,
                     [run.seed for run in self.runs],
                     self._jobs or 1,

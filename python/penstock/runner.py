@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from penstock import _penstock
+from penstock._penstock import RunResult
+from penstock.aqm import Aqm, label
 from penstock.result import Comparison, Result
 from penstock.scenario import Scenario, seconds
 
@@ -26,28 +30,84 @@ def run(
     """Runs a scenario once a seed and returns all of it.
 
     seeds: how many, from the scenario's `seed` on, or the seeds themselves.
-    jobs: threads; default: one for each core that the process may use. The results do not depend on it.
+    jobs: threads; default: one for each core that the process may use. The results do not depend on it. For a
+        discipline written in Python they are processes.
     series: sampling interval of the recorded series, `"10 ms"` or seconds; default: nothing is recorded.
     events: record every packet's fate at the bottleneck, too.
     pcap: the name of a link whose packets are captured (`"bottleneck"`); see `RunResult.pcap`.
     progress: called about twenty times a second with (fraction done, runs done, runs in all).
 
     Releases the GIL; Ctrl-C stops it at once. Raises `ScenarioError` or `SimulationError`.
+
+    A discipline written in Python holds the GIL: one seed runs on this thread, several in worker processes, with the
+    same results. (Where a process cannot be forked, on macOS and Windows, they run one after the other here, and a
+    `RuntimeWarning` says so.) What the discipline raises comes out as it is; the runs that were complete by then are
+    the exception's attribute `finished`: label → `Result`. An exception out of a worker process has its traceback as
+    text, in its cause.
     """
     chosen = list(range(scenario.seed, scenario.seed + seeds)) if isinstance(seeds, int) else list(seeds)
     if not chosen:
         raise ValueError("seeds: at least one")
     threads = cores() if jobs is None else jobs
     interval = seconds(series) if series is not None else None
-    runs = _penstock.run(
-        scenario.core, chosen, threads, series_interval_s=interval, events=events, pcap=pcap, progress=progress
-    )
+    done: dict[int, RunResult] = {}
+    try:
+        runs = execute(
+            scenario.core,
+            chosen,
+            threads,
+            done,
+            series_interval_s=interval,
+            events=events,
+            pcap=pcap,
+            progress=progress,
+        )
+    except BaseException as error:
+        if done:
+            complete = Result(scenario, [done[i] for i in sorted(done)], threads)
+            _keep(error, {scenario.label: complete})
+        raise
     return Result(scenario, runs, threads)
+
+
+def execute(
+    core: _penstock.Scenario,
+    seeds: Sequence[int],
+    jobs: int,
+    done: dict[int, RunResult] | None = None,
+    progress: Progress | None = None,
+    **record: Any,
+) -> Sequence[RunResult]:
+    """The runs of all seeds, on threads or, for a discipline written in Python, in processes.
+
+    done: receives the runs of such a discipline, by their place in `seeds`, as they are completed.
+    record: what `_penstock.run` is told to record.
+    """
+    if not core.has_user_aqm:
+        return _penstock.run(core, seeds, jobs, progress=progress, **record)
+    done = {} if done is None else done
+    if min(jobs, len(seeds)) > 1:
+        from penstock import _workers
+
+        if _workers.available():
+            _workers.run(core, seeds, jobs, done, progress, **record)
+            return [done[i] for i in range(len(seeds))]
+        message = "a discipline in Python, and no worker processes here: the seeds run one after the other"
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    for i, seed in enumerate(seeds):
+        part = _share(progress, i, len(seeds))
+        done[i] = _penstock.run(core, [seed], 1, progress=part, **record)[0]
+    return [done[i] for i in range(len(seeds))]
+
+
+def _keep(error: BaseException, results: dict[str, Result]) -> None:
+    """Hangs results on an exception."""
+    error.finished = {**results, **getattr(error, "finished", {})}  # type: ignore[attr-defined]
 
 
 def compare(
     scenario: Scenario,
-    aqms: Iterable[str],
+    aqms: Iterable[str | Aqm],
     seeds: int | Iterable[int] = 1,
     *,
     jobs: int | None = None,
@@ -56,18 +116,24 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under each of the named disciplines with the same seeds.
 
-    aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`.
+    aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`. Or disciplines of your own:
+        results call those by `name`, or by the name of the class.
     The other arguments are `run`'s.
     """
-    kinds = list(aqms)
+    chosen = [(label(aqm), aqm) if isinstance(aqm, Aqm) else (aqm, aqm) for aqm in aqms]
+    kinds = [kind for kind, _ in chosen]
     if not kinds or len(set(kinds)) < len(kinds):
-        raise ValueError(f"disciplines to compare: at least one, each once, not {kinds}")
+        raise ValueError(f"disciplines to compare: at least one, each once (by its name), not {kinds}")
     seeds = seeds if isinstance(seeds, int) else list(seeds)
     # All are made before any runs: a mistake in the last must not cost the time of the first.
-    scenarios = {kind: scenario.with_aqm(kind) for kind in kinds}
-    results = {}
+    scenarios = {kind: scenario.with_aqm(aqm) for kind, aqm in chosen}
+    results: dict[str, Result] = {}
     for i, (kind, each) in enumerate(scenarios.items()):
-        results[kind] = run(each, seeds, jobs=jobs, series=series, progress=_share(progress, i, len(kinds)))
+        try:
+            results[kind] = run(each, seeds, jobs=jobs, series=series, progress=_share(progress, i, len(kinds)))
+        except BaseException as error:
+            _keep(error, results)
+            raise
     return Comparison(results)
 
 

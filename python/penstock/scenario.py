@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from penstock import _penstock
 from penstock._table import Table, plain
+from penstock.aqm import Aqm, label
 from penstock.errors import ScenarioError
 
 
@@ -27,9 +29,9 @@ class Scenario:
     >>> s.duration_s
     20.0
 
-    topology: `Dumbbell(...)`.
-    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`.
-    aqm: the discipline at the bottleneck, forward; default `DropTail()`.
+    topology: `Dumbbell`, `ParkingLot`, or `Graph` with its `GraphLink`s.
+    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`, `Replay`.
+    aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, see `Aqm`.
     reverse_aqm: the one in the other direction; default `DropTail()`.
     duration: simulated time.
     measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
@@ -45,8 +47,8 @@ class Scenario:
         *,
         topology: Table,
         traffic: Sequence[Table],
-        aqm: Table | None = None,
-        reverse_aqm: Table | None = None,
+        aqm: Table | Aqm | None = None,
+        reverse_aqm: Table | Aqm | None = None,
         name: str | None = None,
         duration: str = "100 s",
         measure: Mapping[str, str] | None = None,
@@ -54,8 +56,8 @@ class Scenario:
         profile: str | None = None,
         overhead: str | None = None,
     ) -> None:
-        discipline: dict[str, Any] | None = aqm.to_dict() if aqm is not None else None
-        if reverse_aqm is not None:
+        discipline: dict[str, Any] | None = aqm.to_dict() if isinstance(aqm, Table) else None
+        if isinstance(reverse_aqm, Table):
             discipline = {**(discipline or {"kind": "droptail"}), "reverse": reverse_aqm.to_dict()}
         document = {
             "name": name,
@@ -70,6 +72,9 @@ class Scenario:
         }
         text = json.dumps(plain({key: value for key, value in document.items() if value is not None}))
         self._core = _penstock.Scenario.from_json(text)
+        for own, reverse in ((aqm, False), (reverse_aqm, True)):
+            if isinstance(own, Aqm):
+                self._core = _with_user_aqm(self._core, own, reverse)
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
@@ -110,9 +115,17 @@ class Scenario:
         """
         return self._of(self._core.set_all([(path, _toml(value)) for path, value in changes.items()]))
 
-    def with_aqm(self, kind: str) -> Scenario:
-        """The same scenario under another discipline, which takes its own keys of `[aqm]`."""
-        return self._of(self._core.with_aqm(kind))
+    def with_aqm(self, aqm: str | Aqm) -> Scenario:
+        """The same scenario under another discipline at the bottleneck: a kind, which takes its own keys of `[aqm]`, or
+        one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
+        """
+        return self._of(
+            _with_user_aqm(self._core, aqm, reverse=False) if isinstance(aqm, Aqm) else self._core.with_aqm(aqm)
+        )
+
+    def with_reverse_aqm(self, aqm: Aqm) -> Scenario:
+        """The same scenario under a discipline of your own in the other direction."""
+        return self._of(_with_user_aqm(self._core, aqm, reverse=True))
 
     @property
     def core(self) -> _penstock.Scenario:
@@ -136,17 +149,24 @@ class Scenario:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Every key with its value in force, defaults included."""
+        """Every key with its value in force, defaults included. A discipline of your own stands there as `"python:"`
+        and its name, which no file can say.
+        """
         resolved: dict[str, Any] = json.loads(self._core.resolved_json())
         return resolved
 
     @property
     def label(self) -> str:
-        """The discipline's kind, as figures name it."""
-        return str(self.resolved["aqm"]["kind"])
+        """The kind of the discipline at the bottleneck, or the name of your own, as figures name it."""
+        return self._core.aqm.removeprefix("python:")
 
     def __repr__(self) -> str:
         return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"
+
+
+def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _penstock.Scenario:
+    # A copy: what becomes of the user's object afterwards changes no scenario.
+    return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
 
 
 def seconds(span: str | float) -> float:

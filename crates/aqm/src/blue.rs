@@ -8,7 +8,7 @@
 //! A loss is an overflow of the buffer; BLUE's own drops are none. A lazy link tells of idle time only when it ends, so the events of
 //! idle time are made up for at the next arrival: until then the published `p_m` is that of the idle time's start.
 
-use crate::registry::{in_unit, mean_packet};
+use crate::registry::{at_least_a_microsecond, in_unit, mean_packet};
 use crate::signal::Classic;
 use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
 use penstock_units::param::{num, num_open, Param, ParamError, Ty, PARAM};
@@ -42,9 +42,7 @@ pub const KIND: Kind = Kind {
             return Err(ParamError::new("d1", format!("must be above d2 ({d2})")));
         }
         let freeze_time = v.duration("freeze_time");
-        if freeze_time < Duration::from_micros(1) {
-            return Err(ParamError::new("freeze_time", "must be at least 1 us"));
-        }
+        at_least_a_microsecond("freeze_time", freeze_time)?;
         Ok(Discipline::Blue(Blue {
             d1,
             d2,

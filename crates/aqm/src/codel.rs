@@ -6,6 +6,7 @@
 //! call before, of the same dequeue, did. Where a packet may be marked it is, instead of dropped, and is sent: the dequeue ends with
 //! it (Linux; the RFC leaves it open). Times are compared in integers.
 
+use crate::registry::at_least_a_microsecond;
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
 use penstock_units::param::{Param, ParamError, Ty, Values, PARAM};
 use penstock_units::{Duration, Rng, Time};
@@ -82,9 +83,7 @@ pub(crate) struct Control {
 impl Control {
     pub(crate) fn new(v: &Values) -> Result<Self, ParamError> {
         let interval = v.duration("interval");
-        if interval < Duration::from_micros(1) {
-            return Err(ParamError::new("interval", "must be at least 1 us"));
-        }
+        at_least_a_microsecond("interval", interval)?;
         Ok(Control { target: v.duration("target"), interval, maxpacket: v.size("maxpacket").0 })
     }
 
@@ -294,6 +293,15 @@ mod tests {
             ],
         );
         assert!(v.drop_next > us(433_160) && v.drop_next < us(433_180)); // 388.45 + 100/√5 = 433.17 ms
+    }
+
+    #[test]
+    fn the_packet_behind_does_not_undo_the_entry() {
+        let mut v = Vars::default();
+        story(&mut v, false, &[(10_000, 9, PASS, 0), (110_000, 9, DROP, 1), (110_000, 4, PASS, 1)]);
+        assert!(v.dropping);
+        story(&mut v, false, &[(111_000, 4, PASS, 1)]);
+        assert!(!v.dropping);
     }
 
     #[test]

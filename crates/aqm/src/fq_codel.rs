@@ -397,6 +397,7 @@ mod tests {
         }
         assert_eq!(b.serve_all(), [1, 1, 2, 2, 1, 2, 1, 1, 2, 1]);
         assert_eq!((b.fq.new.len, b.fq.old.len), (0, 0));
+        assert!(b.fq.backlog.iter().all(|bytes| *bytes == 0));
     }
 
     #[test]
@@ -411,6 +412,18 @@ mod tests {
         }
         // Flow 1 is old, with 1000 B left of its second quantum; flow 2's third packet waits for its second.
         assert_eq!(b.serve_all(), [2, 2, 1, 2, 1, 1, 1, 1]);
+    }
+
+    /// An empty new queue becomes an old one: a flow that sends a packet now and then does not overtake for ever.
+    #[test]
+    fn a_queue_is_not_new_again_at_once() {
+        let mut b = Bench::new(&[("quantum", "\"2000 B\"")]);
+        for flow in [1, 1, 1, 1, 1, 1, 2] {
+            b.arrive(flow, false);
+        }
+        assert_eq!([b.serve(), b.serve(), b.serve(), b.serve()], [Some(1), Some(1), Some(2), Some(1)]);
+        b.arrive(2, false); // behind flow 1, which has 1000 B left
+        assert_eq!(b.serve_all(), [1, 2, 1, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! departure rate (5.2), derandomization (5.4) and the cap on an increase (5.5). The controller is always active (5.3 is left out).
 //! The growth by 2 % at high delay is Linux's (`sch_pie`), after DOCSIS-PIE.
 
-use crate::registry::mean_packet;
+use crate::registry::{at_least_a_microsecond, mean_packet};
 use crate::signal::Classic;
 use crate::{Aqm, Discipline, Kind, Packet, Queue, State, Verdict};
 use penstock_units::param::{num, Param, ParamError, Ty, PARAM};
@@ -37,9 +37,7 @@ pub const KIND: Kind = Kind {
     ns2: &[],
     build: |v, _| {
         let t_update = v.duration("t_update");
-        if t_update < Duration::from_micros(1) {
-            return Err(ParamError::new("t_update", "must be at least 1 us"));
-        }
+        at_least_a_microsecond("t_update", t_update)?;
         let dq_threshold = v.size("dq_threshold").0;
         if dq_threshold == 0 {
             return Err(ParamError::new("dq_threshold", "must be above 0 B"));

@@ -220,15 +220,6 @@ impl Unit {
     pub(crate) fn length(&self, q: QueueLen) -> f64 {
         in_unit(q, self.bytes, self.mean)
     }
-
-    #[inline]
-    fn of(&self, q: &Queue) -> f64 {
-        if self.bytes {
-            q.bytes as f64
-        } else {
-            f64::from(q.pkts)
-        }
-    }
 }
 
 /// A discipline of RED's family: its parts.
@@ -380,7 +371,7 @@ impl RedFamily {
 impl Aqm for RedFamily {
     #[inline]
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        let length = self.unit.of(q);
+        let length = q.length(self.unit.bytes);
         let avg = self.estimator.update(now, length, q.idle_since);
         self.adapter.arrived(&Arrival { now, avg, q: length, pkt }, &mut self.ramp);
         let climbs = self.climb.as_mut().is_some_and(|c| c.climbs(now, avg, length, &self.ramp));
@@ -436,7 +427,7 @@ impl Aqm for RedFamily {
     }
 
     fn tick(&mut self, _: Time, q: &Queue) {
-        self.adapter.tick(self.estimator.value(), self.unit.of(q), &mut self.ramp);
+        self.adapter.tick(self.estimator.value(), q.length(self.unit.bytes), &mut self.ramp);
     }
 
     fn codepoints(&self) -> Codepoints {

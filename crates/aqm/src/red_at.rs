@@ -25,8 +25,9 @@ pub const KIND: Kind = Kind {
         below min⁺ = 7.5; there the ramp jumps to the nominal one, and at max⁻ = 12 to the steeper one.",
     weaknesses: "The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and \
         fro. The paper gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = \
-        0.05 are readings. Fig. 6 prints region a as below min⁺, which covers light and medium load alike; \
-        Fig. 5 fits min⁻ better (`region_a`).",
+        0.05 are readings, and so is that the ramp becomes a step where bounds overlap and the thresholds \
+        meet. Fig. 6 prints region a as below min⁺, which covers light and medium load alike; Fig. 5 fits \
+        min⁻ better (`region_a`).",
     params: &[PARAMS, THRESHOLDS, RAMP, RED_AT, STEPS],
     state: &[AVG, MIN_TH_NOW, MAX_TH_NOW, P_B],
     defaults: &[],
@@ -53,7 +54,7 @@ pub(crate) const RED_AT: &[Param] = &[
         name: "min_hi",
         ty: Ty::Queue,
         unit: "packets",
-        auto: "1.5·min_th, at most 45 % of the way to max_th",
+        auto: "1.5·min_th",
         source: "reading: the paper gives no bound",
         doc: "Upper bound of min_th, min⁺.",
         ..PARAM
@@ -62,7 +63,7 @@ pub(crate) const RED_AT: &[Param] = &[
         name: "max_lo",
         ty: Ty::Queue,
         unit: "packets",
-        auto: "0.8·max_th, at least 55 % of the way from min_th",
+        auto: "0.8·max_th, at least min_th",
         source: "reading: the paper gives no bound",
         doc: "Lower bound of max_th, max⁻.",
         ..PARAM
@@ -147,19 +148,21 @@ enum Region {
     C,
 }
 
+/// The highest min_th, as a fraction of max_th.
+const NARROWEST: f64 = 0.999;
+
 impl Regions {
     pub(crate) fn from_values(v: &Values, r: &Ramp, unit: &Unit) -> Result<Self, ParamError> {
         let bound = |key, auto| v.opt_queue(key).map_or(auto, |q| unit.length(q));
-        let way = |f: f64| r.min_th + f * (r.max_th - r.min_th);
-        let min = (bound("min_lo", 0.5 * r.min_th), bound("min_hi", (1.5 * r.min_th).min(way(0.45))));
-        let max = (bound("max_lo", (0.8 * r.max_th).max(way(0.55))), bound("max_hi", 1.2 * r.max_th));
+        let min = (bound("min_lo", 0.5 * r.min_th), bound("min_hi", 1.5 * r.min_th));
+        let max = (bound("max_lo", (0.8 * r.max_th).max(r.min_th)), bound("max_hi", 1.2 * r.max_th));
         let pkts = |x: f64| x / unit.per_pkt;
         for (key, bad, than) in [
             ("min_lo", min.0 > r.min_th, format!("above min_th ({})", pkts(r.min_th))),
             ("min_hi", min.1 < r.min_th, format!("below min_th ({})", pkts(r.min_th))),
             ("max_lo", max.0 > r.max_th, format!("above max_th ({})", pkts(r.max_th))),
             ("max_hi", max.1 < r.max_th, format!("below max_th ({})", pkts(r.max_th))),
-            ("min_hi", min.1 >= max.0, format!("at or above max_lo ({})", pkts(max.0))),
+            ("max_lo", max.0 <= min.0, format!("at or below min_lo ({})", pkts(min.0))),
         ] {
             if bad {
                 return Err(ParamError::new(key, format!("must not be {than}")));
@@ -207,13 +210,16 @@ impl Regions {
             Region::B if self.reset => (r.min_th, r.max_th) = self.nominal,
             Region::B => {}
         }
+        // Bounds may overlap, and the paper does not say what happens where the thresholds meet: the ramp becomes a step.
+        r.min_th = r.min_th.min(NARROWEST * r.max_th);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::red::tests::{build, RAMP5_15};
+    use crate::red::tests::build;
+    use penstock_units::Rng;
 
     fn red_at(set: &[(&'static str, &str)]) -> (Regions, Ramp) {
         let d = build(&KIND, &[&[("min_th", "10"), ("max_th", "30")], set].concat()).unwrap();
@@ -262,17 +268,38 @@ mod tests {
         assert!((r.min_th - 11.0).abs() < 1e-9);
     }
 
+    /// Bounds that overlap (min 1..19, max 15..45): the thresholds never cross, whatever the steps.
+    #[test]
+    fn overlapping_bounds_keep_the_order() {
+        let wide = [
+            ("min_lo", "1"),
+            ("min_hi", "19"),
+            ("max_lo", "15"),
+            ("max_hi", "45"),
+            ("alpha", "0.3"),
+            ("beta", "0.7"),
+        ];
+        let mut rng = Rng::stream(1, "regions");
+        for _ in 0..200 {
+            let (mut a, mut r) = red_at(&wide);
+            for _ in 0..200 {
+                // Runs of a and of c, of any length.
+                let avg = if rng.unit() < 0.5 { 3.0 } else { 40.0 };
+                (0..5 * (1.0 + 15.0 * rng.unit()) as u32).for_each(|_| a.arrived(avg, &mut r));
+                assert!(r.min_th < r.max_th, "{r:?}");
+            }
+        }
+    }
+
     #[test]
     fn bounds_out_of_order_name_the_key() {
         for (key, value) in
-            [("min_lo", "11"), ("min_hi", "9"), ("max_lo", "31"), ("max_hi", "29"), ("min_hi", "24")]
+            [("min_lo", "11"), ("min_hi", "9"), ("max_lo", "31"), ("max_hi", "29"), ("max_lo", "5")]
         {
             let err = build(&KIND, &[("min_th", "10"), ("max_th", "30"), (key, value)]).unwrap_err();
             assert_eq!(err.name, key, "{value}");
         }
-        // Narrow thresholds narrow the automatic bounds.
-        let narrow = build(&KIND, &[("min_th", "10"), ("max_th", "12")]).unwrap();
-        assert!(narrow.ramp.min_th < narrow.ramp.max_th);
-        let _ = RAMP5_15;
+        // The automatic bounds of narrow thresholds overlap.
+        assert!(build(&KIND, &[("min_th", "10"), ("max_th", "12")]).is_ok());
     }
 }

@@ -5,9 +5,9 @@
 //! `x` counts the packets that arrived in the period, `c` those that the link can send in it. In ns-2 α is fixed at 0.1,
 //! drops are decided at arrival and marks at departure, for capable packets only (`mark_at = "departure"`).
 
-use crate::registry::mean_packet;
+use crate::registry::{at_least_a_microsecond, mean_packet};
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
-use penstock_units::param::{num, num_open, Param, ParamError, Ty, PARAM};
+use penstock_units::param::{num, num_open, Param, Ty, PARAM};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// The kind as it is listed.
@@ -40,9 +40,7 @@ pub const KIND: Kind = Kind {
         let bytes = v.is("unit", "bytes");
         let per_pkt = if bytes { mean.0 as f64 } else { 1.0 };
         let period = v.duration("period");
-        if period < Duration::from_micros(1) {
-            return Err(ParamError::new("period", "must be at least 1 us"));
-        }
+        at_least_a_microsecond("period", period)?;
         Ok(Discipline::Rem(Rem {
             phi: v.num("phi"),
             gamma: v.num("gamma"),

@@ -1,6 +1,7 @@
 //! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed in
 //! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
 
+mod aqm;
 mod probe;
 mod run;
 mod scenario;
@@ -52,6 +53,8 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<run::RunResult>()?;
+    m.add_class::<aqm::PacketView>()?;
+    m.add_class::<aqm::QueueView>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
     m.add_function(wrap_pyfunction!(probe::probe, m)?)?;

@@ -1,14 +1,20 @@
 //! Running seeds on threads, and what a run gives back.
 
+use crate::aqm::interned;
 use crate::errors::{ScenarioError, SimulationError};
 use crate::scenario::Scenario;
-use penstock_sim::{Column, Control, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{
+    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS,
+};
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use pyo3::IntoPyObjectExt;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration as Wall, Instant};
 
 /// How often Python is asked whether Ctrl-C was pressed, and told how far the runs are.
@@ -16,8 +22,9 @@ const WAKE: Wall = Wall::from_millis(50);
 
 /// Runs every seed and returns the results in the order of `seeds`, whichever thread was faster.
 ///
-/// The GIL is released. `progress(fraction, done, total)` is called about twenty times a second; what it raises,
-/// and Ctrl-C, stops all runs at once.
+/// The GIL is released, unless a discipline written in Python stands in the scenario: then the seeds run one after the other
+/// on this thread, where Ctrl-C reaches that code. `progress(fraction, done, total)` is called about twenty times a second; what it
+/// raises, and Ctrl-C, stops all runs at once.
 #[pyfunction]
 #[pyo3(signature = (scenario, seeds, jobs, series_interval_s=None, events=false, pcap=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // the keywords of a Python function
@@ -33,12 +40,15 @@ pub fn run(
 ) -> PyResult<Vec<RunResult>> {
     let series = series_interval_s.map(interval).transpose()?;
     let scenario = &scenario.get().inner;
-    let one = |seed: u64, control: &Control| -> PyResult<penstock_sim::RunResult> {
+    let prepared = |seed: u64| -> PyResult<penstock_sim::Config> {
         let mut config = scenario.lower(seed).map_err(|e| ScenarioError::new_err(e.to_string()))?;
         config.record.series = series;
         config.record.events = events;
         config.record.pcap = pcap.as_deref().map(|name| tap(&config, name)).transpose()?;
-        penstock_sim::run(&config, control).map_err(|e| SimulationError::new_err(e.to_string()))
+        Ok(config)
+    };
+    let one = |seed: u64, control: &Control| -> PyResult<penstock_sim::RunResult> {
+        penstock_sim::run(&prepared(seed)?, control).map_err(|e| SimulationError::new_err(e.to_string()))
     };
 
     let total = seeds.len();
@@ -55,6 +65,15 @@ pub fn run(
             Ok(())
         })
     };
+
+    if scenario.has_user_aqm() {
+        return seeds
+            .iter()
+            .zip(&controls)
+            .enumerate()
+            .map(|(done, (seed, control))| watched(&prepared(*seed)?, control, || tell(done)))
+            .collect();
+    }
 
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let mut results: Vec<Option<penstock_sim::RunResult>> = seeds.iter().map(|_| None).collect();
@@ -111,6 +130,29 @@ pub fn run(
     Ok(results.into_iter().flatten().map(|inner| RunResult { inner }).collect())
 }
 
+/// One run on this thread, with the GIL; what `tell` raises ends it, too.
+fn watched(
+    config: &penstock_sim::Config,
+    control: &Control,
+    tell: impl Fn() -> PyResult<()>,
+) -> PyResult<RunResult> {
+    let mut woken = Instant::now();
+    let result = penstock_sim::run_watched(config, control, &mut || {
+        if woken.elapsed() >= WAKE {
+            woken = Instant::now();
+            if let Err(error) = tell() {
+                control.abort.raise(error);
+            }
+        }
+    });
+    result.map(|inner| RunResult { inner }).map_err(|error| {
+        match control.abort.take().map(|e| e.downcast::<PyErr>()) {
+            Some(Ok(raised)) => *raised,
+            _ => SimulationError::new_err(error.to_string()),
+        }
+    })
+}
+
 /// A sampling interval from seconds.
 fn interval(seconds: f64) -> PyResult<Duration> {
     if !(1e-9..=1e9).contains(&seconds) {
@@ -121,10 +163,12 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
+/// In front of the queue of the link of that name or, with `:out` after it, behind that queue. Where no link is called so, "bottleneck"
+/// is the link that the metrics describe.
 fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
     let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
-    match config.links.iter().position(|l| l.name == link) {
+    let named = config.links.iter().position(|l| l.name == link);
+    match named.or((link == "bottleneck").then_some(config.bottleneck)) {
         Some(i) => Ok(penstock_sim::Tap { link: i as u32, out }),
         None => {
             let names: Vec<&str> = config.links.iter().map(|l| l.name.as_str()).collect();
@@ -156,14 +200,32 @@ pub struct RunResult {
 
 fn named<'py>(
     py: Python<'py>,
-    names: &[penstock_sim::Metric],
+    names: impl IntoIterator<Item = &'static penstock_sim::Metric>,
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in names.iter().zip(values) {
+    for (metric, value) in names.into_iter().zip(values) {
         dict.set_item(metric.name, value)?;
     }
     Ok(dict)
+}
+
+/// Numbers from their bytes: [`raw`] backwards.
+fn cooked<T, const N: usize>(raw: &[u8], number: fn([u8; N]) -> T) -> Vec<T> {
+    raw.chunks_exact(N).map(|chunk| number(chunk.try_into().expect("chunks of that size"))).collect()
+}
+
+/// The words of a column, of which there are few lists.
+fn interned_list(words: Vec<String>) -> &'static [&'static str] {
+    static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
+    let words: Vec<&'static str> = words.into_iter().map(interned).collect();
+    let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lists.get(words.as_slice()) {
+        return known;
+    }
+    let words: &'static [&'static str] = Vec::leak(words);
+    lists.insert(words);
+    words
 }
 
 /// The bytes of numbers in the machine's order: what numpy and Arrow read in place.
@@ -180,8 +242,58 @@ fn raw<'py, T: Copy, const N: usize>(
     })
 }
 
+/// What pickle carries of a result: seed, events, metrics, groups, flows, links, tables, capture.
+type Pickled<'py> = (
+    u64,
+    u64,
+    Vec<Option<f64>>,
+    Vec<Vec<Option<f64>>>,
+    Vec<(u32, Vec<Option<f64>>)>,
+    Vec<(String, Vec<Option<f64>>)>,
+    Vec<(String, Vec<PickledColumn<'py>>)>,
+    Option<Bound<'py, PyBytes>>,
+);
+/// Name, type, numbers, words: as [`RunResult::table`] gives them.
+type PickledColumn<'py> = (String, String, Bound<'py, PyBytes>, Vec<String>);
+
 #[pymethods]
 impl RunResult {
+    /// Only for pickle: a result from what `__reduce__` gave.
+    #[new]
+    fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
+        let (seed, events, metrics, groups, flows, links, tables, pcap) = state;
+        let flows = flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
+        let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
+        let series = tables.into_iter().map(|(name, columns)| {
+            let columns = columns.into_iter().map(|(name, kind, raw, words)| {
+                let raw = raw.as_bytes();
+                let column = match kind.as_str() {
+                    "f64" => Column::F64(cooked(raw, f64::from_ne_bytes)),
+                    "u64" => Column::U64(cooked(raw, u64::from_ne_bytes)),
+                    _ => Column::Word(raw.to_vec(), interned_list(words)),
+                };
+                (name, column)
+            });
+            Table { name: interned(name), columns: columns.collect() }
+        });
+        let series = series.collect();
+        let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
+        let inner = penstock_sim::RunResult { seed, events, metrics, groups, flows, links, series, pcap };
+        Ok(RunResult { inner })
+    }
+
+    /// For pickle: results come back from other processes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+        let (py, r) = (slf.py(), &slf.get().inner);
+        let flows: Vec<_> = r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect();
+        let links: Vec<_> = r.links.iter().map(|l| (l.name.clone(), l.metrics.clone())).collect();
+        let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
+        let tables = tables.collect::<PyResult<Vec<_>>>()?;
+        let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
+        let state = (r.seed, r.events, metrics, groups, flows, links, tables, slf.get().pcap(py));
+        Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
+    }
+
     /// The seed it ran with.
     #[getter]
     fn seed(&self) -> u64 {
@@ -216,6 +328,16 @@ impl RunResult {
             Ok(dict)
         });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics` describes.
+    #[getter]
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for link in &self.inner.links {
+            dict.set_item(&link.name, named(py, link_metrics(), &link.metrics)?)?;
+        }
+        Ok(dict)
     }
 
     /// The names of the tables that were recorded.

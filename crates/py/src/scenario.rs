@@ -1,5 +1,6 @@
 //! A checked scenario.
 
+use crate::aqm::user_aqm;
 use crate::errors::ScenarioError;
 use pyo3::prelude::*;
 
@@ -39,9 +40,28 @@ impl Scenario {
         made(self.inner.with_aqm(kind))
     }
 
+    /// The same scenario under a discipline written in Python (an instance of `penstock.Aqm`), at the bottleneck or in the
+    /// opposite direction; results call it `python:` and the name.
+    fn with_user_aqm(&self, aqm: Py<PyAny>, name: &str, reverse: bool) -> PyResult<Self> {
+        let aqm = user_aqm(aqm, name);
+        made(if reverse { self.inner.with_user_reverse_aqm(aqm) } else { self.inner.with_user_aqm(aqm) })
+    }
+
+    /// Whether a discipline written in Python stands in it.
+    #[getter]
+    fn has_user_aqm(&self) -> bool {
+        self.inner.has_user_aqm()
+    }
+
     /// Every key with its value in force, defaults included.
     fn resolved_json(&self) -> String {
         self.inner.resolved_json()
+    }
+
+    /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's own.
+    #[getter]
+    fn aqm(&self) -> &str {
+        self.inner.aqm()
     }
 
     /// The scenario's name.

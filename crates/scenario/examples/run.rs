@@ -38,8 +38,9 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
     };
     let drops: f64 = ["drops_early", "drops_forced", "drops_overflow"].into_iter().map(metric).sum();
     Ok(format!(
-        "{{\"packets\": {}, \"drops\": {drops}, \"events\": {}, \"goodput_bps\": {}, \"throughput_bps\": {}, \"peak_bytes\": {}, \"cpu_s\": {}}}",
+        "{{\"packets\": {}, \"arrivals\": {}, \"drops\": {drops}, \"events\": {}, \"goodput_bps\": {}, \"throughput_bps\": {}, \"peak_bytes\": {}, \"cpu_s\": {}}}",
         metric("departures"),
+        metric("arrivals"),
         result.events,
         metric("goodput_bps"),
         metric("throughput_bps"),

@@ -2,7 +2,7 @@
 
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Table};
-use penstock_units::param::{DelaySpec, Dist, Param, StartSpec, Ty, Value};
+use penstock_units::param::{DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value};
 use penstock_units::{
     format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration, QuantityError,
     QueueLen, Rate,
@@ -33,7 +33,7 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
             let inside = |x: &f64| x.is_finite() && (*x > *min || *x == *min && !open) && *x <= *max;
             number(node).filter(inside).map(Value::Num).ok_or_else(wrong)
         }
-        Ty::Loss => number(node).filter(|p| (0.0..=1.0).contains(p)).map(Value::Num).ok_or_else(wrong),
+        Ty::Loss => loss(node, path, wrong).map(Value::Loss),
         Ty::Word(words) => word(node, words, path, wrong),
         Ty::Text => text(node).map(|s| Value::Word(s.into())).ok_or_else(wrong),
         Ty::Duration => duration(node, path).map(Value::Duration),
@@ -78,10 +78,10 @@ pub(crate) fn allowed(ty: &Ty) -> String {
         Ty::TimeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"1 s\" } }, \
                          { exponential = \"1 s\" } or { constant = \"1 s\" }"
             .into(),
-        Ty::Loss => "a probability in [0, 1]".into(),
-        Ty::Schedule => {
-            "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }]".into()
-        }
+        Ty::Loss => "a probability in [0, 1], or for example { gilbert_elliott = { p = 0.01, r = 0.3 } }".into(),
+        Ty::Schedule => "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
+                         or { mahimahi = \"file.trace\" }"
+            .into(),
         Ty::NumOr(number, w) => format!("{} or one of {}", allowed(number), words(w)),
     }
 }
@@ -294,12 +294,47 @@ fn pareto(table: &Table, path: &str, quantity: Quantity, wrong: impl Fn() -> Sce
     }
 }
 
-fn schedule(
-    node: &Node,
-    path: &str,
-    wrong: impl Fn() -> ScenarioError,
-) -> Result<Vec<(Duration, Option<Rate>)>> {
-    let Item::List(list) = &node.item else { return Err(wrong()) };
+fn probability(node: &Node, path: &str) -> Result<f64> {
+    number(node).filter(|p| (0.0..=1.0).contains(p)).ok_or_else(|| {
+        let allowed = "a probability in [0, 1]".into();
+        ScenarioError::at(node, path, Problem::Value { allowed })
+    })
+}
+
+fn loss(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Loss> {
+    let Some(table) = node.table() else {
+        return probability(node, path).map(Loss::Bernoulli).map_err(|_| wrong());
+    };
+    let (key, inner) = form(table, &wrong)?;
+    if key != "gilbert_elliott" {
+        return Err(unknown(key, inner, path, &["gilbert_elliott"]));
+    }
+    let path = format!("{path}.{key}");
+    let (mut p, mut r, mut good, mut bad) = (None, None, 0.0, 1.0);
+    for (key, inner) in inner.table().ok_or_else(&wrong)?.iter() {
+        let value = || probability(inner, &format!("{path}.{key}"));
+        match key {
+            "p" => p = Some(value()?),
+            "r" => r = Some(value()?),
+            "good" => good = value()?,
+            "bad" => bad = value()?,
+            _ => return Err(unknown(key, inner, &path, &["p", "r", "good", "bad"])),
+        }
+    }
+    let missing = |key: &str| {
+        let problem = Problem::Missing { allowed: "a probability in [0, 1]".into() };
+        ScenarioError::new(inner.origin, format!("{path}.{key}"), problem)
+    };
+    let (p, r) = (p.ok_or_else(|| missing("p"))?, r.ok_or_else(|| missing("r"))?);
+    Ok(Loss::GilbertElliott { p, r, good, bad })
+}
+
+fn schedule(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
+    let list = match &node.item {
+        Item::List(list) => list,
+        Item::Table(table) => return mahimahi(table, path, wrong),
+        _ => return Err(wrong()),
+    };
     let mut steps: Vec<(Duration, Option<Rate>)> = vec![];
     for (i, step) in list.iter().enumerate() {
         let path = &format!("{path}.{i}");
@@ -310,7 +345,23 @@ fn schedule(
         }
         steps.push((at, rate));
     }
-    Ok(steps)
+    Ok(RateSchedule::Steps(steps))
+}
+
+fn mahimahi(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
+    let (mut file, mut hash) = (None, None);
+    for (key, inner) in table.iter() {
+        let of = match key {
+            "mahimahi" => &mut file,
+            "hash" => &mut hash,
+            _ => return Err(unknown(key, inner, path, &["mahimahi", "hash"])),
+        };
+        match typed(inner, &Ty::Text, &format!("{path}.{key}"))? {
+            Value::Word(text) => *of = Some(text),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(RateSchedule::Mahimahi { file: file.ok_or_else(wrong)?, hash })
 }
 
 fn schedule_step(

@@ -1,7 +1,7 @@
 //! The document that `penstock run --json` prints. No clock stands in it: the same input gives the same bytes.
 
 use crate::scenario::Scenario;
-use penstock_sim::{Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{link_metrics, Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -17,8 +17,8 @@ pub fn document(scenario: &Scenario, runs: &[&RunResult]) -> String {
 }
 
 /// `null` stands for what does not apply, and for what JSON has no number for.
-fn named(names: &[Metric], values: &[Option<f64>]) -> Map<String, Json> {
-    names.iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
+fn named<'a>(names: impl IntoIterator<Item = &'a Metric>, values: &[Option<f64>]) -> Map<String, Json> {
+    names.into_iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
 }
 
 fn run(result: &RunResult) -> Json {
@@ -31,13 +31,19 @@ fn run(result: &RunResult) -> Json {
         out.extend(named(FLOW_METRICS, &flow.metrics));
         Json::Object(out)
     });
-    json!({
+    let mut out = json!({
         "seed": result.seed,
         "events": result.events,
         "metrics": named(METRICS, &result.metrics),
         "groups": groups,
         "flows": flows.collect::<Json>(),
-    })
+    });
+    if !result.links.is_empty() {
+        let links = result.links.iter();
+        out["links"] =
+            links.map(|l| (l.name.clone(), Json::Object(named(link_metrics(), &l.metrics)))).collect();
+    }
+    out
 }
 
 fn summary(runs: &[&RunResult]) -> Json {

@@ -8,6 +8,7 @@
 mod check;
 mod document;
 mod error;
+mod files;
 mod list;
 mod lower;
 mod node;

@@ -2,7 +2,8 @@
 
 use crate::check;
 use crate::tables::{
-    ACCESS, LINK, MEASURE, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES,
+    TOPOLOGY, TRAFFIC, TRAFFICS,
 };
 use penstock_sim::{Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
@@ -56,7 +57,8 @@ fn type_name(ty: &Ty) -> &'static str {
     match ty {
         Ty::Bool => "bool",
         Ty::Int { .. } => "int",
-        Ty::Num { .. } | Ty::Loss => "number",
+        Ty::Num { .. } => "number",
+        Ty::Loss => "loss",
         Ty::Word(_) => "word",
         Ty::Text => "text",
         Ty::Duration => "duration",
@@ -111,10 +113,17 @@ fn aqm() -> Vec<Json> {
 /// Each variant with the keys that are its own, and the keys of all.
 fn tcp() -> Vec<Json> {
     let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let default = |own: &[(&'static str, &'static str)], p: &Param| {
+        own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
+    };
     let variants = VARIANTS.iter().map(|v| {
         let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
         let own: Vec<Param> = own
-            .map(|p| Param { ns2: v.ns2.iter().find(|(k, _)| *k == p.name).map(|(_, t)| *t).or(p.ns2), ..*p })
+            .map(|p| Param {
+                default: default(v.defaults, p).or(p.default),
+                ns2: default(v.ns2, p).or(p.ns2),
+                ..*p
+            })
             .collect();
         entry(v.name, v.doc, v.source, params(&own))
     });
@@ -138,7 +147,9 @@ fn topology() -> Vec<Json> {
     let all = entry("any", "Keys of every [topology].", "", params(TOPOLOGY));
     let link = entry("bottleneck, link", "A link between routers.", "", params(LINK));
     let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(ACCESS)));
-    kinds.chain([all, link]).chain(sides).collect()
+    let node = entry("[[topology.node]]", NODE_DOC, "", params(NODE));
+    let graph_link = entry("[[topology.link]]", GRAPH_LINK_DOC, "", params(GRAPH_LINK));
+    kinds.chain([all, link, node, graph_link]).chain(sides).collect()
 }
 
 fn scenario() -> Vec<Json> {

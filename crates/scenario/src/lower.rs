@@ -2,12 +2,12 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
-use crate::plan::{Line, Plan, Traffic};
+use crate::plan::{Line, Plan, Topology, Traffic};
 use crate::scenario::Scenario;
-use penstock_sim::{App, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+use penstock_sim::{App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
 use penstock_tcp::TcpParams;
 use penstock_units::param::{DelaySpec, StartSpec, Value, Values};
-use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
+use penstock_units::{Duration, QueueLen, Rng, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +16,10 @@ pub const MEMORY_LIMIT: u64 = 8 << 30;
 
 /// Memory of a flow: connection, timers, hosts, results.
 const BYTES_A_FLOW: f64 = 2048.0;
+/// Memory of a measured link: its histograms.
+const BYTES_A_LINK: f64 = 65_536.0;
+/// Each entry takes two routes, whose numbers are 16-bit.
+const MOST_ENTRIES: usize = 10_000;
 /// Memory of a packet that is under way or waiting.
 const BYTES_A_PACKET: f64 = 100.0;
 
@@ -44,14 +48,15 @@ fn time(d: Duration) -> Time {
 
 fn lower(plan: &Plan, seed: u64) -> Config {
     let topology = &plan.topology;
-    let (links, hops) = (links(plan), topology.hops());
     let duration = plan.top.duration("duration");
     let cross = cross_traffic(plan);
     let groups = plan.traffic.len() + usize::from(!cross.is_empty());
     let mut build = Build { plan, seed, routes: Routes::default(), hosts: vec![], flows: vec![] };
-    // Route 0 goes all the way forward, route 1 all the way back, whatever the traffic.
-    build.routes.between(0, hops);
-    build.routes.between(hops, 0);
+    if !topology.kind.graph {
+        // Route 0 goes all the way forward, route 1 all the way back, whatever the traffic.
+        build.routes.between(topology, 0, topology.hops());
+        build.routes.between(topology, topology.hops(), 0);
+    }
     for (i, traffic) in plan.traffic.iter().enumerate() {
         build.group(i, &i.to_string(), traffic);
     }
@@ -63,9 +68,9 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         duration,
         measure_from: time(plan.measure.duration("from")),
         measure_to: time(plan.measure.opt_duration("to").unwrap_or(duration)),
-        links,
-        // The first hop: in a dumbbell the only one.
-        bottleneck: 0,
+        links: links(topology),
+        bottleneck: topology.bottleneck,
+        measure_links: topology.kind.name != "dumbbell",
         ties_by_scheduling: plan.top.is("ties", "scheduling"),
         hosts: build.hosts,
         routes: build.routes.list,
@@ -75,40 +80,25 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     }
 }
 
-/// The links in pairs: hop `i` forward is link `2i`, back `2i + 1`.
-fn links(plan: &Plan) -> Vec<LinkConfig> {
-    let topology = &plan.topology;
-    let wire = &topology.link;
-    let schedule = match wire.get("schedule") {
-        Some(Value::Schedule(steps)) => steps.iter().map(|(at, rate)| (time(*at), *rate)).collect(),
-        _ => vec![],
-    };
-    let dumbbell = topology.kind.name == "dumbbell";
-    let mut links = vec![];
-    for i in 0..topology.hops() {
-        let (forward, backward) = if dumbbell {
-            ("bottleneck".into(), "bottleneck.reverse".into())
-        } else {
-            (format!("R{i}-R{}", i + 1), format!("R{}-R{i}", i + 1))
-        };
-        links.push(link(forward, &topology.forward, wire.num("loss"), schedule.clone()));
-        links.push(link(backward, &topology.backward, 0.0, vec![]));
-    }
-    links
+fn links(topology: &Topology) -> Vec<LinkConfig> {
+    let numbered = (0..).zip(&topology.links);
+    let by_ends: BTreeMap<_, u32> = numbered.map(|(i, l)| ((l.from, l.to), i)).collect();
+    topology.links.iter().map(|l| link(l, by_ends.get(&(l.to, l.from)).copied())).collect()
 }
 
-fn link(name: String, line: &Line, loss: f64, schedule: Vec<(Time, Option<Rate>)>) -> LinkConfig {
+fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
     LinkConfig {
-        name,
+        name: line.name.clone(),
+        opposite,
         rate: line.rate,
         delay: line.delay,
         buffer: line.buffer,
         count_in_service: line.values.bool("count_in_service"),
-        aqm: line.aqm.name,
+        aqm: line.user.clone().map_or(AqmConfig::Kind(line.aqm.name), AqmConfig::User),
         aqm_values: Arc::clone(&line.values),
         aqm_context: penstock_aqm::Context { rate: line.rate, delay: line.delay, buffer: line.buffer },
-        loss,
-        schedule,
+        loss: line.loss,
+        schedule: line.schedule.clone(),
     }
 }
 
@@ -120,7 +110,7 @@ fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
     };
     let hops = 0..plan.topology.hops();
     hops.map(|hop| {
-        let mut traffic = Traffic { from: hop, to: hop + 1, ..first.clone() };
+        let mut traffic = Traffic { from: hop, to: hop + 1, forward: true, ..first.clone() };
         traffic.values.set("flows", Value::Int(i64::from(count)));
         traffic
     })
@@ -135,15 +125,11 @@ struct Routes {
 }
 
 impl Routes {
-    /// The route from router `a` to router `b`.
-    fn between(&mut self, a: u32, b: u32) -> u16 {
+    /// The route from router `a` to router `b`; without links where nothing needs one (back from a datagram's sink).
+    fn between(&mut self, topology: &Topology, a: u32, b: u32) -> u16 {
         let list = &mut self.list;
         *self.by_ends.entry((a, b)).or_insert_with(|| {
-            list.push(if a < b {
-                (a..b).map(|hop| 2 * hop).collect()
-            } else {
-                (b..a).rev().map(|hop| 2 * hop + 1).collect()
-            });
+            list.push(topology.route(a, b).unwrap_or_default());
             (list.len() - 1) as u16
         })
     }
@@ -162,8 +148,13 @@ impl Build<'_> {
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
         let count = traffic.flows();
         let hosts = self.host_pairs(name, traffic);
-        let forward = self.routes.between(traffic.from, traffic.to);
-        let backward = self.routes.between(traffic.to, traffic.from);
+        let topology = &self.plan.topology;
+        let forward = self.routes.between(topology, traffic.from, traffic.to);
+        let backward = self.routes.between(topology, traffic.to, traffic.from);
+        // What goodput_bps and jain count: in a graph the flows of the bottleneck.
+        let crosses = self.routes.list[usize::from(forward)].contains(&(topology.bottleneck as u32));
+        let counts =
+            traffic.kind.name == "ftp" && if topology.kind.graph { crosses } else { traffic.forward };
         let starts = starts(traffic.values.start("start"), count, self.seed, name);
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
@@ -176,7 +167,7 @@ impl Build<'_> {
                 dst,
                 forward,
                 backward,
-                counts: traffic.kind.name == "ftp" && traffic.from < traffic.to,
+                counts,
                 class: traffic.values.int("class") as u8,
                 app: app(traffic, start),
             });
@@ -196,7 +187,7 @@ impl Build<'_> {
         let mut pairs = Vec::with_capacity(count as usize);
         for (left, right) in left.into_iter().zip(right) {
             let next = self.hosts.len() as u32;
-            let (src, dst) = if traffic.from < traffic.to { (left, right) } else { (right, left) };
+            let (src, dst) = if traffic.forward { (left, right) } else { (right, left) };
             self.hosts.extend([src, dst]);
             pairs.push((next, next + 1));
         }
@@ -277,12 +268,16 @@ fn app(traffic: &Traffic, start: Time) -> App {
             App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: v.opt_size("bytes").map(|b| b.0) }
         }
         (None, kind) => {
+            if let Some(packets) = &traffic.packets {
+                return App::Replay { packets: Arc::clone(packets), start, stop };
+            }
             let pattern = match kind {
                 "poisson" => UdpPattern::Poisson,
                 "onoff" => UdpPattern::OnOff { on: v.dist("on"), off: v.dist("off") },
-                _ => UdpPattern::Cbr { jitter: v.num("jitter") },
+                _ => UdpPattern::Cbr,
             };
-            App::Udp { rate: v.rate("rate"), packet: v.size("packet"), pattern, start, stop }
+            let (rate, packet, jitter) = (v.rate("rate"), v.size("packet"), v.num("jitter"));
+            App::Udp { rate, packet, pattern, jitter, start, stop }
         }
     }
 }
@@ -292,7 +287,12 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
     let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
-    let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET;
+    let measured = if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
+    let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET + measured * BYTES_A_LINK;
+    if plan.traffic.len() > MOST_ENTRIES {
+        let problem = Problem::Conflict(format!("there must be at most {MOST_ENTRIES} entries"));
+        return Err(ScenarioError::new(Origin::Unknown, "traffic", problem));
+    }
     if bytes <= limit as f64 {
         return Ok(());
     }
@@ -312,15 +312,14 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
     let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.flows()) * window(t)).sum();
     windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
     let mean = plan.aqm.values.size("mean_packet").0 as f64;
-    let (topology, hops) = (&plan.topology, f64::from(plan.topology.hops()));
     let held = |line: &Line| {
         let buffer = match line.buffer {
             QueueLen::Packets(n) => n,
             QueueLen::Bytes(b) => b as f64 / mean,
         };
-        hops * (buffer + line.rate.as_bps() as f64 * line.delay.as_secs_f64() / (8.0 * mean))
+        buffer + line.rate.as_bps() as f64 * line.delay.as_secs_f64() / (8.0 * mean)
     };
-    windows.min(held(&topology.forward) + held(&topology.backward))
+    windows.min(plan.topology.links.iter().map(held).sum())
         + plan.traffic.iter().map(|t| before_the_network(plan, t)).sum::<f64>()
 }
 
@@ -328,22 +327,21 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
 fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let topology = &plan.topology;
     let access = topology.access.as_ref();
-    let (side, line) = if traffic.from < traffic.to {
-        (access, &topology.forward)
-    } else {
-        (topology.egress.as_ref().or(access), &topology.backward)
-    };
+    let side = if traffic.forward { access } else { topology.egress.as_ref().or(access) };
     let Some(side) = side else { return 0.0 };
     let rate = side.rate("rate").as_bps();
+    // The links that leave the router: the data take one of them.
+    let onward = topology.links.iter().filter(|l| l.from == traffic.from).map(|l| l.rate.as_bps()).max();
     let in_run = |bps: u64, bytes: u64| {
         bps as f64 * plan.top.duration("duration").as_secs_f64() / (8.0 * bytes as f64)
     };
     let piled = match &traffic.tcp {
         // A window never grows beyond what has been acknowledged; a slower link further on drops instead.
-        Some(tcp) if rate <= line.rate.as_bps() => {
+        Some(tcp) if onward.is_some_and(|onward| rate <= onward) => {
             f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
         }
         Some(_) => 0.0,
+        None if traffic.packets.is_some() => traffic.packets.as_deref().map_or(0.0, |p| p.len() as f64),
         None => {
             in_run(traffic.values.rate("rate").as_bps().saturating_sub(rate), traffic.values.size("packet").0)
         }

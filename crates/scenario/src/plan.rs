@@ -1,16 +1,22 @@
 //! The second pass: defaults filled in, values checked together, disciplines and transports tried out.
 
 use crate::check;
-use crate::error::{Problem, ScenarioError};
-use crate::node::{Item, Node, Origin};
+use crate::error::{nearest, Problem, ScenarioError};
+use crate::files::Files;
+use crate::node::{shorten, Item, Node, Origin};
 use crate::show;
-use crate::tables::{TopologyKind, TrafficKind, ACCESS, LINK, MEASURE, REQUIRED, TOP, TOPOLOGY};
+use crate::tables::{TrafficKind, ACCESS, MEASURE, REQUIRED, TOP};
 use crate::walk::{self, join, Params};
 use penstock_aqm::{Context, Kind};
+use penstock_sim::{Datagram, Schedule};
 use penstock_tcp::{TcpParams, VARIANTS};
-use penstock_units::param::{Param, ParamError, StartSpec, Value, Values};
+use penstock_units::param::{Loss, Param, ParamError, StartSpec, Value, Values};
 use penstock_units::{format_duration, Bytes, Duration, QueueLen, Rate};
 use std::sync::Arc;
+
+mod topology;
+use topology::{topology, LONGEST_ROUTE};
+pub(crate) use topology::{Line, Topology, Wire};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -29,37 +35,6 @@ pub(crate) struct Plan {
 }
 
 #[derive(Clone)]
-pub(crate) struct Topology {
-    pub kind: &'static TopologyKind,
-    pub own: Values,
-    pub link: Values,
-    pub access: Option<Values>,
-    pub egress: Option<Values>,
-    pub forward: Line,
-    pub backward: Line,
-}
-
-impl Topology {
-    /// Links in a row.
-    pub fn hops(&self) -> u32 {
-        self.own.opt_int("hops").unwrap_or(1) as u32
-    }
-    pub fn cross_flows(&self) -> u32 {
-        self.own.opt_int("cross_flows").unwrap_or(0) as u32
-    }
-}
-
-/// One direction of a link between routers.
-#[derive(Clone)]
-pub(crate) struct Line {
-    pub rate: Rate,
-    pub delay: Duration,
-    pub buffer: QueueLen,
-    pub aqm: &'static Kind,
-    pub values: Arc<Values>,
-}
-
-#[derive(Clone)]
 pub(crate) struct Discipline {
     pub kind: &'static Kind,
     pub values: Values,
@@ -71,9 +46,13 @@ pub(crate) struct Traffic {
     pub kind: &'static TrafficKind,
     pub values: Values,
     pub tcp: Option<Arc<TcpParams>>,
+    /// What a replay sends.
+    pub packets: Option<Arc<[Datagram]>>,
     /// Routers at which the data enter and leave.
     pub from: u32,
     pub to: u32,
+    /// Whether the sender's host hangs on `access`: in a chain where the data go forward, in a graph always.
+    pub forward: bool,
 }
 
 impl Traffic {
@@ -157,13 +136,30 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A name that is none of `allowed`.
+    fn unknown<'n>(
+        &self,
+        key: &str,
+        name: &str,
+        allowed: impl Iterator<Item = &'n str> + Clone,
+    ) -> ScenarioError {
+        const SHOWN: usize = 20;
+        let nearest = nearest(name, allowed.clone());
+        let allowed = allowed.take(SHOWN).map(String::from).collect();
+        let problem = Problem::UnknownWord { allowed, nearest };
+        let node = self.node.and_then(|n| n.child(key));
+        let error =
+            ScenarioError::new(node.map_or(self.origin, |n| n.origin), join(&self.path, key), problem);
+        error.found(format!("\"{}\"", shorten(name)))
+    }
+
     fn param_error(&self, values: &Values, error: ParamError) -> ScenarioError {
         self.conflict(error.name, values, error.problem)
     }
 }
 
 /// Reads a tree that has passed [`walk::scenario`].
-pub(crate) fn plan(root: &Node) -> Result<Plan> {
+pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let head = Section::new(root, "");
     let top = head.fill(&vec![TOP], Defaults::default())?;
     let top = head.fill(&vec![TOP], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
@@ -178,7 +174,7 @@ pub(crate) fn plan(root: &Node) -> Result<Plan> {
     let measure = measured(root, duration)?;
     let aqm = discipline(root, "aqm", ns2)?;
     let reverse = discipline(root, "aqm.reverse", ns2)?;
-    let topology = topology(root, &aqm, &reverse)?;
+    let topology = topology(root, files, (&aqm, &reverse), ns2)?;
     let entries = match root.child("traffic").map(|n| &n.item) {
         Some(Item::List(list)) => list.as_slice(),
         _ => &[],
@@ -188,7 +184,8 @@ pub(crate) fn plan(root: &Node) -> Result<Plan> {
         return Err(ScenarioError::new(root.origin, "traffic", problem));
     }
     let traffic = entries.iter().enumerate();
-    let traffic = traffic.map(|(i, e)| entry(root, e, i, &top, &topology)).collect::<Result<Vec<_>>>()?;
+    let traffic = traffic.map(|(i, e)| entry(root, e, i, &top, &topology, files));
+    let traffic = traffic.collect::<Result<Vec<_>>>()?;
     if topology.cross_flows() > 0 && !traffic.iter().any(|t| t.kind.name == "ftp") {
         let problem = "needs a [[traffic]] of kind \"ftp\", whose transport the cross flows take";
         return Err(Section::new(root, "topology").conflict("cross_flows", &topology.own, problem));
@@ -223,26 +220,6 @@ fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
     Ok(Discipline { kind, values })
 }
 
-fn topology(root: &Node, aqm: &Discipline, reverse: &Discipline) -> Result<Topology> {
-    let kind = walk::topology_kind(root)?;
-    let own = Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
-    let section = Section::new(root, &join("topology", kind.link));
-    let link = section.fill(&vec![LINK], Defaults::default())?;
-    let (rate, delay, buffer) = (link.rate("rate"), link.duration("delay"), link.queue("buffer"));
-    check_buffer(&section, "buffer", &link, buffer)?;
-    let reverse_buffer = link.opt_queue("reverse_buffer").unwrap_or(buffer);
-    check_buffer(&section, "reverse_buffer", &link, reverse_buffer)?;
-    let forward = line(root, "aqm", aqm, (rate, delay, buffer))?;
-    let back = (
-        link.opt_rate("reverse_rate").unwrap_or(rate),
-        link.opt_duration("reverse_delay").unwrap_or(delay),
-        reverse_buffer,
-    );
-    let backward = line(root, "aqm.reverse", reverse, back)?;
-    let (access, egress) = (side(root, "access")?, side(root, "egress")?);
-    Ok(Topology { kind, own, link, access, egress, forward, backward })
-}
-
 /// A buffer holds at least one packet, and a number that exists.
 fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
     let fits = match buffer {
@@ -257,7 +234,7 @@ fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen)
 }
 
 /// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried out.
-fn line(root: &Node, path: &str, aqm: &Discipline, link: (Rate, Duration, QueueLen)) -> Result<Line> {
+fn line(root: &Node, (path, aqm): (&str, &Discipline), link: (Rate, Duration, QueueLen)) -> Result<Line> {
     let section = Section::new(root, path);
     let (rate, delay, buffer) = link;
     let mut values = aqm.values.clone();
@@ -283,7 +260,21 @@ fn line(root: &Node, path: &str, aqm: &Discipline, link: (Rate, Duration, QueueL
     if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
         return Err(section.param_error(&values, error));
     }
-    Ok(Line { rate, delay, buffer, aqm: aqm.kind, values: Arc::new(values) })
+    Ok(Line {
+        name: String::new(),
+        from: 0,
+        to: 0,
+        cost: 1,
+        rate,
+        delay,
+        buffer,
+        aqm: aqm.kind,
+        values: Arc::new(values),
+        user: None,
+        place: path.into(),
+        loss: Loss::Bernoulli(0.0),
+        schedule: Schedule::Steps(vec![]),
+    })
 }
 
 /// `topology.access` or `.egress`; `None` where it is left out.
@@ -299,7 +290,14 @@ fn side(root: &Node, name: &str) -> Result<Option<Values>> {
     Ok(Some(values))
 }
 
-fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) -> Result<Traffic> {
+fn entry(
+    root: &Node,
+    node: &Node,
+    i: usize,
+    top: &Values,
+    topology: &Topology,
+    files: &Files,
+) -> Result<Traffic> {
     let kind = walk::traffic_kind(node, i)?;
     let section = Section::new(root, &format!("traffic.{i}"));
     let ns2 = top.is("profile", "ns-2");
@@ -308,8 +306,12 @@ fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) 
         _ => default_variant(),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults = Defaults { ns2, kind: &[], kind_ns2: variant.map_or(&[], |v| v.ns2) };
+    let defaults =
+        Defaults { ns2, kind: variant.map_or(&[], |v| v.defaults), kind_ns2: variant.map_or(&[], |v| v.ns2) };
     let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
+    let (from, to) = ends(&section, &values, topology)?;
+    let route = routed(&section, &values, topology, (from, to), kind.tcp)?;
+    codepoints(&section, &mut values, topology, &route)?;
     let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
     check_times(&section, &values)?;
     check_sizes(&section, &values)?;
@@ -327,8 +329,9 @@ fn entry(root: &Node, node: &Node, i: usize, top: &Values, topology: &Topology) 
     if values.get("access_delay").is_some() && topology.access.is_none() {
         return Err(section.conflict("access_delay", &values, "needs topology.access, which has the rate"));
     }
-    let (from, to) = ends(&section, &values, topology.hops())?;
-    Ok(Traffic { kind, values, tcp, from, to })
+    let packets = replay(&section, &mut values, files)?;
+    let forward = topology.kind.graph || from < to;
+    Ok(Traffic { kind, values, tcp, packets, from, to, forward })
 }
 
 /// The variant of entries that name none.
@@ -370,19 +373,109 @@ fn check_sizes(section: &Section, values: &Values) -> Result<()> {
     if values.opt_size("bytes").is_some_and(|b| !(1..=1 << 50).contains(&b.0)) {
         return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
     }
-    let random_gaps = values.is("kind", "poisson") || values.is("kind", "onoff");
-    if random_gaps && values.num("jitter") > 0.0 {
-        return Err(section.conflict(
-            "jitter",
-            values,
-            "is only for kind = \"cbr\"; this kind's gaps are random",
-        ));
+    Ok(())
+}
+
+/// What a replay sends; the file's hash goes into `values`.
+fn replay(section: &Section, values: &mut Values, files: &Files) -> Result<Option<Arc<[Datagram]>>> {
+    let Some(file) = values.opt_word("file") else { return Ok(None) };
+    let wrong = |problem| section.conflict("file", values, problem);
+    let content = files.read(&file, values.opt_word("hash").as_deref()).map_err(wrong)?;
+    let packets = content.datagrams().map_err(wrong)?;
+    values.set("hash", Value::Word(content.hash()));
+    Ok(Some(packets.into()))
+}
+
+/// The routers at which a group's data enter and leave.
+fn ends(section: &Section, values: &Values, topology: &Topology) -> Result<(u32, u32)> {
+    let (from, to) = if topology.kind.graph {
+        if values.get("direction").is_some() {
+            return Err(section.conflict(
+                "direction",
+                values,
+                "has no meaning in a graph; from and to say it",
+            ));
+        }
+        let router = |key: &str| -> Result<u32> {
+            let names = || topology.nodes.iter().map(String::as_str);
+            let Some(name) = values.opt_word(key) else {
+                let allowed = format!("a router's name, for example \"{}\"", topology.nodes[0]);
+                let problem = Problem::Missing { allowed };
+                return Err(ScenarioError::new(section.origin, join(&section.path, key), problem));
+            };
+            let found = names().position(|n| n == name);
+            found.map(|i| i as u32).ok_or_else(|| section.unknown(key, &name, names()))
+        };
+        (router("from")?, router("to")?)
+    } else {
+        ends_of_chain(section, values, topology.hops())?
+    };
+    if from == to {
+        let key = if section.given("to") { "to" } else { "from" };
+        let problem = format!("the data would stay at {}", topology.nodes[from as usize]);
+        return Err(section.conflict(key, values, problem));
+    }
+    Ok((from, to))
+}
+
+/// The links of a group's data, where there is also a way back if it needs one.
+fn routed(
+    section: &Section,
+    values: &Values,
+    topology: &Topology,
+    (from, to): (u32, u32),
+    back: bool,
+) -> Result<Vec<u32>> {
+    let name = |i: u32| &topology.nodes[i as usize];
+    let route = topology.route(from, to).ok_or_else(|| {
+        section.conflict("to", values, format!("there is no route from {} to {}", name(from), name(to)))
+    })?;
+    let back = if back {
+        topology.route(to, from).ok_or_else(|| {
+            let problem = format!(
+                "there is no route from {} back to {}, which acknowledgements need",
+                name(to),
+                name(from)
+            );
+            section.conflict("to", values, problem)
+        })?
+    } else {
+        vec![]
+    };
+    let longest = route.len().max(back.len());
+    if longest > LONGEST_ROUTE {
+        let problem = format!("is {longest} links away; at most {LONGEST_ROUTE}");
+        return Err(section.conflict("to", values, problem));
+    }
+    Ok(route)
+}
+
+/// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way write.
+fn codepoints(section: &Section, values: &mut Values, topology: &Topology, route: &[u32]) -> Result<()> {
+    const KEY: &str = "codepoints";
+    let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
+    if own || !values.is("ecn", "mecn") {
+        return Ok(());
+    }
+    let mut found: Option<(&str, &Value)> = None;
+    for line in route.iter().map(|i| &topology.links[*i as usize]) {
+        let Some(written) = line.values.get(KEY) else { continue };
+        match found {
+            Some((name, other)) if other != written => {
+                let problem =
+                    format!("the disciplines at {name} and {} write different codepoints", line.name);
+                return Err(section.conflict("ecn", values, problem));
+            }
+            _ => found = Some((&line.name, written)),
+        }
+    }
+    if let Some((_, written)) = found {
+        values.set(KEY, written.clone());
     }
     Ok(())
 }
 
-/// The routers at which a group's data enter and leave.
-fn ends(section: &Section, values: &Values, last: u32) -> Result<(u32, u32)> {
+fn ends_of_chain(section: &Section, values: &Values, last: u32) -> Result<(u32, u32)> {
     let router = |key: &str| -> Result<Option<u32>> {
         let Some(name) = values.opt_word(key) else { return Ok(None) };
         let number = name.strip_prefix('R').and_then(|n| n.parse::<u32>().ok());
@@ -394,11 +487,7 @@ fn ends(section: &Section, values: &Values, last: u32) -> Result<(u32, u32)> {
     let reverse = values.is("direction", "reverse");
     let (first, end) = if reverse { (last, 0) } else { (0, last) };
     let (from, to) = (router("from")?.unwrap_or(first), router("to")?.unwrap_or(end));
-    if from == to {
-        let key = if section.given("to") { "to" } else { "from" };
-        return Err(section.conflict(key, values, format!("the data would stay at R{from}")));
-    }
-    if values.get("direction").is_some() && (from > to) != reverse {
+    if values.get("direction").is_some() && from != to && (from > to) != reverse {
         let problem = format!("contradicts from and to (R{from} to R{to}); leave one of them out");
         return Err(section.conflict("direction", values, problem));
     }
@@ -409,4 +498,51 @@ fn ends(section: &Section, values: &Values, last: u32) -> Result<(u32, u32)> {
 pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
     let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two links, whose disciplines write these codepoints or know of none; what a sender reads that names its own or does not.
+    #[test]
+    fn senders_read_what_their_disciplines_write() {
+        let text = "duration = \"1 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n\
+                    link = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n[[traffic]]\nkind = \"ftp\"\n";
+        let Ok(root) = Node::from_toml(text) else { panic!("it is TOML") };
+        let mut topology = plan(&root, &Files::beside(None)).unwrap().topology;
+        let word = |w: &str| Value::Word(w.into());
+        for (written, own, ecn, read) in [
+            ([Some("wire"), Some("wire")], None, "mecn", Ok(Some("wire"))),
+            ([None, Some("literal")], None, "mecn", Ok(Some("literal"))),
+            ([None, Some("literal")], Some("auto"), "mecn", Ok(Some("literal"))),
+            ([None, None], None, "mecn", Ok(None)),
+            ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
+            ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            (
+                [Some("wire"), Some("literal")],
+                None,
+                "mecn",
+                Err("R0-R1 and R1-R2 write different codepoints"),
+            ),
+        ] {
+            for (line, codepoints) in [0, 2].into_iter().zip(written) {
+                let mut values = Values::clone(&topology.links[1].values);
+                codepoints.into_iter().for_each(|w| values.set("codepoints", word(w)));
+                topology.links[line].values = Arc::new(values);
+            }
+            let section = Section::new(&root, "traffic.0");
+            let mut values = Values::new();
+            values.set("ecn", word(ecn));
+            own.into_iter().for_each(|w| values.set("codepoints", word(w)));
+            let route = topology.route(0, 2).unwrap();
+            let found = codepoints(&section, &mut values, &topology, &route).map_err(|e| e.to_string());
+            match read {
+                Ok(read) => {
+                    assert_eq!(values.get("codepoints"), read.map(word).as_ref(), "{written:?} {own:?}")
+                }
+                Err(part) => assert!(found.is_err_and(|e| e.contains(part)), "{written:?}"),
+            }
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! The discipline of a scenario's bottleneck by itself (see [`penstock_aqm::probe`]).
 
-use crate::error::ScenarioError;
+use crate::error::{Problem, ScenarioError};
+use crate::node::Origin;
 use crate::scenario::Scenario;
 use penstock_aqm::probe::{probe, Counts, Held};
 use penstock_aqm::{Aqm, Codepoints, Ecn};
+use penstock_sim::AqmConfig;
 use penstock_units::{Duration, QueueLen, Rng};
 
 /// How the discipline is probed; the link is the scenario's.
@@ -29,14 +31,18 @@ impl Scenario {
     /// What the bottleneck's discipline does to packets of the mean size while the queue is held: counts for each of `from`.
     ///
     /// # Errors
-    /// If the scenario is too large to be laid out.
+    /// If the discipline is the user's own, or the scenario is too large to be laid out.
     pub fn probe(&self, how: &Probe) -> Result<Vec<Counts>, ScenarioError> {
         let config = self.lower(self.seed())?;
         let link = &config.links[config.bottleneck];
+        let AqmConfig::Kind(kind) = link.aqm else {
+            let problem = Problem::Conflict("a discipline of your own is not probed".into());
+            return Err(ScenarioError::new(Origin::Unknown, "aqm", problem));
+        };
         let windows: Vec<_> = how.from.iter().map(|from| (*from, how.window)).collect();
         let mut sums = vec![Counts::default(); windows.len()];
         for run in 0..how.runs {
-            let aqm = penstock_aqm::build(self.plan.aqm.kind.name, &link.aqm_values, &link.aqm_context);
+            let aqm = penstock_aqm::build(kind, &link.aqm_values, &link.aqm_context);
             let mut aqm = aqm.expect("was built when the scenario was checked");
             let unmarked = match aqm.codepoints() {
                 Codepoints::Wire => Ecn::Ect0,

@@ -1,13 +1,16 @@
 //! A checked scenario and what can be done with it.
 
 use crate::error::{Problem, ScenarioError};
+use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
-use crate::tables::{ACCESS, LINK, MEASURE, TOP, TOPOLOGY};
-use crate::{show, walk};
+use crate::show;
+use crate::tables::{ACCESS, GRAPH_LINK, LINK, MEASURE, NODE, TOP, TOPOLOGY};
+use crate::walk::{self, join};
+use penstock_sim::UserAqm;
 use penstock_units::param::{Param, Values};
 use penstock_units::Duration;
-use serde_json::{Map, Value as Json};
+use serde_json::{json, Map, Value as Json};
 use std::fmt;
 
 /// A scenario that has been checked as a whole; nothing in it changes.
@@ -16,7 +19,49 @@ pub struct Scenario {
     pub(crate) file: Option<String>,
     pub(crate) root: Node,
     pub(crate) plan: Plan,
+    pub(crate) user: UserAqms,
     name: String,
+}
+
+/// Disciplines of the user's own, which stand in place of `[aqm]` and `[aqm.reverse]`.
+#[derive(Clone, Default)]
+pub(crate) struct UserAqms {
+    forward: Option<UserAqm>,
+    reverse: Option<UserAqm>,
+}
+
+impl UserAqms {
+    /// What is left of them once some keys are set: naming a kind names another discipline.
+    pub fn after<'a>(&self, mut paths: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let mut left = self.clone();
+        if paths.clone().any(|p| matches!(p, "aqm" | "aqm.kind")) {
+            left.forward = None;
+        }
+        if paths.any(|p| matches!(p, "aqm" | "aqm.reverse" | "aqm.reverse.kind")) {
+            left.reverse = None;
+        }
+        left
+    }
+
+    /// The scenario that is planned: they take the keys of every kind, so the plainest one holds their place.
+    fn placed(&self, root: &Node) -> Node {
+        let mut root = root.clone();
+        for (path, user) in [("aqm", &self.forward), ("aqm.reverse", &self.reverse)] {
+            if user.is_none() {
+                continue;
+            }
+            let counted =
+                root.at(&join(path, "count_in_service")).map(|n| &n.item) == Some(&Item::Bool(true));
+            // The tree has passed the check: what stands there are tables, and putting cannot fail.
+            let mut put = |key: &str, item| {
+                let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
+            };
+            put("kind", Item::Text("droptail".into()));
+            // Under profile ns-2 DropTail counts the packet in service; that is its habit, not theirs.
+            put("count_in_service", Item::Bool(counted));
+        }
+        root
+    }
 }
 
 impl fmt::Debug for Scenario {
@@ -32,7 +77,7 @@ impl Scenario {
     /// The first thing that is wrong with it.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
         let root = Node::from_toml(text).map_err(|e| syntax(e).in_file(Some(file_name)))?;
-        Scenario::checked(root, Some(file_name.into()))
+        Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
     /// Reads and checks the same tables as JSON, where a null is the same as an absent key.
@@ -43,13 +88,23 @@ impl Scenario {
         let json: Json = serde_json::from_str(text).map_err(|e| {
             syntax(SyntaxError { line: u32::try_from(e.line()).ok(), message: e.to_string() })
         })?;
-        Scenario::checked(Node::from_json(&json, Origin::Unknown), None)
+        Scenario::checked(Node::from_json(&json, Origin::Unknown), None, UserAqms::default())
     }
 
-    pub(crate) fn checked(root: Node, file: Option<String>) -> Result<Self, ScenarioError> {
-        let plan = walk::scenario(&root).and_then(|()| plan::plan(&root));
+    pub(crate) fn checked(root: Node, file: Option<String>, user: UserAqms) -> Result<Self, ScenarioError> {
+        let files = Files::beside(file.as_deref());
+        let plan = walk::scenario(&root).and_then(|()| plan::plan(&user.placed(&root), &files));
         match plan {
-            Ok(plan) => Ok(Scenario { file, root, name: plan.top.word("name"), plan }),
+            Ok(mut plan) => {
+                for line in &mut plan.topology.links {
+                    line.user = match line.place.as_str() {
+                        "aqm" => user.forward.clone(),
+                        "aqm.reverse" => user.reverse.clone(),
+                        _ => None,
+                    };
+                }
+                Ok(Scenario { file, root, name: plan.top.word("name"), plan, user })
+            }
             Err(e) => Err(e.in_file(file.as_deref())),
         }
     }
@@ -72,7 +127,7 @@ impl Scenario {
         for (path, value) in changes {
             self.put(&mut root, path, Node::from_argument(value))?;
         }
-        Scenario::checked(root, self.file.clone())
+        Scenario::checked(root, self.file.clone(), self.user.after(changes.iter().map(|c| c.0)))
     }
 
     pub(crate) fn put(&self, root: &mut Node, path: &str, value: Node) -> Result<(), ScenarioError> {
@@ -80,30 +135,31 @@ impl Scenario {
         // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the check.
         let failed = root.put(path, value).err();
         let Some(stop) = failed else { return Ok(()) };
-        let entries = match root.child("traffic").map(|n| &n.item) {
-            Some(Item::List(list)) => list.len(),
-            _ => 0,
-        };
-        let error = if stop.starts_with("traffic.") && stop.matches('.').count() == 1 {
-            walk::no_entry(&stop, entries, origin)
-        } else {
-            let parent = stop.rsplit_once('.').map_or(stop.as_str(), |(parent, _)| parent);
-            let problem =
-                Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
-            ScenarioError::new(origin, path, problem)
+        let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
+        let error = match root.at(parent).map(|n| &n.item) {
+            Some(Item::List(list)) if list.iter().all(|n| n.table().is_some()) => {
+                walk::no_entry(parent, last, list.len(), origin)
+            }
+            _ => {
+                let problem =
+                    Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
+                ScenarioError::new(origin, path, problem)
+            }
         };
         Err(error.in_file(self.file.as_deref()))
     }
 
     /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind takes its own keys
-    /// of `[aqm]`, and for `mecn` and `amecn` the flows that use ECN use its multi-level form.
+    /// of `[aqm]` (or of the table that a link of a graph has instead), and for `mecn` and `amecn` the flows that use
+    /// ECN use its multi-level form.
     ///
     /// # Errors
     /// If there is no such kind, or its keys do not fit.
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
         let mut root = self.root.clone();
-        self.put(&mut root, "aqm.kind", text(kind))?;
+        let key = walk::join(&self.bottleneck().place, "kind");
+        self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 if traffic.kind.tcp && !traffic.values.is("ecn", "off") {
@@ -111,7 +167,41 @@ impl Scenario {
                 }
             }
         }
-        Scenario::checked(root, self.file.clone())
+        Scenario::checked(root, self.file.clone(), self.user.after([key.as_str()].into_iter()))
+    }
+
+    /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of `[aqm]` it is given the keys
+    /// that every kind takes.
+    ///
+    /// # Errors
+    /// If those do not fit.
+    pub fn with_user_aqm(&self, aqm: UserAqm) -> Result<Self, ScenarioError> {
+        let user = UserAqms { forward: Some(aqm), ..self.user.clone() };
+        Scenario::checked(self.root.clone(), self.file.clone(), user)
+    }
+
+    /// The same for the opposite direction (`[aqm.reverse]`).
+    ///
+    /// # Errors
+    /// As for [`Scenario::with_user_aqm`].
+    pub fn with_user_reverse_aqm(&self, aqm: UserAqm) -> Result<Self, ScenarioError> {
+        let user = UserAqms { reverse: Some(aqm), ..self.user.clone() };
+        Scenario::checked(self.root.clone(), self.file.clone(), user)
+    }
+
+    /// Whether a discipline of the user's own stands in it.
+    pub fn has_user_aqm(&self) -> bool {
+        self.user.forward.is_some() || self.user.reverse.is_some()
+    }
+
+    fn bottleneck(&self) -> &plan::Line {
+        &self.plan.topology.links[self.plan.topology.bottleneck]
+    }
+
+    /// The kind of the discipline at the bottleneck, or the name of the user's own.
+    pub fn aqm(&self) -> &str {
+        let line = self.bottleneck();
+        line.user.as_ref().map_or(line.aqm.name, UserAqm::name)
     }
 
     /// The scenario's name.
@@ -151,15 +241,16 @@ impl Scenario {
     }
 
     /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as the same
-    /// scenario. `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
+    /// scenario, unless a discipline of the user's own stands in it: its name is no kind. `[sweep]`, `[[variant]]` and keys
+    /// of other kinds are not part of it.
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
         root.extend(show::values(TOP.iter(), top));
         root.insert("measure".into(), Json::Object(show::values(MEASURE.iter(), measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
-        let mut at_bottleneck = discipline(aqm);
-        at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse)));
+        let mut at_bottleneck = discipline(aqm, &self.user.forward);
+        at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse, &self.user.reverse)));
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
             let params = walk::traffic_params(t.kind);
@@ -185,8 +276,12 @@ fn flat<'a>(params: &'a walk::Params) -> impl Iterator<Item = &'static Param> + 
     params.iter().copied().flatten()
 }
 
-fn discipline(d: &plan::Discipline) -> Map<String, Json> {
-    show::values(flat(&walk::aqm_params(d.kind)), &d.values)
+fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json> {
+    let mut out = show::values(flat(&walk::aqm_params(d.kind)), &d.values);
+    if let Some(user) = user {
+        out.insert("kind".into(), Json::String(user.name().into()));
+    }
+    out
 }
 
 fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
@@ -194,7 +289,24 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(ACCESS.iter(), v)))
     };
     let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
-    out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.link)));
+    if t.kind.graph {
+        let node = |name: &String| json!({ NODE[0].name: name });
+        out.insert("node".into(), t.nodes.iter().map(node).collect());
+        let link = |wire: &plan::Wire| {
+            let mut link = show::values(GRAPH_LINK.iter().chain(LINK), &wire.values);
+            let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
+            if let Some(reverse) = &wire.reverse {
+                own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
+            }
+            if !own.is_empty() {
+                link.insert("aqm".into(), Json::Object(own));
+            }
+            Json::Object(link)
+        };
+        out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
+    } else {
+        out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.wires[0].values)));
+    }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));
     out

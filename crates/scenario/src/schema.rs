@@ -2,7 +2,8 @@
 
 use crate::show;
 use crate::tables::{
-    ACCESS, AQM_KIND, LINK, MEASURE, REQUIRED, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    ACCESS, AQM_KIND, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, REQUIRED, SIDES,
+    SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use crate::walk;
 use penstock_aqm::{COMMON, KINDS};
@@ -103,7 +104,7 @@ fn typed(ty: &Ty) -> Json {
             json!({ "type": "number", "exclusiveMinimum": min, "maximum": max })
         }
         Ty::Num { min, max, open: false } => json!({ "type": "number", "minimum": min, "maximum": max }),
-        Ty::Loss => json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 }),
+        Ty::Loss => loss(),
         Ty::Word(words) => json!({ "enum": words }),
         Ty::Text => json!({ "type": "string" }),
         Ty::Duration => duration(),
@@ -161,12 +162,44 @@ fn schedule() -> Json {
         "required": ["at", "rate"],
         "additionalProperties": false,
     });
-    json!({ "type": "array", "items": step })
+    let text = || json!({ "type": "string" });
+    let trace = json!({
+        "type": "object",
+        "properties": { "mahimahi": text(), "hash": text() },
+        "required": ["mahimahi"],
+        "additionalProperties": false,
+    });
+    json!({ "anyOf": [{ "type": "array", "items": step }, trace] })
+}
+
+fn loss() -> Json {
+    let p = || json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 });
+    let bursts = json!({
+        "type": "object",
+        "properties": { "p": p(), "r": p(), "good": p(), "bad": p() },
+        "required": ["p", "r"],
+        "additionalProperties": false,
+    });
+    json!({ "anyOf": [p(), one_of("gilbert_elliott", bursts)] })
+}
+
+/// A list of tables.
+fn list(doc: &str, items: Json) -> Json {
+    json!({ "description": doc, "type": "array", "minItems": 1, "items": items })
 }
 
 fn topology() -> Json {
     let kinds = TOPOLOGIES.iter().map(|kind| {
-        let mut inner = vec![(kind.link, table("A link between routers.", LINK.iter(), vec![]))];
+        let one = "A link between routers.";
+        let mut inner = if kind.graph {
+            let reverse = discipline("Of the other direction.", vec![]);
+            let own = discipline("The link's own discipline, forward.", vec![("reverse", reverse)]);
+            let link = table(one, GRAPH_LINK.iter().chain(LINK), vec![("aqm", own)]);
+            let node = table("A router.", NODE.iter(), vec![]);
+            vec![("node", list(NODE_DOC, node)), (kind.link, list(GRAPH_LINK_DOC, link))]
+        } else {
+            vec![(kind.link, table(one, LINK.iter(), vec![]))]
+        };
         inner.extend(SIDES.iter().map(|(name, doc)| (*name, table(doc, ACCESS.iter(), vec![]))));
         let mut schema = table(kind.doc, TOPOLOGY.iter().chain(kind.params), inner);
         schema["properties"]["kind"]["enum"] = json!([kind.name]);

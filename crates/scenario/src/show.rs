@@ -1,7 +1,7 @@
 //! Checked values as a person writes them: for the resolved scenario and for messages.
 
 use crate::node::{Node, Origin};
-use penstock_units::param::{DelaySpec, Dist, Param, StartSpec, Ty, Value, Values};
+use penstock_units::param::{DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values};
 use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
 use serde_json::{json, Map, Value as Json};
 
@@ -24,7 +24,12 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
         Value::Delay(d) => delay(d),
         Value::Start(s) => start(s),
         Value::Dist(d) => dist(d, ty),
-        Value::Schedule(steps) => steps.iter().map(step).collect(),
+        Value::Loss(Loss::Bernoulli(p)) => json!(p),
+        Value::Loss(Loss::GilbertElliott { p, r, good, bad }) => {
+            json!({ "gilbert_elliott": { "p": p, "r": r, "good": good, "bad": bad } })
+        }
+        Value::Schedule(RateSchedule::Steps(steps)) => steps.iter().map(step).collect(),
+        Value::Schedule(RateSchedule::Mahimahi { file, hash }) => json!({ "mahimahi": file, "hash": hash }),
     }
 }
 

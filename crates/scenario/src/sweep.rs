@@ -47,7 +47,10 @@ impl Scenario {
     /// If there is no such variant or key, or if the point is no valid scenario.
     pub fn point(&self, variant: Option<&str>, set: &[(&str, &Json)]) -> Result<Scenario, ScenarioError> {
         let mut root = self.root.clone();
-        for (path, value) in self.changes(variant)? {
+        let changes = self.changes(variant)?;
+        let paths = changes.iter().map(|c| c.0.as_str()).chain(set.iter().map(|s| s.0));
+        let user = self.user.after(paths);
+        for (path, value) in changes {
             self.put(&mut root, &path, value)?;
         }
         for (path, value) in set {
@@ -57,7 +60,7 @@ impl Scenario {
             table.remove("sweep");
             table.remove("variant");
         }
-        Scenario::checked(root, self.file.clone())
+        Scenario::checked(root, self.file.clone(), user)
     }
 
     fn sweep(&self) -> Vec<(String, &Node)> {

@@ -70,14 +70,16 @@ pub(crate) const MEASURE: &[Param] = &[
     },
 ];
 
-/// A kind of topology: a chain of routers R0 … Rn, whose links are alike.
+/// A kind of topology: a chain of routers R0 … Rn, whose links are alike, or any graph.
 #[derive(Clone, Copy)]
 pub(crate) struct TopologyKind {
     pub name: &'static str,
     pub doc: &'static str,
     pub params: &'static [Param],
-    /// The table that describes the link between two routers.
+    /// The table that describes the link between two routers; in a graph the list of tables.
     pub link: &'static str,
+    /// Whether routers and links are listed one by one.
+    pub graph: bool,
 }
 
 pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
@@ -86,11 +88,12 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
         doc: "Two routers R0 and R1 with the bottleneck between them; each flow has a host of its own on either side.",
         params: &[],
         link: "bottleneck",
+        graph: false,
     },
     TopologyKind {
         name: "parking-lot",
         doc: "Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. \
-              The run's metrics describe the first hop.",
+              The run's metrics describe the first hop; `links` in its results describes every link.",
         params: &[
             Param {
                 name: "hops",
@@ -105,27 +108,88 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
                 ty: int(0, 1_000_000),
                 unit: "1",
                 default: Some("0"),
-                doc: "One-hop FTP flows on every hop, with the transport and the start of the first `ftp` entry; \
+                doc: "One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry; \
                       together they are one more group after the entries of `[[traffic]]`.",
                 ..PARAM
             },
         ],
         link: "link",
+        graph: false,
+    },
+    TopologyKind {
+        name: "graph",
+        doc: "Routers `[[topology.node]]` and links `[[topology.link]]`; traffic goes `from` one router `to` another, on the \
+              route of the least cost. Of equal ones it takes, at each router, the link that stands first in the file. \
+              The sender's host hangs on `access`, the receiver's on `egress`. The run's metrics describe the \
+              bottleneck; `links` in its results describes every link.",
+        params: &[Param {
+            name: "bottleneck",
+            ty: Ty::Text,
+            auto: "the first link",
+            doc: "The link that the run's metrics describe: \"a-b\" from a to b, \"b-a\" the other way.",
+            ..PARAM
+        }],
+        link: "link",
+        graph: true,
     },
 ];
 
-/// `topology.kind`. `graph` is declared so that it is refused by name.
+/// `topology.kind`.
 pub(crate) const TOPOLOGY: &[Param] = &[Param {
     name: "kind",
     ty: Ty::Word(&["dumbbell", "parking-lot", "graph"]),
     default: Some("\"dumbbell\""),
-    doc: "The arrangement of routers and links; \"graph\" is not yet supported.",
+    doc: "The arrangement of routers and links.",
     ..PARAM
 }];
 
+/// `[[topology.node]]`.
+pub(crate) const NODE: &[Param] = &[Param {
+    name: "name",
+    ty: Ty::Text,
+    auto: REQUIRED,
+    doc: "What links and traffic call the router; at most 64 characters.",
+    ..PARAM
+}];
+
+/// What routers and links of a graph are, for schema and lists.
+pub(crate) const NODE_DOC: &str =
+    "The routers of a graph. Left out: those that the links name, in the order in which they name them.";
+pub(crate) const GRAPH_LINK_DOC: &str = "The links of a graph. Each is called \"a-b\" forward and \"b-a\" back, and has these keys, those of `bottleneck, \
+     link`, and a discipline of its own: `aqm` (left out: `[aqm]`) and `aqm.reverse` (left out: `[aqm.reverse]`).";
+
+/// Keys of `[[topology.link]]` besides [`LINK`].
+pub(crate) const GRAPH_LINK: &[Param] = &[
+    Param { name: "from", ty: Ty::Text, auto: REQUIRED, doc: "Router at which the link begins.", ..PARAM },
+    Param { name: "to", ty: Ty::Text, auto: REQUIRED, doc: "Router at which it ends.", ..PARAM },
+    Param {
+        name: "cost",
+        ty: int(1, 1_000_000),
+        unit: "1",
+        default: Some("1"),
+        source: "ns-2: cost 1, so that routes have the fewest hops",
+        doc: "What the link adds to the cost of a route, in each direction.",
+        ..PARAM
+    },
+    Param {
+        name: "one_way",
+        ty: Ty::Bool,
+        default: Some("false"),
+        source: "ns-2: simplex-link",
+        doc: "Whether there is no opposite direction.",
+        ..PARAM
+    },
+];
+
 /// `topology.bottleneck`, `topology.link`.
 pub(crate) const LINK: &[Param] = &[
-    Param { name: "rate", ty: Ty::Rate, auto: REQUIRED, doc: "Rate of the link.", ..PARAM },
+    Param {
+        name: "rate",
+        ty: Ty::Rate,
+        auto: "required; with a mahimahi trace its mean",
+        doc: "Rate of the link; beside a mahimahi trace only what disciplines take it to be.",
+        ..PARAM
+    },
     Param { name: "delay", ty: Ty::Duration, auto: REQUIRED, doc: "Propagation delay of the link.", ..PARAM },
     Param {
         name: "buffer",
@@ -161,14 +225,29 @@ pub(crate) const LINK: &[Param] = &[
         ty: Ty::Loss,
         unit: "1",
         default: Some("0"),
-        doc: "Probability that a forward packet is lost on the wire, after the queue.",
+        source: "Gilbert 1960; Elliott 1963",
+        doc: "Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that starts good, \
+              turns bad with probability p a packet and good again with r, and loses packets with the probabilities `good` \
+              (default 0) and `bad` (default 1).",
+        ..PARAM
+    },
+    Param {
+        name: "reverse_loss",
+        ty: Ty::Loss,
+        unit: "1",
+        default: Some("0"),
+        doc: "The same for packets of the opposite direction.",
         ..PARAM
     },
     Param {
         name: "schedule",
         ty: Ty::Schedule,
         auto: "the rate never changes",
-        doc: "Steps of the forward rate over time; \"0 bit/s\" is a link that is down.",
+        source: "mahimahi (Netravali et al. 2015): link_queue.cc",
+        doc: "Steps of the forward rate over time (\"0 bit/s\" is a link that is down); or a mahimahi trace, a file with a line for \
+              each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the last it begins again. \
+              Packets that wait share an opportunity or take several; one that arrives at its very instant is too late, and no \
+              packet counts as in service. Its path is relative to the scenario file.",
         ..PARAM
     },
 ];
@@ -246,6 +325,13 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         params: &[UDP, ONOFF],
         tcp: false,
     },
+    TrafficKind {
+        name: "replay",
+        doc: "Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.",
+        source: "ns-2: Application/Traffic/Trace",
+        params: &[REPLAY],
+        tcp: false,
+    },
 ];
 
 /// Keys of every entry of `[[traffic]]`, besides `kind`.
@@ -271,20 +357,20 @@ pub(crate) const TRAFFIC: &[Param] = &[
         name: "direction",
         ty: Ty::Word(&["forward", "reverse"]),
         auto: "forward, or as `from` and `to` say",
-        doc: "Whether data go from the first router to the last or back.",
+        doc: "Whether data go from the first router to the last or back; not in a graph.",
         ..PARAM
     },
     Param {
         name: "from",
         ty: Ty::Text,
-        auto: "the first router (reverse: the last)",
-        doc: "Router at which the data enter: \"R0\", \"R1\" …",
+        auto: "the first router (reverse: the last); required in a graph",
+        doc: "Router at which the data enter: \"R0\", \"R1\" …, in a graph its name.",
         ..PARAM
     },
     Param {
         name: "to",
         ty: Ty::Text,
-        auto: "the last router (reverse: the first)",
+        auto: "the last router (reverse: the first); required in a graph",
         doc: "Router at which the data leave.",
         ..PARAM
     },
@@ -309,7 +395,7 @@ pub(crate) const TRAFFIC: &[Param] = &[
 /// `kind` of an entry of `[[traffic]]`.
 pub(crate) const TRAFFIC_KIND: &[Param] = &[Param {
     name: "kind",
-    ty: Ty::Word(&["ftp", "web", "cbr", "poisson", "onoff"]),
+    ty: Ty::Word(&["ftp", "web", "cbr", "poisson", "onoff", "replay"]),
     auto: REQUIRED,
     doc: "What the group sends.",
     ..PARAM
@@ -396,7 +482,8 @@ const UDP: &[Param] = &[
         unit: "1",
         default: Some("0"),
         source: "ns-2: random_ is 0.5",
-        doc: "Each gap is multiplied by 1 + U(−jitter, jitter); with poisson and onoff, whose gaps are random already, 0.",
+        doc:
+            "Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter).",
         ..PARAM
     },
 ];
@@ -416,6 +503,25 @@ const ONOFF: &[Param] = &[
         default: Some("{ exponential = \"0.5 s\" }"),
         source: "ns-2: idle_time_",
         doc: "Length of an off-period.",
+        ..PARAM
+    },
+];
+
+const REPLAY: &[Param] = &[
+    Param {
+        name: "file",
+        ty: Ty::Text,
+        auto: REQUIRED,
+        doc: "A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire; a line with \
+              these names may come first), or a capture (pcap; original lengths, times from the earliest packet on). Its \
+              path is relative to the scenario file.",
+        ..PARAM
+    },
+    Param {
+        name: "hash",
+        ty: Ty::Text,
+        auto: "that of the file",
+        doc: "FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error.",
         ..PARAM
     },
 ];
@@ -470,6 +576,8 @@ mod tests {
             ("measure", MEASURE.iter().collect()),
             ("topology", TOPOLOGY.iter().collect()),
             ("link", LINK.iter().collect()),
+            ("node", NODE.iter().collect()),
+            ("graph's link", GRAPH_LINK.iter().chain(LINK).collect()),
             ("access", ACCESS.iter().collect()),
         ];
         all.extend(TOPOLOGIES.iter().map(|k| (k.name, k.params.iter().collect())));
@@ -503,7 +611,7 @@ mod tests {
         }
         for variant in penstock_tcp::VARIANTS {
             let tables = [penstock_tcp::PARAMS];
-            for (key, text) in variant.ns2 {
+            for (key, text) in variant.defaults.iter().chain(variant.ns2) {
                 walk::literal(
                     walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
                     text,
@@ -535,7 +643,7 @@ mod tests {
             _ => vec![],
         };
         assert_eq!(words(&TRAFFIC_KIND[0]), TRAFFICS.iter().map(|k| k.name).collect::<Vec<_>>());
-        assert!(words(&TOPOLOGY[0]).iter().all(|w| topology(w).is_some() || *w == "graph"));
+        assert!(words(&TOPOLOGY[0]).iter().all(|w| topology(w).is_some()));
         assert_eq!(words(&AQM_KIND[0]), penstock_aqm::KINDS.iter().map(|k| k.name).collect::<Vec<_>>());
     }
 }

@@ -5,8 +5,8 @@ use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::tables::{
-    self, ACCESS, AQM_KIND, LINK, MEASURE, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
-    TRAFFIC_KIND,
+    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC,
+    TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
@@ -165,21 +165,46 @@ pub(crate) fn literal(param: &Param, text: &str) -> Value {
 
 /// The kind of the tree's topology.
 pub(crate) fn topology_kind(root: &Node) -> Result<&'static tables::TopologyKind> {
-    let node = root.child("topology");
-    let name = kind(node, "topology", TOPOLOGY)?.unwrap_or_default();
-    tables::topology(&name).ok_or_else(|| {
-        let problem =
-            format!("not yet supported; use \"{}\" or \"{}\"", TOPOLOGIES[0].name, TOPOLOGIES[1].name);
-        let origin = node.and_then(|n| n.child("kind")).map_or(Origin::Unknown, |n| n.origin);
-        ScenarioError::new(origin, "topology.kind", Problem::Conflict(problem)).found(format!("\"{name}\""))
+    let name = kind(root.child("topology"), "topology", TOPOLOGY)?.unwrap_or_default();
+    // The word has passed a list of the same names.
+    Ok(tables::topology(&name).unwrap_or(&TOPOLOGIES[0]))
+}
+
+fn topology_keys(root: &Node) -> Result<Keys> {
+    let kind = topology_kind(root)?;
+    let keys = Keys::new("topology", vec![TOPOLOGY, kind.params]);
+    Ok(if kind.graph {
+        keys.sections(&["node", kind.link, "access", "egress"])
+    } else {
+        keys.sections(&[kind.link, "access", "egress"])
     })
 }
 
 fn topology(root: &Node, node: &Node) -> Result<()> {
     table(node, "topology")?;
-    let kind = topology_kind(root)?;
-    let keys = Keys::new("topology", vec![TOPOLOGY, kind.params]).sections(&[kind.link, "access", "egress"]);
-    keys.walk(node, |key, inner| topology_section(key).walk(inner, nothing))
+    let graph = topology_kind(root)?.graph;
+    topology_keys(root)?.walk(node, |key, inner| match key {
+        "node" | "link" if graph => {
+            let path = join("topology", key);
+            list(inner, &path)?.iter().enumerate().try_for_each(|(i, entry)| {
+                graph_entry(key, i).walk(entry, |_, own| {
+                    let path = format!("{path}.{i}.aqm");
+                    aqm(root, &path)?
+                        .walk(own, |_, reverse| aqm(root, &join(&path, "reverse"))?.walk(reverse, nothing))
+                })
+            })
+        }
+        _ => topology_section(key).walk(inner, nothing),
+    })
+}
+
+/// A router or a link of a graph.
+fn graph_entry(key: &str, i: usize) -> Keys {
+    let path = format!("topology.{key}.{i}");
+    match key {
+        "node" => Keys::new(&path, vec![NODE]),
+        _ => Keys::new(&path, vec![GRAPH_LINK, LINK]).sections(&["aqm"]),
+    }
 }
 
 fn topology_section(key: &str) -> Keys {
@@ -206,7 +231,7 @@ pub(crate) fn aqm_params(kind: &penstock_aqm::Kind) -> Params {
 fn aqm(root: &Node, path: &str) -> Result<Keys> {
     let others = KINDS.iter().flat_map(|k| k.params).copied().collect();
     let keys = Keys::new(path, aqm_params(aqm_kind(root, path)?)).foreign(others);
-    Ok(if path == "aqm" { keys.sections(&["reverse"]) } else { keys })
+    Ok(if path.ends_with(".reverse") { keys } else { keys.sections(&["reverse"]) })
 }
 
 /// The tables of a kind of traffic.
@@ -255,22 +280,38 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
         [""] => Ok(top()),
         ["measure"] => Ok(measure()),
         ["aqm"] | ["aqm", "reverse"] => aqm(root, section),
-        ["topology"] => {
-            let kind = topology_kind(root)?;
-            Ok(Keys::new(section, vec![TOPOLOGY, kind.params]).sections(&[kind.link, "access", "egress"]))
-        }
-        ["topology", key] => {
-            let keys = keys_of(root, "topology", origin)?;
-            if keys.sections.contains(&key) {
-                Ok(topology_section(key))
-            } else {
-                Err(keys.unknown(key, origin))
+        ["topology"] => topology_keys(root),
+        ["topology", key, ref inside @ ..] => {
+            let keys = topology_keys(root)?;
+            if !keys.sections.contains(&key) {
+                return Err(keys.unknown(key, origin));
+            }
+            let listed = topology_kind(root)?.graph && matches!(key, "node" | "link");
+            match inside {
+                [] if !listed => Ok(topology_section(key)),
+                [index, ref inside @ ..] if listed => {
+                    let (i, _) = entry_of(root, &join("topology", key), index, origin)?;
+                    match inside {
+                        [] => Ok(graph_entry(key, i)),
+                        ["aqm"] | ["aqm", "reverse"] if key == "link" => aqm(root, section),
+                        ["aqm", wrong, ..] if key == "link" => {
+                            Err(aqm(root, &format!("topology.link.{i}.aqm"))?.unknown(wrong, origin))
+                        }
+                        [wrong, ..] => Err(graph_entry(key, i).unknown(wrong, origin)),
+                    }
+                }
+                _ => {
+                    let problem = match inside {
+                        [] => format!("is a list: name one of its entries, for example {section}.0"),
+                        _ => "has no keys inside".into(),
+                    };
+                    Err(ScenarioError::new(origin, section, Problem::Conflict(problem)))
+                }
             }
         }
         ["traffic", index] => {
-            let entries = root.child("traffic").map_or(&[][..], |n| list(n, "traffic").unwrap_or_default());
-            let entry = index.parse::<usize>().ok().and_then(|i| Some((i, entries.get(i)?)));
-            entry.map_or_else(|| Err(no_entry(section, entries.len(), origin)), |(i, e)| traffic(e, i, true))
+            let (i, entry) = entry_of(root, "traffic", index, origin)?;
+            traffic(entry, i, true)
         }
         [first, ..] if SECTIONS.contains(&first) => {
             let problem = Problem::Conflict("has no keys inside".into());
@@ -281,15 +322,22 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
     }
 }
 
-/// An index into `[[traffic]]` that is none.
-pub(crate) fn no_entry(path: &str, entries: usize, origin: Origin) -> ScenarioError {
-    let allowed = (0..entries).map(|i| format!("traffic.{i}")).take(20).collect::<Vec<_>>();
+/// The entry of a list of tables.
+fn entry_of<'a>(root: &'a Node, path: &str, index: &str, origin: Origin) -> Result<(usize, &'a Node)> {
+    let entries = root.at(path).map_or(&[][..], |n| list(n, path).unwrap_or_default());
+    let entry = index.parse::<usize>().ok().and_then(|i| Some((i, entries.get(i)?)));
+    entry.ok_or_else(|| no_entry(path, index, entries.len(), origin))
+}
+
+/// An index into a list of tables that is none.
+pub(crate) fn no_entry(path: &str, index: &str, entries: usize, origin: Origin) -> ScenarioError {
+    let allowed = (0..entries).map(|i| format!("{path}.{i}")).take(20).collect::<Vec<_>>();
     let problem = if allowed.is_empty() {
-        "there is no [[traffic]]".into()
+        format!("there is no [[{path}]]")
     } else {
         format!("there is no such entry; allowed: {}", allowed.join(", "))
     };
-    ScenarioError::new(origin, path, Problem::Conflict(problem))
+    ScenarioError::new(origin, join(path, index), Problem::Conflict(problem))
 }
 
 /// Values under key paths, as a sweep or a variant writes them: quoted (`"aqm.kind" = …`) or bare
@@ -307,12 +355,13 @@ pub(crate) fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a 
 }
 
 fn is_section(path: &str) -> bool {
-    let mut segments = path.split('.');
-    match (segments.next(), segments.next(), segments.next()) {
-        (Some(first), None, None) => SECTIONS.contains(&first),
-        (Some("topology"), Some(key), None) => matches!(key, "bottleneck" | "link" | "access" | "egress"),
-        (Some("aqm"), Some(key), None) => key == "reverse",
-        (Some("traffic"), Some(index), None) => index.bytes().all(|b| b.is_ascii_digit()),
+    let index = |segment: &str| !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());
+    match path.split('.').collect::<Vec<_>>()[..] {
+        [first] => SECTIONS.contains(&first),
+        ["topology", key] => matches!(key, "bottleneck" | "node" | "link" | "access" | "egress"),
+        ["aqm", "reverse"] => true,
+        ["traffic", i] | ["topology", "node" | "link", i] => index(i),
+        ["topology", "link", i, "aqm"] | ["topology", "link", i, "aqm", "reverse"] => index(i),
         _ => false,
     }
 }

@@ -41,6 +41,27 @@ fn one_line_too_many() {
         ("min_rto = true", &["must be a time with its unit, for example \"40 ms\""]),
         ("min_rto = 07:32:00", &["traffic.0.min_rto = 07:32:00: must be a time with its unit"]),
         ("min_rto = \"100 s\"", &["load.toml:7: traffic.0.min_rto = \"100 s\": must not be above max_rto"]),
+        (
+            "tcp = \"vegas\"\necn = \"accecn\"",
+            &["load.toml:8: traffic.0.ecn = \"accecn\": must be \"off\" with"],
+        ),
+        (
+            "tcp = \"cubic\"\necn = \"mecn\"",
+            &[
+                "load.toml:8: traffic.0.ecn = \"mecn\": must not be \"mecn\" with tcp = \"cubic\"",
+                "use tahoe, reno",
+            ],
+        ),
+        (
+            "tcp = \"dctcp\"\necn = \"off\"",
+            &["load.toml:8: traffic.0.ecn = \"off\": must be \"classic\" or \"accecn\""],
+        ),
+        ("ecn = \"mecn\"\nbeta1 = 0.4", &["load.toml:8: traffic.0.beta1 = 0.4: must be below beta2 (0.4)"]),
+        ("ecn = \"mecn\"\nbeta3 = 0.3", &["traffic.0.beta2 = 0.4 (default): must be below beta3 (0.3)"]),
+        (
+            "ecn = \"classic\"\nhandshake = false",
+            &["load.toml:8: traffic.0.handshake = false: must be true with ECN"],
+        ),
         ("segment = 1000", &["traffic.0.segment = 1000: needs a unit, for example \"1000 B\""]),
         ("segment = \"0 B\"", &["traffic.0.segment = \"0 B\": must be between 1 B"]),
         ("segment = \"1 GB\"", &["traffic.0.segment = \"1 GB\": must be between 1 B"]),
@@ -119,8 +140,8 @@ fn one_line_too_many() {
         ),
         ("[[traffic]]\nkind = \"cbr\"\nrate = \"0 bit/s\"", &["must be above 0"]),
         (
-            "[[traffic]]\nkind = \"onoff\"\nrate = \"1 Mbit/s\"\njitter = 0.5",
-            &["traffic.1.jitter = 0.5: is only for kind = \"cbr\""],
+            "[[traffic]]\nkind = \"onoff\"\nrate = \"1 Mbit/s\"\njitter = 1.5",
+            &["traffic.1.jitter = 1.5: must be a number in [0, 1]"],
         ),
         (
             "[[traffic]]\nkind = \"web\"\nsessions = 2\npairs = 3",
@@ -209,7 +230,7 @@ fn other_files() {
         ("duration = \"0 s\"", "duration = \"0 s\": must be above 0 s"),
         ("duration = \"60 days\"", "unknown unit \"days\""),
         ("duration = \"200 h\"", "must be at most 457508.533574145 s"),
-        ("[topology]\nkind = \"graph\"", "load.toml:2: topology.kind = \"graph\": not yet supported"),
+        ("duration = \"1 s\"\n[topology]\nkind = \"graph\"", "load.toml:2: topology.link: is required: at least one [[topology.link]]"),
         ("[topology]\nkind = \"ring\"", "load.toml:2: topology.kind = \"ring\": must be one of"),
         ("[topology]\nhops = 2", "load.toml:2: topology.hops: unknown key"),
         ("[topology]\nbottleneck = 2", "load.toml:2: topology.bottleneck = 2: must be a table"),

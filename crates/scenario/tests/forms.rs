@@ -195,6 +195,7 @@ fn a_document_has_no_clock() {
             group: 0,
             metrics: vec![Some(0.1); penstock_sim::FLOW_METRICS.len()],
         }],
+        links: vec![],
         series: vec![],
         pcap: None,
     };

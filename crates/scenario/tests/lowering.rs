@@ -2,8 +2,8 @@
 
 mod common;
 use common::{good, EXAMPLE, SMALL};
-use penstock_sim::{App, UdpPattern};
-use penstock_units::param::Dist;
+use penstock_sim::{App, Schedule, UdpPattern};
+use penstock_units::param::{Dist, Loss};
 use penstock_units::{Duration, QueueLen, Time};
 
 fn ms(ms: u64) -> Duration {
@@ -25,12 +25,12 @@ fn the_example() {
     assert_eq!((c.bottleneck, c.groups, c.routes), (0, 3, vec![vec![0], vec![1]]));
     let l = &c.links[0];
     assert_eq!(
-        (l.aqm, l.rate.as_bps(), l.delay, l.buffer),
+        (l.aqm.name(), l.rate.as_bps(), l.delay, l.buffer),
         ("red", 1_500_000, ms(40), QueueLen::Packets(40.0))
     );
     assert!(l.aqm_values.is("unit", "packets") && l.aqm_values.bool("ecn") && !l.count_in_service);
     let r = &c.links[1];
-    assert_eq!((r.aqm, r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
+    assert_eq!((r.aqm.name(), r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
     // 2 ftp, 1 cbr, 20 sessions; a host pair each, but 10 pairs for the sessions.
     assert_eq!((c.flows.len(), c.hosts.len()), (23, 2 * (2 + 1 + 10)));
     assert!(c
@@ -52,7 +52,7 @@ fn the_example() {
     }
     let App::Ftp { tcp, stop, bytes: None, .. } = &c.flows[0].app else { panic!("{:?}", c.flows[0].app) };
     assert_eq!((tcp.window, tcp.header, *stop), (25, 40, Some(Time::ZERO + Duration::from_secs(100))));
-    let App::Udp { rate, pattern: UdpPattern::Cbr { jitter: 0.0 }, .. } = c.flows[2].app else { panic!() };
+    let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = c.flows[2].app else { panic!() };
     assert_eq!(rate.as_bps(), 150_000);
     let App::Web { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } = c.flows[3].app
     else {
@@ -138,6 +138,25 @@ fn units_of_the_queue() {
     }
 }
 
+/// A variant's own defaults stand before the table's; what is written stands before both.
+#[test]
+fn variants_have_defaults_of_their_own() {
+    use penstock_tcp::{Ecn, Recovery};
+    for profile in ["rfc", "ns-2"] {
+        for (lines, ecn, recovery) in [
+            ("tcp = \"reno\"", Ecn::Off, Recovery::Sack),
+            ("tcp = \"dctcp\"", Ecn::Classic, Recovery::Sack),
+            ("tcp = \"dctcp\"\necn = \"accecn\"", Ecn::AccEcn, Recovery::Sack),
+            ("tcp = \"westwood\"", Ecn::Off, Recovery::NewReno),
+            ("tcp = \"westwood\"\nrecovery = \"sack\"", Ecn::Off, Recovery::Sack),
+        ] {
+            let c = good(&format!("profile = \"{profile}\"\n{SMALL}{lines}\n")).lower(1).unwrap();
+            let App::Ftp { tcp, .. } = &c.flows[0].app else { panic!() };
+            assert_eq!((tcp.ecn, tcp.recovery), (ecn, recovery), "{profile} {lines}");
+        }
+    }
+}
+
 #[test]
 fn profile_ns2() {
     let text = format!("profile = \"ns-2\"\n{SMALL}");
@@ -193,7 +212,7 @@ direction = "reverse"
         c.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
         ["R0-R1", "R1-R0", "R1-R2", "R2-R1", "R2-R3", "R3-R2"]
     );
-    assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm == ["ared", "droptail"][i % 2]));
+    assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm.name() == ["ared", "droptail"][i % 2]));
     assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R0-R1", 4, 20 + 5 + 1 + 60));
     assert_eq!(s.group_names(), ["ftp", "ftp", "ftp", "cross"]);
     let route = |i: usize| {
@@ -221,8 +240,9 @@ direction = "reverse"
 fn schedule_and_loss() {
     let text = SMALL.replace("delay = \"40 ms\"", "delay = \"40 ms\"\nloss = 0.01\nschedule = [{ at = \"1 s\", rate = \"1 Mbit/s\" }, { at = \"2 s\", rate = \"0 bit/s\" }]");
     let c = good(&text).lower(1).unwrap();
-    let steps: Vec<_> =
-        c.links[0].schedule.iter().map(|(t, r)| (t.as_nanos(), r.map(|r| r.as_bps()))).collect();
+    let Schedule::Steps(steps) = &c.links[0].schedule else { panic!() };
+    let steps: Vec<_> = steps.iter().map(|(t, r)| (t.as_nanos(), r.map(|r| r.as_bps()))).collect();
     assert_eq!(steps, [(1_000_000_000, Some(1_000_000)), (2_000_000_000, None)]);
-    assert_eq!((c.links[0].loss, c.links[1].loss, c.links[1].schedule.len()), (0.01, 0.0, 0));
+    assert_eq!((c.links[0].loss, c.links[1].loss), (Loss::Bernoulli(0.01), Loss::Bernoulli(0.0)));
+    assert!(matches!(&c.links[1].schedule, Schedule::Steps(steps) if steps.is_empty()));
 }

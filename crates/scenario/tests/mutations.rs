@@ -14,6 +14,9 @@ fn try_all(text: &str) {
     let _ = (s.axes(), s.variants(), s.sweep_seeds(), s.point(None, &[]));
 }
 
+/// A graph with something of everything.
+const GRAPH: &str = include_str!("../../../fuzz/corpus/scenario/graph2.toml");
+
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -53,8 +56,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn mutated_files(edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, 0..PIECES.len(), any::<bool>()), 1..4), template in any::<bool>()) {
-        let mut text: Vec<char> = if template { init_template() } else { EXAMPLE }.chars().collect();
+    fn mutated_files(edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, 0..PIECES.len(), any::<bool>()), 1..4), base in 0..3usize) {
+        let mut text: Vec<char> = [EXAMPLE, init_template(), GRAPH][base].chars().collect();
         for (at, cut, piece, value) in edits {
             let mut at = at.index(text.len().max(1)).min(text.len());
             let mut end = (at + cut).min(text.len());

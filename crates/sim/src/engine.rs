@@ -1,19 +1,20 @@
 //! The engine: takes events in order and moves packets between senders, hosts, links and receivers.
 
 use crate::access::Host;
-use crate::config::{App, Config, Tap};
+use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
-use crate::link::{Arriving, Fate, Link};
-use crate::metrics::{jain, link_metric, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
+use crate::link::{aqm_stream, Arriving, Fate, Link};
+use crate::metrics::{jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
-use crate::result::{Column, FlowResult, RunResult, Table};
+use crate::result::{Column, FlowResult, LinkResult, RunResult, Table};
 use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::{FlowSeries, QueueSeries};
 use crate::stats::LinkStats;
-use penstock_aqm::{Ecn, Packet};
-use penstock_tcp::{Ack, Block, Io, Reply, Segment, MAX_BLOCKS};
-use penstock_units::{Duration, Rate, Time};
+use crate::user::{Abort, AqmConfig, Start};
+use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
+use penstock_tcp::{Ack, Bits, Block, Io, Mark, Reply, Segment, MAX_BLOCKS};
+use penstock_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the outside watches and stops a run.
@@ -23,6 +24,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub now_ns: AtomicU64,
+    /// What a discipline of the user's own ended the run with.
+    pub abort: Abort,
 }
 
 /// Why there is no result.
@@ -40,6 +43,9 @@ pub enum SimError {
         /// What is wrong.
         error: penstock_units::param::ParamError,
     },
+    /// A discipline of the user's own gave up; [`Control::abort`] has its error.
+    #[error("{0}")]
+    Aborted(String),
     /// More events than their order can be kept of: 10¹¹.
     #[error("more than 10^11 events: split the run")]
     TooManyEvents,
@@ -53,8 +59,23 @@ pub enum SimError {
 /// # Errors
 /// If it was stopped, or the configuration is not one that the scenario parser lets through.
 pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
-    let mut engine = Engine::new(config)?;
-    engine.run(control)?;
+    run_watched(config, control, &mut || ())
+}
+
+/// [`run`], calling `watch` every few thousand events on the thread that it runs on.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_watched(
+    config: &Config,
+    control: &Control,
+    watch: &mut dyn FnMut(),
+) -> Result<RunResult, SimError> {
+    let mut engine = Engine::new(config, &control.abort)?;
+    engine.run(control, watch)?;
+    if control.abort.raised() {
+        return Err(SimError::Aborted(control.abort.message()));
+    }
     Ok(engine.result())
 }
 
@@ -69,8 +90,7 @@ mod flag {
     pub(super) const ACK: u8 = 1 << 2;
     pub(super) const SYN: u8 = 1 << 3;
     pub(super) const RETRANSMIT: u8 = 1 << 4;
-    pub(super) const CWR: u8 = 1 << 5;
-    pub(super) const ECE: u8 = 1 << 6;
+    pub(super) const OWES_CWR: u8 = 1 << 5;
     pub(super) const DATAGRAM: u8 = 1 << 7;
 
     /// `bit` where `set`, without a branch.
@@ -97,7 +117,11 @@ struct Pkt {
     hop: u8,
     flags: u8,
     class: u8,
+    /// The TCP header's ECN bits.
+    bits: Bits,
 }
+
+const _: () = assert!(size_of::<Pkt>() == 32);
 
 impl Pkt {
     #[inline]
@@ -107,6 +131,15 @@ impl Pkt {
             1 => Ecn::Ect1,
             2 => Ecn::Ect0,
             _ => Ecn::Ce,
+        }
+    }
+    /// What its code point says: with multi-level ECN ECT(1) is incipient congestion.
+    #[inline]
+    fn mark(self) -> Mark {
+        match self.ecn() {
+            Ecn::NotEct | Ecn::Ect0 => Mark::None,
+            Ecn::Ect1 => Mark::Incipient,
+            Ecn::Ce => Mark::Ce,
         }
     }
     #[inline]
@@ -176,7 +209,9 @@ struct Engine {
     core: Core,
     flows: Vec<Flow>,
     bottleneck: usize,
-    rates: Vec<(Time, Option<Rate>)>,
+    /// Of each link its name and mean rate over the window, for the results.
+    link_rates: Vec<(String, f64)>,
+    measure_links: bool,
     groups: usize,
     seed: u64,
     end: Time,
@@ -200,6 +235,8 @@ struct Wire<'a> {
     epoch: u16,
     segment: u32,
     header: u32,
+    /// The code point of an ECN-capable segment.
+    ect: Ecn,
     last: (i64, u32),
     rng: &'a mut penstock_units::Rng,
 }
@@ -216,10 +253,10 @@ impl Io for Wire<'_> {
         };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
         let bytes = if s.syn { 40 } else { payload + self.header };
-        let mut flags = if s.ect { Ecn::Ect0 as u8 } else { 0 };
+        let mut flags = if s.ect { self.ect as u8 } else { 0 };
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
-        flags |= flag::when(s.cwr, flag::CWR);
+        flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
         let p = Pkt {
             seq: s.seq,
             flow: self.flow,
@@ -231,6 +268,7 @@ impl Io for Wire<'_> {
             hop: 0,
             flags,
             class: self.class,
+            bits: s.bits,
         };
         self.core.entered += 1;
         self.core.depart(self.now, self.src, p);
@@ -395,18 +433,16 @@ impl Core {
             epoch: p.epoch,
             ack: p.is(flag::ACK),
             syn: p.is(flag::SYN),
-            cwr: p.is(flag::CWR),
-            ece: p.is(flag::ECE),
+            bits: p.bits,
             ecn: p.ecn(),
-            class: f.class,
+            class: p.class,
             seq: p.seq,
             segment: tcp.map_or(0, |t| t.p.segment),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),
-            sack: tcp.is_some_and(|t| t.p.variant == penstock_tcp::Variant::Sack),
-            ecn_setup: tcp.is_some_and(|t| t.p.ecn != penstock_tcp::Ecn::Off),
+            sack: tcp.is_some_and(|t| t.p.sack()),
             blocks,
         };
         if let Some(c) = &mut self.capture {
@@ -416,22 +452,22 @@ impl Core {
 }
 
 impl Engine {
-    fn new(c: &Config) -> Result<Self, SimError> {
+    fn new(c: &Config, abort: &Abort) -> Result<Self, SimError> {
         let end = Time::ZERO + c.duration;
         if end > MAX_TIME {
             return Err(SimError::TooLong);
         }
         let mut links = vec![];
         for (i, l) in c.links.iter().enumerate() {
-            let aqm = penstock_aqm::build(l.aqm, &l.aqm_values, &l.aqm_context)
-                .map_err(|error| SimError::Aqm { link: l.name.clone(), error })?;
+            let aqm = discipline(l, c.seed, abort)?;
+            let mut columns = vec![];
+            aqm.state(&mut |name, _| columns.push(name));
             let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
-            if i == c.bottleneck {
+            if i == c.bottleneck || c.measure_links {
                 link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
-                if c.record.series.is_some() || c.record.events {
-                    let state = penstock_aqm::kind(l.aqm).map_or(&[][..], |k| k.state);
-                    link.record(QueueSeries::new(c.record.series, c.record.events, state));
-                }
+            }
+            if i == c.bottleneck && (c.record.series.is_some() || c.record.events) {
+                link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
             }
             links.push(link);
         }
@@ -465,14 +501,13 @@ impl Engine {
             entered: 0,
             left: 0,
         };
-        let b = &c.links[c.bottleneck];
-        let mut rates = vec![(Time::ZERO, Some(b.rate))];
-        rates.extend(b.schedule.iter().copied());
+        let mean_rate = |l: &LinkConfig| (l.name.clone(), l.mean_rate(c.measure_from, c.measure_to));
         let mut engine = Engine {
             core,
             flows,
             bottleneck: c.bottleneck,
-            rates,
+            link_rates: c.links.iter().map(mean_rate).collect(),
+            measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
             end,
@@ -520,7 +555,7 @@ impl Engine {
         }
     }
 
-    fn run(&mut self, control: &Control) -> Result<(), SimError> {
+    fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
         while let Some((now, what)) = self.core.sched.pop() {
             if now >= self.end {
                 break;
@@ -528,6 +563,10 @@ impl Engine {
             self.events += 1;
             if self.events & 0x3fff == 0 {
                 control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+                watch();
+                if control.abort.raised() {
+                    return Ok(());
+                }
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(SimError::Stopped);
                 }
@@ -655,9 +694,10 @@ impl Engine {
             syn: p.is(flag::SYN),
             retransmit: p.is(flag::RETRANSMIT),
             ect: p.ecn() != Ecn::NotEct,
-            cwr: p.is(flag::CWR),
+            bits: p.bits,
+            owes_cwr: p.is(flag::OWES_CWR),
         };
-        match t.receiver.on_segment(now, &segment, p.ecn() == Ecn::Ce) {
+        match t.receiver.on_segment(now, &segment, p.mark()) {
             Reply::Now(ack) => {
                 let (dst, src, route) = (f.dst, f.src, f.backward);
                 self.core.answer(index, &ack, segment.syn, src, route);
@@ -694,6 +734,7 @@ impl Engine {
                 hop: 0,
                 flags: 0,
                 class: f.class,
+                bits: Bits::NONE,
             };
             let index = self.core.packets.put(p);
             self.core.entered += 1;
@@ -708,7 +749,7 @@ impl Engine {
     /// An ACK at its sender.
     #[inline]
     fn ack(&mut self, now: Time, index: u32, p: Pkt) {
-        let mut ack = Ack { seq: p.seq, ece: p.is(flag::ECE), ..Ack::default() };
+        let mut ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
         if p.sack != NO_SACK {
             ack.blocks = self.core.sacks.items[p.sack as usize];
             ack.n_blocks = ack.blocks.iter().filter(|b| b.right > 0).count() as u8;
@@ -746,6 +787,7 @@ impl Engine {
             epoch: fl.epoch,
             segment: t.p.segment,
             header: t.p.header,
+            ect: if t.p.literal { Ecn::Ect1 } else { Ecn::Ect0 },
             last: t.last,
             rng: &mut fl.rng,
         };
@@ -848,6 +890,7 @@ impl Engine {
             hop: 0,
             flags: flag::DATAGRAM,
             class: f.class,
+            bits: Bits::NONE,
         };
         let after = u.after(&mut f.rng);
         let own_host = u.own_host;
@@ -935,18 +978,6 @@ impl Engine {
         }
     }
 
-    /// Mean rate of the bottleneck over the window, bits per second.
-    fn mean_rate(&self) -> f64 {
-        let (from, to) = self.core.window;
-        let mut bits = 0.0;
-        for (i, (at, rate)) in self.rates.iter().enumerate() {
-            let until = self.rates.get(i + 1).map_or(to, |r| r.0).min(to);
-            let d = until.since((*at).max(from)).as_secs_f64();
-            bits += d * rate.map_or(0.0, |r| r.as_bps() as f64);
-        }
-        bits / to.since(from).as_secs_f64()
-    }
-
     fn result(mut self) -> RunResult {
         self.assert_conservation();
         let (from, to) = self.core.window;
@@ -959,6 +990,7 @@ impl Engine {
         let ended: Vec<_> = self.transfers.iter().filter(|t| t.0 >= from && t.0 < to).copied().collect();
         let groups = (0..self.groups).map(|g| self.group_metrics(g as u32, &flows, &ended)).collect();
         let metrics = self.run_metrics(&flows, &ended);
+        let links = if self.measure_links { self.links() } else { vec![] };
         let mut series = vec![];
         let link = &mut self.core.links[self.bottleneck];
         if let Some(s) = link.series.take() {
@@ -971,7 +1003,7 @@ impl Engine {
             series.push(self.transfer_table());
         }
         let pcap = self.core.capture.take().map(|c| c.finish());
-        RunResult { seed: self.seed, events: self.events, metrics, groups, flows, series, pcap }
+        RunResult { seed: self.seed, events: self.events, metrics, groups, flows, links, series, pcap }
     }
 
     /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and guards everything.
@@ -983,7 +1015,7 @@ impl Engine {
 
     fn run_metrics(&self, flows: &[FlowResult], ended: &[(Time, u32, u64, Duration)]) -> Vec<Option<f64>> {
         let stats = self.core.links[self.bottleneck].stats.as_ref().expect("the bottleneck is measured");
-        let rate = self.mean_rate();
+        let rate = self.link_rates[self.bottleneck].1;
         let counted: Vec<f64> = self
             .flows
             .iter()
@@ -1019,6 +1051,16 @@ impl Engine {
             .collect()
     }
 
+    fn links(&self) -> Vec<LinkResult> {
+        let measured = self.core.links.iter().zip(&self.link_rates);
+        let of = |(link, (name, rate)): (&Link, &(String, f64))| {
+            let stats = link.stats.as_ref().expect("every link is measured");
+            let metrics = link_metrics().map(|m| link_metric(stats, *rate, m.name)).collect();
+            LinkResult { name: name.clone(), metrics }
+        };
+        measured.map(of).collect()
+    }
+
     fn group_metrics(
         &self,
         group: u32,
@@ -1044,6 +1086,8 @@ impl Engine {
                 "timeouts" => sum(2),
                 "sent" => sum(3),
                 "ecn_cuts" => sum(4),
+                "cuts_incipient" => sum(5),
+                "cuts_moderate" => sum(6),
                 "jain" => jain(&goodputs),
                 "fct_mean_s" => (!fct.is_empty()).then(|| fct.iter().sum::<f64>() / fct.len() as f64),
                 _ => Some(fct.len() as f64),
@@ -1090,7 +1134,8 @@ impl Core {
         p.sack = sack;
         p.host = host;
         p.route = route;
-        p.flags = flag::ACK | flag::when(ack.ece, flag::ECE) | flag::when(syn, flag::SYN);
+        p.bits = ack.bits;
+        p.flags = flag::ACK | flag::when(ack.ect, Ecn::Ect0 as u8) | flag::when(syn, flag::SYN);
     }
 }
 
@@ -1099,6 +1144,9 @@ fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
         FlowKind::Tcp(t) => {
             let [a, b] = t.window;
             let rate = (b.acked_bytes - a.acked_bytes) as f64 * 8.0 / seconds;
+            let cuts = b.counters.ecn_cuts - a.counters.ecn_cuts;
+            let incipient = b.counters.cuts_incipient - a.counters.cuts_incipient;
+            let mecn = t.p.ecn == penstock_tcp::Ecn::Mecn;
             FLOW_METRICS
                 .iter()
                 .map(|m| match m.name {
@@ -1106,7 +1154,9 @@ fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
                     "retransmits" => Some((b.counters.retransmits - a.counters.retransmits) as f64),
                     "timeouts" => Some((b.counters.timeouts - a.counters.timeouts) as f64),
                     "sent" => Some((b.counters.sent - a.counters.sent) as f64),
-                    "ecn_cuts" => Some((b.counters.ecn_cuts - a.counters.ecn_cuts) as f64),
+                    "ecn_cuts" => Some(cuts as f64),
+                    "cuts_incipient" => mecn.then_some(incipient as f64),
+                    "cuts_moderate" => mecn.then_some((cuts - incipient) as f64),
                     "connections" => matches!(t.app, TcpApp::Ftp { .. })
                         .then(|| f64::from(u8::from(b.connected && !a.connected && t.p.handshake))),
                     _ => t.sender.rtt().map(Duration::as_secs_f64),
@@ -1136,6 +1186,23 @@ fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
+/// A link's discipline, new.
+fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
+    match &l.aqm {
+        AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
+            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
+        AqmConfig::User(own) => {
+            let (context, values) = (&l.aqm_context, &l.aqm_values);
+            let rng = aqm_stream(seed, &l.name);
+            let made = own.make(Start { link: &l.name, context, values, rng, abort });
+            made.map(Discipline::User).map_err(|error| {
+                abort.raise(error);
+                SimError::Aborted(abort.message())
+            })
+        }
+    }
+}
+
 /// For each host, whether packets come down to it from more than one link.
 fn feeders(c: &Config) -> Vec<bool> {
     const NONE: u32 = u32::MAX;
@@ -1162,20 +1229,15 @@ fn senders(c: &Config) -> Vec<u32> {
     let mut n = vec![0; c.hosts.len()];
     for f in &c.flows {
         n[f.src as usize] += 1;
-        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. }));
+        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
     }
     n
 }
 
-/// The captured link and its opposite: `x` and `x.reverse`, `a-b` and `b-a`.
+/// The captured link and its opposite.
 fn capture_links(c: &Config) -> [u32; 2] {
     let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };
-    let name = c.links[link as usize].name.as_str();
-    let mut opposite = vec![format!("{name}.reverse")];
-    opposite.extend(name.strip_suffix(".reverse").map(str::to_owned));
-    opposite.extend(name.match_indices('-').map(|(i, _)| format!("{}-{}", &name[i + 1..], &name[..i])));
-    let other = c.links.iter().position(|l| opposite.contains(&l.name)).map_or(u32::MAX, |i| i as u32);
-    [link, other]
+    [link, c.links[link as usize].opposite.unwrap_or(u32::MAX)]
 }
 
 /// The wheel's geometry: slots of about one packet time of the fastest link that carries traffic, enough of them to hold the longest

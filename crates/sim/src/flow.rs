@@ -1,6 +1,6 @@
 //! A flow's two ends and its application.
 
-use crate::config::{App, FlowConfig, UdpPattern};
+use crate::config::{App, Datagram, FlowConfig, UdpPattern};
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -84,21 +84,33 @@ pub(crate) struct Web {
 
 /// A datagram source.
 pub(crate) struct Udp {
+    /// Size of the next packet.
     pub(crate) bytes: u32,
-    gap: TxClock,
-    gap_ns: f64,
-    pattern: UdpPattern,
-    pub(crate) start: Time,
-    pub(crate) stop: Option<Time>,
+    rhythm: Rhythm,
+    start: Time,
+    stop: Option<Time>,
     /// When the next packet leaves the source.
-    pub(crate) next: Time,
-    /// End of the present on-period.
-    on_until: Time,
+    next: Time,
     /// Payload delivered in the measured window.
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
+}
+
+/// When a datagram source's packets leave.
+enum Rhythm {
+    /// One after the other with gaps of a pattern.
+    Gaps {
+        gap: TxClock,
+        gap_ns: f64,
+        pattern: UdpPattern,
+        jitter: f64,
+        /// End of the present on-period.
+        on_until: Time,
+    },
+    /// As written down: the packets, and the number of the next.
+    Replay(Arc<[Datagram]>, usize),
 }
 
 /// A draw from a distribution.
@@ -134,21 +146,20 @@ impl Flow {
                 });
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
-            App::Udp { rate, packet, pattern, start, stop } => {
+            App::Udp { rate, packet, pattern, jitter, start, stop } => {
                 let bytes = packet.0.clamp(1, u64::from(u32::MAX)) as u32;
-                FlowKind::Udp(Box::new(Udp {
-                    bytes,
+                let rhythm = Rhythm::Gaps {
                     gap: TxClock::new(*rate),
                     gap_ns: packet.0 as f64 * 8e9 / rate.as_bps() as f64,
                     pattern: *pattern,
-                    start: *start,
-                    stop: *stop,
-                    next: *start,
+                    jitter: *jitter,
                     on_until: Time::ZERO,
-                    delivered: 0,
-                    sent: 0,
-                    own_host: false,
-                }))
+                };
+                FlowKind::Udp(Box::new(Udp::new(bytes, rhythm, *start, *stop)))
+            }
+            App::Replay { packets, start, stop } => {
+                let rhythm = Rhythm::Replay(Arc::clone(packets), 0);
+                FlowKind::Udp(Box::new(Udp::new(0, rhythm, *start, *stop)))
             }
         };
         Flow {
@@ -216,14 +227,21 @@ impl Tcp {
 }
 
 impl Udp {
+    fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
+        Udp { bytes, rhythm, start, stop, next: start, delivered: 0, sent: 0, own_host: false }
+    }
+
     /// The source is switched on: when its first packet leaves.
     pub(crate) fn begin(&mut self, rng: &mut Rng) -> Option<Time> {
-        match self.pattern {
-            UdpPattern::Cbr { .. } => {}
-            UdpPattern::Poisson => self.next += Duration::from_nanos(rng.exponential(self.gap_ns) as u64),
-            UdpPattern::OnOff { on, .. } => {
-                self.on_until = self.start + Duration::from_secs_f64(draw(&on, rng));
+        match &mut self.rhythm {
+            Rhythm::Gaps { pattern: UdpPattern::Cbr, .. } => {}
+            Rhythm::Gaps { pattern: UdpPattern::Poisson, gap_ns, jitter, .. } => {
+                self.next += Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
+            Rhythm::Gaps { pattern: UdpPattern::OnOff { on, .. }, on_until, .. } => {
+                *on_until = self.start + Duration::from_secs_f64(draw(on, rng));
+            }
+            Rhythm::Replay(..) => return self.replay(),
         }
         self.on_time()
     }
@@ -231,27 +249,54 @@ impl Udp {
     /// A packet has left at `self.next`: when the one after it does.
     #[inline]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
-        match self.pattern {
-            UdpPattern::Cbr { jitter: 0.0 } => self.next += self.gap.next(self.bytes),
-            UdpPattern::Cbr { jitter } => {
-                let factor = 1.0 + rng.uniform(-jitter, jitter);
-                self.next += Duration::from_nanos((self.gap_ns * factor) as u64);
+        let Rhythm::Gaps { gap, gap_ns, pattern, jitter, on_until } = &mut self.rhythm else {
+            return self.replay();
+        };
+        let even = |rng: &mut Rng| {
+            if *jitter == 0.0 {
+                gap.next(self.bytes)
+            } else {
+                Duration::from_nanos((*gap_ns * factor(*jitter, rng)) as u64)
             }
-            UdpPattern::Poisson => self.next += Duration::from_nanos(rng.exponential(self.gap_ns) as u64),
+        };
+        match pattern {
+            UdpPattern::Cbr => self.next += { even }(rng),
+            UdpPattern::Poisson => {
+                self.next += Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
+            }
             UdpPattern::OnOff { on, off } => {
-                self.next += self.gap.next(self.bytes);
+                self.next += { even }(rng);
                 // A period that is over is followed by silence, and that by the next period's first packet.
-                while self.next >= self.on_until {
-                    self.next = self.on_until + Duration::from_secs_f64(draw(&off, rng));
-                    self.on_until = self.next + Duration::from_secs_f64(draw(&on, rng)).max_one();
+                while self.next >= *on_until {
+                    self.next = *on_until + Duration::from_secs_f64(draw(off, rng));
+                    *on_until = self.next + Duration::from_secs_f64(draw(on, rng)).max_one();
                 }
             }
         }
         self.on_time()
     }
 
+    #[cold]
+    fn replay(&mut self) -> Option<Time> {
+        let Rhythm::Replay(packets, number) = &mut self.rhythm else { return None };
+        let packet = packets.get(*number)?;
+        *number += 1;
+        self.bytes = packet.bytes;
+        self.next = self.start + packet.at;
+        self.on_time()
+    }
+
     fn on_time(&self) -> Option<Time> {
         self.stop.is_none_or(|stop| self.next < stop).then_some(self.next)
+    }
+}
+
+/// `1 + U(−jitter, jitter)`; without jitter no dice.
+fn factor(jitter: f64, rng: &mut Rng) -> f64 {
+    if jitter == 0.0 {
+        1.0
+    } else {
+        1.0 + rng.uniform(-jitter, jitter)
     }
 }
 

@@ -5,12 +5,14 @@
 //! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
 //! an event when the transmitter falls free. Where the discipline orders the packets itself, the link gives each a handle.
 
-use crate::config::LinkConfig;
+use crate::config::{LinkConfig, Schedule, Trace};
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::{Aqm, Codepoints, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_units::param::Loss;
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, BYTE_AT_ONE_BPS};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What becomes of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +111,7 @@ impl Held {
     }
 }
 
-/// The transmitter: a rate, or a rate that changes.
+/// The transmitter: a rate, a rate that changes, or opportunities.
 struct Transmitter {
     tx: TxClock,
     /// Steps still to come, the next one last; empty for a constant rate.
@@ -117,19 +119,54 @@ struct Transmitter {
     rate: Option<Rate>,
     /// What did not fill a tick, in bits times ticks a second, while the rate changes.
     rest: u128,
+    trace: Option<Box<Opportunities>>,
 }
 
 impl Transmitter {
+    fn new(c: &LinkConfig) -> Self {
+        let (mut steps, trace) = match &c.schedule {
+            Schedule::Steps(steps) => (steps.clone(), None),
+            Schedule::Trace(trace) => (vec![], Some(Box::new(Opportunities::new(trace)))),
+        };
+        steps.reverse();
+        Transmitter { tx: TxClock::new(c.rate), steps, rate: Some(c.rate), rest: 0, trace }
+    }
+
+    /// When a packet that arrives at `now` begins to be sent, if the one before it has left at `free`.
+    #[inline]
+    fn start(&mut self, free: Time, now: Time) -> Time {
+        match &mut self.trace {
+            None => free.max(now),
+            Some(trace) => trace.start(now),
+        }
+    }
+
+    /// The same for a packet that waits already when the one before it begins to be sent.
+    fn next_start(&mut self, free: Time) -> Time {
+        match &mut self.trace {
+            None => free,
+            Some(trace) => trace.next_start(),
+        }
+    }
+
     /// When `bytes` begun at `start` have left; [`Time::NEVER`] where the link stays down.
     #[inline]
     fn finish(&mut self, start: Time, bytes: u32) -> Time {
-        if self.steps.is_empty() && self.rest == 0 {
+        if self.steps.is_empty() && self.rest == 0 && self.trace.is_none() {
             if self.rate.is_none() {
                 return Time::NEVER;
             }
             return start + self.tx.next(bytes);
         }
-        self.finish_stepwise(start, bytes)
+        self.finish_slowly(start, bytes)
+    }
+
+    #[inline(never)]
+    fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
+        match &mut self.trace {
+            None => self.finish_stepwise(start, bytes),
+            Some(trace) => trace.send(bytes),
+        }
     }
 
     fn finish_stepwise(&mut self, start: Time, bytes: u32) -> Time {
@@ -176,6 +213,110 @@ impl Transmitter {
     }
 }
 
+/// Where a link stands in its mahimahi trace. An opportunity is used by what waits at its instant: several packets share one, a
+/// large one takes several. What arrives at the very instant is too late, and bytes that nobody used are lost.
+struct Opportunities {
+    trace: Arc<Trace>,
+    /// The start of the present round, and its first opportunity that has not been taken.
+    round: Time,
+    next: usize,
+    /// The opportunity taken last, and the bytes left of it.
+    at: Time,
+    left: u32,
+}
+
+impl Opportunities {
+    fn new(trace: &Arc<Trace>) -> Self {
+        Opportunities { trace: Arc::clone(trace), round: Time::ZERO, next: 0, at: Time::ZERO, left: 0 }
+    }
+
+    fn take(&mut self) {
+        let instants = self.trace.instants();
+        self.at = self.round + instants[self.next];
+        self.left = Trace::OPPORTUNITY;
+        self.next += 1;
+        if self.next == instants.len() {
+            self.round += self.trace.period();
+            self.next = 0;
+        }
+    }
+
+    /// Forgets opportunities up to and including `now`.
+    fn pass(&mut self, now: Time) {
+        let period = self.trace.period().as_ticks();
+        // Whole rounds that lie behind, then those of this round.
+        let rounds = now.since(self.round).as_ticks().saturating_sub(1) / period;
+        if rounds > 0 {
+            self.round += Duration::from_ticks(rounds * period);
+            self.next = 0;
+        }
+        let instants = self.trace.instants();
+        let passed = instants[self.next..].partition_point(|at| self.round + *at <= now);
+        self.next += passed;
+        if self.next == instants.len() {
+            self.round += self.trace.period();
+            self.next = 0;
+            // The first of a round may fall on the last of the one before.
+            self.next = instants.partition_point(|at| self.round + *at <= now);
+        }
+    }
+
+    fn start(&mut self, now: Time) -> Time {
+        if now < self.at {
+            return self.next_start();
+        }
+        self.pass(now);
+        self.take();
+        self.at
+    }
+
+    fn next_start(&mut self) -> Time {
+        if self.left == 0 {
+            self.take();
+        }
+        self.at
+    }
+
+    /// When the last of `bytes` leaves.
+    fn send(&mut self, mut bytes: u32) -> Time {
+        while bytes > self.left {
+            bytes -= self.left;
+            self.take();
+        }
+        self.left -= bytes;
+        self.at
+    }
+}
+
+/// Random loss on the wire.
+struct Wire {
+    loss: Loss,
+    bad: bool,
+    rng: Rng,
+}
+
+impl Wire {
+    fn new(loss: Loss, seed: u64, link: &str) -> Option<Self> {
+        let ever = match loss {
+            Loss::Bernoulli(p) => p > 0.0,
+            Loss::GilbertElliott { good, bad, .. } => good > 0.0 || bad > 0.0,
+        };
+        ever.then(|| Wire { loss, bad: false, rng: Rng::stream(seed, &format!("loss/{link}")) })
+    }
+
+    /// Whether it loses the next packet.
+    fn loses(&mut self) -> bool {
+        match self.loss {
+            Loss::Bernoulli(p) => self.rng.unit() < p,
+            Loss::GilbertElliott { p, r, good, bad } => {
+                let lost = self.rng.unit() < if self.bad { bad } else { good };
+                self.bad ^= self.rng.unit() < if self.bad { r } else { p };
+                lost
+            }
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Link {
     transmitter: Transmitter,
@@ -203,7 +344,7 @@ pub(crate) struct Link {
     rng: Rng,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
-    loss: Option<(f64, Rng)>,
+    wire: Option<Box<Wire>>,
     /// Of the whole run, for the conservation of packets.
     arrived: u64,
     departed: u64,
@@ -220,10 +361,8 @@ impl Link {
             QueueLen::Packets(n) => (n.max(0.0) as u64, false),
             QueueLen::Bytes(b) => (b, true),
         };
-        let mut steps: Vec<_> = c.schedule.clone();
-        steps.reverse();
         let mut link = Link {
-            transmitter: Transmitter { tx: TxClock::new(c.rate), steps, rate: Some(c.rate), rest: 0 },
+            transmitter: Transmitter::new(c),
             delay: c.delay,
             busy_until: Time::ZERO,
             limit,
@@ -241,9 +380,9 @@ impl Link {
             evicted: vec![],
             service_due: false,
             aqm,
-            rng: Rng::stream(seed, &format!("aqm/{}", c.name)),
+            rng: aqm_stream(seed, &c.name),
             next_internal: Time::NEVER,
-            loss: (c.loss > 0.0).then(|| (c.loss, Rng::stream(seed, &format!("loss/{}", c.name)))),
+            wire: Wire::new(c.loss, seed, &c.name).map(Box::new),
             arrived: 0,
             departed: 0,
             lost: 0,
@@ -320,10 +459,10 @@ impl Link {
         self.schedule_internal();
     }
 
-    /// Whether a packet of `bytes` finds no room.
+    /// Whether a packet of `bytes` finds no room. Between opportunities no packet is in service.
     #[inline]
     fn full(&self, bytes: u32) -> bool {
-        let busy = self.count_in_service && self.q.idle_since.is_none();
+        let busy = self.count_in_service && self.q.idle_since.is_none() && self.transmitter.trace.is_none();
         if self.limit_in_bytes {
             let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
             self.q.bytes + in_service + u64::from(bytes) > self.limit
@@ -364,16 +503,16 @@ impl Link {
         };
         let ecn = match verdict {
             Verdict::Drop(reason) => {
-                self.dropped(now, a, reason);
+                self.refused(now, a, reason);
                 return Fate::Dropped;
             }
             Verdict::Pass => a.pkt.ecn,
             Verdict::Mark(level, _) => self.codepoints.marked(a.pkt.ecn, level),
         };
         if self.eager {
-            return self.hold(now, a, verdict, ecn);
+            return self.hold(now, a, ecn);
         }
-        let start = self.busy_until.max(now);
+        let start = self.transmitter.start(self.busy_until, now);
         if idle {
             self.transmitter.idle();
             self.in_service_bytes = a.pkt.bytes;
@@ -392,12 +531,12 @@ impl Link {
         }
         if let Some(stats) = &mut self.stats {
             stats.departure(now, start, a.pkt.bytes, a.data);
-            if let Verdict::Mark(level, _) = verdict {
+            if let Some(level) = raised(a.pkt.ecn, ecn) {
                 stats.mark(start, level);
             }
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, verdict, &a.pkt, &self.q);
+            series.accepted(now, start, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         self.over_the_wire(start, ecn)
     }
@@ -408,26 +547,30 @@ impl Link {
         if let Some(tap) = &mut self.tap {
             **tap = Some((start, ecn));
         }
-        if let Some((p, rng)) = &mut self.loss {
-            if rng.unit() < *p {
-                return Fate::Dropped;
-            }
+        if self.wire.as_mut().is_some_and(|wire| wire.loses()) {
+            return Fate::Dropped;
         }
         Fate::Through(self.busy_until + self.delay, ecn)
     }
 
+    /// A packet is not let in.
     #[cold]
-    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason) {
+    fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        let word = match reason {
+            Reason::Early => "drop_early",
+            Reason::Forced => "drop_forced",
+            Reason::Overflow => "drop_overflow",
+        };
+        self.dropped(now, a, reason, word);
+    }
+
+    #[cold]
+    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason, word: &str) {
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, a.data);
         }
         if let Some(series) = &mut self.series {
-            let word = match reason {
-                Reason::Early => "drop_early",
-                Reason::Forced => "drop_forced",
-                Reason::Overflow => "drop_overflow",
-            };
             series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
         }
     }
@@ -443,12 +586,12 @@ impl Link {
             }
             self.q.pkts -= 1;
             self.q.bytes -= u64::from(h.arriving.pkt.bytes);
-            self.dropped(now, &h.arriving, Reason::Overflow);
+            self.dropped(now, &h.arriving, Reason::Overflow, "evict");
             self.evicted.push(h.arriving.index);
         }
     }
 
-    fn hold(&mut self, now: Time, a: &Arriving, verdict: Verdict, ecn: Ecn) -> Fate {
+    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
         if let Some(stats) = &mut self.stats {
             stats.held(now, self.q.pkts);
         }
@@ -458,13 +601,13 @@ impl Link {
             self.aqm.enqueued(now, &Packet { ecn, ..a.pkt }, handle);
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, Time::NEVER, verdict, &a.pkt, &self.q);
+            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
         if self.service_due {
             return Fate::Held(None);
         }
         self.service_due = true;
-        Fate::Held(Some(self.busy_until.max(now)))
+        Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
     }
 
     /// The transmitter is free: the packet that goes next, its fate, and when to be served again. Packets that the discipline drops
@@ -488,7 +631,7 @@ impl Link {
             let verdict = self.aqm.depart(now, &pkt, now.since(h.arrived), &self.q, &mut self.rng);
             let ecn = match verdict {
                 Verdict::Drop(reason) => {
-                    self.dropped(now, &h.arriving, reason);
+                    self.dropped(now, &h.arriving, reason, "drop_head");
                     dropped(h.arriving.index);
                     continue;
                 }
@@ -498,8 +641,8 @@ impl Link {
             self.departed += 1;
             if let Some(stats) = &mut self.stats {
                 stats.departure(h.arrived, now, bytes, h.arriving.data);
-                if ecn != h.arriving.pkt.ecn {
-                    stats.mark(now, if ecn == Ecn::Ce { Level::Ce } else { Level::Incipient });
+                if let Some(level) = raised(h.arriving.pkt.ecn, ecn) {
+                    stats.mark(now, level);
                 }
             }
             if let Some(series) = &mut self.series {
@@ -511,7 +654,7 @@ impl Link {
             self.busy_until = self.transmitter.finish(now, bytes);
             let again = (self.held.len() > 0).then(|| {
                 self.service_due = true;
-                self.busy_until
+                self.transmitter.next_start(self.busy_until)
             });
             let fate = self.over_the_wire(now, ecn);
             return Some((h.arriving, fate, again));
@@ -536,6 +679,17 @@ impl Link {
     }
 }
 
+/// The random stream of a link's discipline.
+pub(crate) fn aqm_stream(seed: u64, link: &str) -> Rng {
+    Rng::stream(seed, &format!("aqm/{link}"))
+}
+
+/// The mark that stands in the field `after` and did not `before`: one that an earlier router set is not this one's.
+#[inline]
+fn raised(before: Ecn, after: Ecn) -> Option<Level> {
+    (after != before).then_some(if after == Ecn::Ce { Level::Ce } else { Level::Incipient })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -547,7 +701,7 @@ mod tests {
             .collect();
         steps.reverse();
         let rate = Rate::from_bps(8_000).unwrap();
-        Transmitter { tx: TxClock::new(rate), steps, rate: Some(rate), rest: 0 }
+        Transmitter { tx: TxClock::new(rate), steps, rate: Some(rate), rest: 0, trace: None }
     }
 
     /// 8 kbit/s: 1000 B take a second. By hand.
@@ -564,5 +718,50 @@ mod tests {
             assert_eq!(transmitter(&steps).finish(ms(start), 1000), ms(want), "{steps:?}");
         }
         assert_eq!(transmitter(&[(500, None)]).finish(ms(0), 1000), Time::NEVER);
+    }
+
+    /// Opportunities at 1, 2, 2 and 5 ms of every 5: what each packet (bytes, arrival in ms) is given, as start and end. By hand.
+    #[test]
+    fn packets_share_opportunities() {
+        let ms = |t: u64| Time::from_nanos(t * 1_000_000);
+        for (packets, want) in [
+            (vec![(1500, 0), (1500, 0), (1500, 0), (1500, 0)], vec![(1, 1), (2, 2), (2, 2), (5, 5)]),
+            (vec![(500, 0), (500, 0), (500, 0), (1, 0)], vec![(1, 1), (1, 1), (1, 1), (2, 2)]),
+            (vec![(2000, 0), (1000, 0), (1, 0)], vec![(1, 2), (2, 2), (2, 2)]), // 500 B over, 1000 B fill them
+            (vec![(500, 0), (500, 1)], vec![(1, 1), (2, 2)]), // the rest of 1 ms is lost, and who comes at 1 ms too late
+            (vec![(4000, 0), (600, 1)], vec![(1, 2), (2, 5)]), // 500 B over, not enough for all of the next
+            (vec![(100, 2), (100, 5), (100, 23)], vec![(5, 5), (6, 6), (25, 25)]),
+            (vec![(15_000, 0)], vec![(1, 12)]), // the tenth
+        ] {
+            let trace = Trace::new([1, 2, 2, 5].map(Duration::from_millis).to_vec()).unwrap();
+            let mut o = Opportunities::new(&Arc::new(trace));
+            for ((bytes, at), (start, end)) in packets.iter().zip(&want) {
+                assert_eq!((o.start(ms(*at)), o.send(*bytes)), (ms(*start), ms(*end)), "{packets:?}");
+            }
+        }
+    }
+
+    /// Gilbert's model loses in the bad state alone: a share p/(p + r) of the packets, in bursts of 1/r.
+    #[test]
+    fn losses_come_in_bursts() {
+        let spec = Loss::GilbertElliott { p: 0.01, r: 0.25, good: 0.0, bad: 1.0 };
+        let mut wire = Wire::new(spec, 1, "a-b").unwrap();
+        let n = 400_000;
+        let lost: Vec<bool> = (0..n).map(|_| wire.loses()).collect();
+        let all = lost.iter().filter(|l| **l).count() as f64;
+        let bursts = lost.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
+        // Standard errors: bursts sqrt(n p) of about 3850, that is 1.6 %; a burst's length 0.87/sqrt(3850) of 4.
+        assert!((bursts / f64::from(n) - 0.01 * 0.25 / 0.26).abs() < 4.0 * 0.016 * 0.0096, "{bursts} bursts");
+        assert!((all / bursts - 4.0).abs() < 4.0 * 3.5 / bursts.sqrt(), "{} a burst", all / bursts);
+        // Elliott's: each state has a probability of its own.
+        let spec = Loss::GilbertElliott { p: 0.5, r: 0.5, good: 0.1, bad: 0.3 };
+        let mut wire = Wire::new(spec, 1, "a-b").unwrap();
+        let share = (0..n).filter(|_| wire.loses()).count() as f64 / f64::from(n);
+        assert!((share - 0.2).abs() < 4.0 * (0.2f64 * 0.8 / f64::from(n)).sqrt(), "{share}");
+        // It starts good, and without p it stays so.
+        let mut good =
+            Wire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b").unwrap();
+        assert!((0..100).all(|_| !good.loses()));
+        assert!(Wire::new(Loss::Bernoulli(0.0), 1, "a-b").is_none());
     }
 }

@@ -10,7 +10,10 @@ const fn m(name: &'static str, doc: &'static str) -> Metric {
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
 pub const METRICS: &[Metric] = &[
     m("throughput_bps", "Bits per second that left the bottleneck's queue, headers included."),
-    m("goodput_bps", "Payload newly acknowledged at the senders of forward FTP flows, bits per second."),
+    m(
+        "goodput_bps",
+        "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose data cross the bottleneck), bits per second.",
+    ),
     m("utilization", "throughput_bps over the link's rate (its mean over the window, where it changes)."),
     m("queue_mean_pkts", "Waiting packets, time-weighted mean; the packet in transmission does not count."),
     m("queue_sd_pkts", "Waiting packets, time-weighted standard deviation."),
@@ -37,9 +40,9 @@ pub const METRICS: &[Metric] = &[
     m("drops_early", "Packets dropped by the gate."),
     m("drops_forced", "Packets dropped by a full threshold: the average beyond the end of the profile."),
     m("drops_overflow", "Packets dropped by a full buffer."),
-    m("marks_incipient", "Packets marked with the first level of multi-level ECN that left."),
+    m("marks_incipient", "Packets marked here with the first level of multi-level ECN that left."),
     m("marks_ce", "Packets marked CE here that left."),
-    m("jain", "Jain's index (Σx)²/(n·Σx²) of the goodputs of the forward FTP flows."),
+    m("jain", "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts."),
     m("arrivals", "Packets that arrived at the queue."),
     m("departures", "Packets that left the queue."),
     m("timeouts", "Retransmission timeouts with data outstanding, all TCP flows."),
@@ -49,6 +52,23 @@ pub const METRICS: &[Metric] = &[
     m("transfers", "Byte-limited and web transfers that ended in the window."),
     m("udp_goodput_bps", "Datagram bits per second delivered to their sinks."),
 ];
+
+/// Metrics of a run that no single link has.
+const OF_THE_FLOWS: &[&str] = &[
+    "goodput_bps",
+    "jain",
+    "timeouts",
+    "retransmits",
+    "fct_p50_s",
+    "fct_p99_s",
+    "transfers",
+    "udp_goodput_bps",
+];
+
+/// Metrics of a link: those of [`METRICS`] that describe a queue, in the same order.
+pub fn link_metrics() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().filter(|m| !OF_THE_FLOWS.contains(&m.name))
+}
 
 /// Metrics of a traffic group.
 pub const GROUP_METRICS: &[Metric] = &[
@@ -60,7 +80,9 @@ pub const GROUP_METRICS: &[Metric] = &[
     m("retransmits", "Segments sent again."),
     m("timeouts", "Retransmission timeouts."),
     m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to ECN-Echo."),
+    m("ecn_cuts", "Reductions of the window in answer to marks."),
+    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
+    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
     m("fct_mean_s", "Mean completion time of the group's transfers that ended in the window."),
     m("transfers", "Transfers that ended in the window."),
 ];
@@ -71,7 +93,9 @@ pub const FLOW_METRICS: &[Metric] = &[
     m("retransmits", "Segments sent again; null for datagrams."),
     m("timeouts", "Retransmission timeouts; null for datagrams."),
     m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to ECN-Echo; null for datagrams."),
+    m("ecn_cuts", "Reductions of the window in answer to marks; null for datagrams."),
+    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
+    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
     m("connections", "1 where the flow's handshake ended in the window, else 0; null for datagrams and web."),
     m("srtt_s", "The last round-trip sample; null before the first."),
 ];
@@ -119,5 +143,26 @@ pub(crate) fn link_metric(s: &LinkStats, mean_rate: f64, name: &str) -> Option<f
         "arrivals" => Some(s.arrivals as f64),
         "departures" => Some(s.delays.n as f64),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use penstock_units::Time;
+
+    #[test]
+    fn a_metric_is_of_a_link_or_of_the_flows() {
+        let mut stats = LinkStats::new(Time::ZERO, Time::from_nanos(1_000_000_000));
+        stats.arrival(Time::ZERO, true);
+        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
+        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
+        stats.average(Time::ZERO, Some(0.0));
+        stats.average(Time::from_nanos(1), Some(0.0));
+        stats.held(Time::from_nanos(1), 0);
+        for m in METRICS {
+            let of_link = link_metrics().any(|l| l.name == m.name);
+            assert_eq!(link_metric(&stats, 1.0, m.name).is_some(), of_link, "{}", m.name);
+        }
     }
 }

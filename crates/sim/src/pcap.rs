@@ -7,7 +7,7 @@
 //!
 //! *What.* The simulator counts segments; here they become bytes. Data segment `k` starts at ISN + 1 + (k − first) · segment. Hosts are
 //! `10.x.y.z`, counted from `10.0.0.1`; a flow has its own server port, each of its connections its own client port and ISN. The SYN
-//! negotiates what the flow uses: MSS, window scale, SACK, ECN (RFC 3168, 6.1.1). A flow without handshake (ns-2's Vegas) looks like a
+//! negotiates what the flow uses: MSS, window scale, SACK, ECN. The ECN bits (AE, CWR, ECE) are those that the two ends sent. A flow without handshake (ns-2's Vegas) looks like a
 //! connection that was open before the capture began. There is no FIN: the simulator sends none.
 //!
 //! *Retransmissions.* Each that the simulator counted and that reached the link is in the file, with its original before it. Wireshark calls
@@ -25,7 +25,7 @@ use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use penstock_aqm::Ecn;
-use penstock_tcp::{Block, MAX_BLOCKS};
+use penstock_tcp::{Bits, Block, MAX_BLOCKS};
 use penstock_units::Time;
 use std::collections::BTreeMap;
 
@@ -50,8 +50,7 @@ pub(crate) struct PacketView {
     pub(crate) epoch: u16,
     pub(crate) ack: bool,
     pub(crate) syn: bool,
-    pub(crate) cwr: bool,
-    pub(crate) ece: bool,
+    pub(crate) bits: Bits,
     pub(crate) ecn: Ecn,
     /// Written as DSCP.
     pub(crate) class: u8,
@@ -65,7 +64,6 @@ pub(crate) struct PacketView {
     /// The receiver's window, segments.
     pub(crate) window: u32,
     pub(crate) sack: bool,
-    pub(crate) ecn_setup: bool,
     pub(crate) blocks: [Block; MAX_BLOCKS],
 }
 
@@ -165,8 +163,9 @@ impl Capture {
         }
         t.ack = p.ack || !p.syn;
         t.syn = p.syn;
-        t.ece = if p.syn { p.ecn_setup } else { p.ece };
-        t.cwr = if p.syn { p.ecn_setup && !p.ack } else { p.cwr };
+        t.ns = p.bits.ae(); // the same bit
+        t.cwr = p.bits.cwr();
+        t.ece = p.bits.ece();
 
         let window = u64::from(p.window) * u64::from(p.segment);
         let scale = scale(window);
@@ -301,8 +300,7 @@ mod tests {
         epoch: 0,
         ack: false,
         syn: false,
-        cwr: false,
-        ece: false,
+        bits: Bits::NONE,
         ecn: Ecn::Ect0,
         class: 0,
         seq: 1,
@@ -312,10 +310,10 @@ mod tests {
         last: Some((i64::MAX, 4)),
         window: 1000,
         sack: true,
-        ecn_setup: true,
         blocks: [Block { left: 0, right: 0 }; MAX_BLOCKS],
     };
-    const SYN: PacketView = PacketView { syn: true, ecn: Ecn::NotEct, seq: 0, payload: 0, ..DATA };
+    const SYN: PacketView =
+        PacketView { syn: true, bits: Bits::CWR_ECE, ecn: Ecn::NotEct, seq: 0, payload: 0, ..DATA };
     const ACK: PacketView = PacketView { ack: true, ecn: Ecn::NotEct, payload: 0, ..DATA };
 
     fn capture(packets: &[PacketView]) -> Capture {
@@ -387,7 +385,7 @@ mod tests {
             0xea, 0xc4, 0xc3, 0x51, 0x9e, 0x37, 0x79, 0xc2, 0x61, 0xc8, 0x86, 0x47, 0x50, 0x90, 0x0f, 0xa0, 0, 0, 0, 0,
             0, 0, 0, 0,
         ];
-        let packet = one(&PacketView { seq: 3, cwr: true, ..DATA });
+        let packet = one(&PacketView { seq: 3, bits: Bits::CWR, ..DATA });
         assert_eq!((&packet[..36], &packet[38..]), (&data[..36], &data[38..]));
 
         #[rustfmt::skip]
@@ -401,7 +399,7 @@ mod tests {
             0x9e, 0x37, 0x79, 0xce, 0x9e, 0x37, 0x79, 0xd3,
         ];
         let blocks = [Block { left: 4, right: 5 }, Block { left: 6, right: 8 }, Block::default()];
-        let packet = one(&PacketView { seq: 1, ece: true, last: Some((7, 1)), blocks, ..ACK });
+        let packet = one(&PacketView { seq: 1, bits: Bits::ECE, last: Some((7, 1)), blocks, ..ACK });
         assert_eq!((&packet[..36], &packet[38..]), (&ack[..36], &ack[38..]));
     }
 

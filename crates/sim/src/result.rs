@@ -13,6 +13,8 @@ pub struct RunResult {
     pub groups: Vec<Vec<Option<f64>>>,
     /// Per flow, in the order of the configuration.
     pub flows: Vec<FlowResult>,
+    /// Per link, in the order of the configuration; empty where the bottleneck alone is measured.
+    pub links: Vec<LinkResult>,
     /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `fct`, `events`.
     pub series: Vec<Table>,
     /// The capture that was asked for: a complete pcap file.
@@ -25,6 +27,15 @@ pub struct FlowResult {
     /// Its entry of `[[traffic]]`.
     pub group: u32,
     /// Values in the order of [`crate::FLOW_METRICS`].
+    pub metrics: Vec<Option<f64>>,
+}
+
+/// The numbers of one link over the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkResult {
+    /// Its name: `"R0-R1"`.
+    pub name: String,
+    /// Values in the order of [`crate::link_metrics`].
     pub metrics: Vec<Option<f64>>,
 }
 

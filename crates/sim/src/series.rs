@@ -1,12 +1,22 @@
 //! Time series: what a run writes down when asked.
 
 use crate::result::{Column, Table};
-use penstock_aqm::{Aqm, Discipline, Packet, Queue, State, Verdict};
+use penstock_aqm::{Aqm, Discipline, Packet, Queue};
 use penstock_units::{Duration, Time};
 
-/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.
-const EVENTS: &[&str] =
-    &["enqueue", "mark", "mark_head", "dequeue", "drop_early", "drop_forced", "drop_overflow"];
+/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows. `drop_early`, `_forced`, `_overflow`: not let in;
+/// `drop_head`: dropped when its turn came; `evict`: dropped while it waited, in favour of the packet that arrives.
+const EVENTS: &[&str] = &[
+    "enqueue",
+    "mark",
+    "mark_head",
+    "dequeue",
+    "drop_early",
+    "drop_forced",
+    "drop_overflow",
+    "drop_head",
+    "evict",
+];
 
 /// The `queue` and `events` series of one link.
 pub(crate) struct QueueSeries {
@@ -29,14 +39,14 @@ struct Events {
 }
 
 impl QueueSeries {
-    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &'static [State]) -> Self {
+    pub(crate) fn new(interval: Option<Duration>, events: bool, state: &[&'static str]) -> Self {
         QueueSeries {
             interval,
             next: if interval.is_some() { Time::ZERO } else { Time::NEVER },
             t: vec![],
             pkts: vec![],
             bytes: vec![],
-            state: state.iter().map(|s| (s.name, vec![])).collect(),
+            state: state.iter().map(|name| (*name, vec![])).collect(),
             events: events.then(Events::default),
         }
     }
@@ -50,11 +60,14 @@ impl QueueSeries {
         self.t.push(t.as_secs_f64());
         self.pkts.push(u64::from(q.pkts));
         self.bytes.push(q.bytes);
-        let mut i = 0;
+        let mut columns = self.state.iter_mut();
         aqm.state(&mut |_, value| {
-            self.state[i].1.push(value);
-            i += 1;
+            if let Some((_, column)) = columns.next() {
+                column.push(value);
+            }
         });
+        // A user's own may publish less than it did at the start.
+        columns.for_each(|(_, column)| column.push(f64::NAN));
         self.next = self.interval.map_or(Time::NEVER, |d| t + d);
     }
 
@@ -70,8 +83,8 @@ impl QueueSeries {
     }
 
     /// A packet was let in at `now` and starts to be sent at `start` (an eager link tells later).
-    pub(crate) fn accepted(&mut self, now: Time, start: Time, verdict: Verdict, pkt: &Packet, q: &Queue) {
-        let word = if matches!(verdict, Verdict::Mark(..)) { "mark" } else { "enqueue" };
+    pub(crate) fn accepted(&mut self, now: Time, start: Time, marked: bool, pkt: &Packet, q: &Queue) {
+        let word = if marked { "mark" } else { "enqueue" };
         self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
         if start == now {
             self.event(now, "dequeue", pkt.flow, pkt.bytes, q.pkts);

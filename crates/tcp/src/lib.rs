@@ -7,6 +7,11 @@
 //! without a handshake, the first data), the byte sequence number of data segment `k` follows from it. One file a variant:
 //! [`Sender`] holds what all share, and each variant answers ACKs in its own file.
 
+mod accecn;
+mod cubic;
+mod dctcp;
+mod ecn;
+mod mecn;
 mod newreno;
 mod params;
 mod receiver;
@@ -16,6 +21,7 @@ mod sack;
 mod sender;
 mod tahoe;
 mod vegas;
+mod westwood;
 
 #[cfg(test)]
 extern crate self as penstock_tcp;
@@ -23,7 +29,8 @@ extern crate self as penstock_tcp;
 #[path = "../tests/common/params.rs"]
 mod testing;
 
-pub use params::{Ecn, Incipient, TcpParams, Variant, VariantInfo, PARAMS, VARIANTS};
+pub use ecn::{Bits, Mark};
+pub use params::{Ecn, Incipient, Recovery, TcpParams, Variant, VariantInfo, PARAMS, VARIANTS};
 pub use receiver::{Receiver, Reply};
 pub use rtt::RttEstimator;
 pub use sender::{Counters, Io, Segment, Sender};
@@ -45,8 +52,10 @@ pub const MAX_BLOCKS: usize = 3;
 pub struct Ack {
     /// The highest segment received in order; −1 for none.
     pub seq: i64,
-    /// ECN-Echo (on the answer to a SYN: the receiver is ECN-capable).
-    pub ece: bool,
+    /// The header's ECN bits: what they mean the SYN has settled.
+    pub bits: Bits,
+    /// ECN-capable transport: the answer to a DCTCP sender's SYN alone.
+    pub ect: bool,
     /// SACK blocks, the most recent first.
     pub blocks: [Block; MAX_BLOCKS],
     /// How many of them are set.

@@ -17,6 +17,12 @@ pub enum Variant {
     Sack,
     /// Delay-based.
     Vegas,
+    /// Westwood+: sets ssthresh from an estimate of the bandwidth.
+    Westwood,
+    /// Grows with the cube of the time since the last cut.
+    Cubic,
+    /// Cuts by the fraction of marked packets.
+    Dctcp,
 }
 
 /// How the two ends use ECN.
@@ -27,6 +33,19 @@ pub enum Ecn {
     Off,
     /// RFC 3168.
     Classic,
+    /// Multi-level ECN.
+    Mecn,
+    /// RFC 9768.
+    AccEcn,
+}
+
+/// How a variant that only says how far to cut repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675.
+    Sack,
 }
 
 /// How a multi-level sender answers an incipient mark.
@@ -51,6 +70,8 @@ pub struct VariantInfo {
     pub source: &'static str,
     /// Keys of [`PARAMS`] that only this variant reads.
     pub own: &'static [&'static str],
+    /// Defaults that differ from those of [`PARAMS`]: key and TOML literal.
+    pub defaults: &'static [(&'static str, &'static str)],
     /// Defaults under `profile = "ns-2"` that differ from those of [`PARAMS`]: key and TOML literal.
     pub ns2: &'static [(&'static str, &'static str)],
 }
@@ -62,6 +83,7 @@ pub const VARIANTS: &[VariantInfo] = &[
         doc: "Fast retransmit on the third duplicate ACK, then slow start from one segment.",
         source: "Jacobson 1988",
         own: &[],
+        defaults: &[],
         ns2: &[],
     },
     VariantInfo {
@@ -69,6 +91,7 @@ pub const VARIANTS: &[VariantInfo] = &[
         doc: "Fast recovery with window inflation; the first new ACK ends it.",
         source: "RFC 5681",
         own: &[],
+        defaults: &[],
         ns2: &[],
     },
     VariantInfo {
@@ -76,6 +99,7 @@ pub const VARIANTS: &[VariantInfo] = &[
         doc: "Fast recovery that partial ACKs do not end: one hole repaired each round trip.",
         source: "RFC 6582",
         own: &[],
+        defaults: &[],
         ns2: &[],
     },
     VariantInfo {
@@ -83,6 +107,7 @@ pub const VARIANTS: &[VariantInfo] = &[
         doc: "Loss recovery from selective acknowledgements: holes are repaired as the pipe allows.",
         source: "RFC 2018, RFC 6675",
         own: &[],
+        defaults: &[],
         ns2: &[],
     },
     VariantInfo {
@@ -91,12 +116,37 @@ pub const VARIANTS: &[VariantInfo] = &[
             "Keeps between alpha and beta segments of its own in the queue, judged from the round-trip time.",
         source: "Brakmo, O'Malley, Peterson 1994",
         own: &["alpha", "beta", "gamma"],
+        defaults: &[],
         ns2: &[("alpha", "1"), ("beta", "3"), ("header", "\"0 B\""), ("handshake", "false")],
+    },
+    VariantInfo {
+        name: "westwood",
+        doc: "Westwood+: a loss sets ssthresh to what the estimated bandwidth delivers in the shortest round trip.",
+        source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
+        own: &["gain", "westwood_cwnd", "recovery"],
+        defaults: &[("recovery", "\"newreno\"")],
+        ns2: &[],
+    },
+    VariantInfo {
+        name: "cubic",
+        doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
+        source: "RFC 9438",
+        own: &["cubic_c", "cubic_beta", "fast_convergence", "recovery"],
+        defaults: &[],
+        ns2: &[],
+    },
+    VariantInfo {
+        name: "dctcp",
+        doc: "Cuts the window by half the estimated fraction of marked packets.",
+        source: "RFC 8257",
+        own: &["g", "recovery"],
+        defaults: &[("ecn", "\"classic\"")],
+        ns2: &[],
     },
 ];
 
-const WORDS_VARIANT: &[&str] = &["tahoe", "reno", "newreno", "sack", "vegas"];
-const WORDS_ECN: &[&str] = &["off", "classic"];
+const WORDS_VARIANT: &[&str] = &["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"];
+const WORDS_ECN: &[&str] = &["off", "classic", "mecn", "accecn"];
 
 /// Every key of a TCP flow.
 pub const PARAMS: &[Param] = &[
@@ -112,8 +162,8 @@ pub const PARAMS: &[Param] = &[
         name: "ecn",
         ty: Ty::Word(WORDS_ECN),
         default: Some("\"off\""),
-        source: "RFC 3168",
-        doc: "How the two ends use ECN.",
+        source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
+        doc: "How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the TCP option. With dctcp the default is classic.",
         ..PARAM
     },
     Param {
@@ -310,6 +360,65 @@ pub const PARAMS: &[Param] = &[
         ..PARAM
     },
     Param {
+        name: "beta1",
+        ty: num(0.0, 0.99),
+        unit: "1",
+        default: Some("0.2"),
+        source: "Durresi 2007, table 3",
+        doc: "mecn: the part of the window that an incipient mark takes.",
+        ..PARAM
+    },
+    Param {
+        name: "beta2",
+        ty: num(0.0, 0.99),
+        unit: "1",
+        default: Some("0.4"),
+        source: "Durresi 2007, table 3",
+        doc: "mecn: the part of the window that a moderate mark takes.",
+        ..PARAM
+    },
+    Param {
+        name: "beta3",
+        ty: num(0.0, 0.99),
+        unit: "1",
+        default: Some("0.5"),
+        source: "Durresi 2007, table 3",
+        doc: "mecn: the part of the window that a loss takes.",
+        ..PARAM
+    },
+    Param {
+        name: "incipient",
+        ty: Ty::Word(&["decrease", "hold", "additive"]),
+        default: Some("\"decrease\""),
+        source: "Durresi 2007, table 3; hold and additive: section 2.3",
+        doc: "mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one segment (at most half).",
+        ..PARAM
+    },
+    Param {
+        name: "escalate",
+        ty: Ty::Bool,
+        default: Some("false"),
+        source: "our reading: the paper is silent",
+        doc: "mecn: a moderate mark in a window already cut for an incipient one deepens that cut.",
+        ..PARAM
+    },
+    Param {
+        name: "latch",
+        ty: Ty::Bool,
+        default: Some("false"),
+        source: "RFC 3168 6.1.3 does so; Durresi 2007 reflects each mark once",
+        doc: "mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false: each ACK tells the highest level among the packets that it answers.",
+        ..PARAM
+    },
+    Param {
+        name: "codepoints",
+        ty: Ty::Word(&["wire", "literal"]),
+        auto: "as the discipline says",
+        source: "Durresi 2007, table 1; RFC 2481",
+        doc: "mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way round.",
+        ..PARAM
+    },
+    Param {
         name: "handshake",
         ty: Ty::Bool,
         default: Some("true"),
@@ -351,6 +460,66 @@ pub const PARAMS: &[Param] = &[
         default: Some("1"),
         source: "Brakmo 1994",
         doc: "Vegas leaves slow start above this many segments queued.",
+        ..PARAM
+    },
+    Param {
+        name: "gain",
+        ty: num(0.0, 0.999_999),
+        unit: "1",
+        default: Some("0.9"),
+        source: "Mascolo 2001; Patel 2014, eq. 3",
+        doc: "Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next.",
+        ..PARAM
+    },
+    Param {
+        name: "westwood_cwnd",
+        ty: Ty::Word(&["min", "printed"]),
+        default: Some("\"min\""),
+        source: "Grieco 2004; printed: Patel 2014, fig. 3",
+        doc: "Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh.",
+        ..PARAM
+    },
+    Param {
+        name: "g",
+        ty: num_open(0.0, 1.0),
+        unit: "1",
+        default: Some("0.0625"),
+        source: "RFC 8257 4.2",
+        doc: "Weight of the newest window in DCTCP's estimate of the marked fraction.",
+        ..PARAM
+    },
+    Param {
+        name: "cubic_c",
+        ty: num_open(0.0, 1000.0),
+        unit: "segments/s^3",
+        default: Some("0.4"),
+        source: "RFC 9438 5.1",
+        doc: "CUBIC's C: how steeply the window grows.",
+        ..PARAM
+    },
+    Param {
+        name: "cubic_beta",
+        ty: num_open(0.0, 0.999_999),
+        unit: "1",
+        default: Some("0.7"),
+        source: "RFC 9438 4.6",
+        doc: "CUBIC's beta: what a cut leaves of the window.",
+        ..PARAM
+    },
+    Param {
+        name: "fast_convergence",
+        ty: Ty::Bool,
+        default: Some("true"),
+        source: "RFC 9438 4.7",
+        doc: "CUBIC aims lower than the last maximum where that was below the one before.",
+        ..PARAM
+    },
+    Param {
+        name: "recovery",
+        ty: Ty::Word(&["newreno", "sack"]),
+        default: Some("\"sack\""),
+        source: "RFC 6582, RFC 6675; Westwood+ was written on NewReno",
+        doc: "How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack.",
         ..PARAM
     },
 ];
@@ -416,6 +585,34 @@ pub struct TcpParams {
     pub beta: f64,
     /// Vegas.
     pub gamma: f64,
+    /// Multi-level ECN's cuts: incipient, moderate, loss.
+    pub beta1: f64,
+    /// Moderate.
+    pub beta2: f64,
+    /// Loss.
+    pub beta3: f64,
+    /// Multi-level ECN.
+    pub incipient: Incipient,
+    /// Multi-level ECN.
+    pub escalate: bool,
+    /// Multi-level ECN.
+    pub latch: bool,
+    /// Multi-level ECN: data carry ECT(1), and ECT(0) is incipient congestion.
+    pub literal: bool,
+    /// Westwood+: a.
+    pub gain: f64,
+    /// Westwood+: cwnd follows ssthresh upwards as well.
+    pub westwood_printed: bool,
+    /// DCTCP.
+    pub g: f64,
+    /// CUBIC.
+    pub cubic_c: f64,
+    /// CUBIC.
+    pub cubic_beta: f64,
+    /// CUBIC.
+    pub fast_convergence: bool,
+    /// Westwood+, CUBIC, DCTCP.
+    pub recovery: Recovery,
 }
 
 impl TcpParams {
@@ -427,9 +624,17 @@ impl TcpParams {
             "reno" => Variant::Reno,
             "newreno" => Variant::NewReno,
             "sack" => Variant::Sack,
-            _ => Variant::Vegas,
+            "vegas" => Variant::Vegas,
+            "westwood" => Variant::Westwood,
+            "cubic" => Variant::Cubic,
+            _ => Variant::Dctcp,
         };
-        let ecn = if v.is("ecn", "classic") { Ecn::Classic } else { Ecn::Off };
+        let ecn = match v.word("ecn").as_str() {
+            "classic" => Ecn::Classic,
+            "mecn" => Ecn::Mecn,
+            "accecn" => Ecn::AccEcn,
+            _ => Ecn::Off,
+        };
         let segment = v.size("segment").0;
         if !(1..=1_000_000).contains(&segment) {
             return Err(ParamError::new("segment", "must be between 1 B and 1 MB"));
@@ -447,6 +652,30 @@ impl TcpParams {
             return Err(ParamError::new(
                 "ecn",
                 "must be \"off\" with tcp = \"vegas\", which has no answer to marks",
+            ));
+        }
+        if variant == Variant::Dctcp && !matches!(ecn, Ecn::Classic | Ecn::AccEcn) {
+            let problem = "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which lives on marks";
+            return Err(ParamError::new("ecn", problem));
+        }
+        if ecn == Ecn::Mecn {
+            let tcp = v.word("tcp");
+            if matches!(variant, Variant::Westwood | Variant::Cubic) {
+                let problem = format!(
+                    "must not be \"mecn\" with tcp = \"{tcp}\", whose cuts are its own; use tahoe, reno, newreno or sack"
+                );
+                return Err(ParamError::new("ecn", problem));
+            }
+            for (low, high) in [("beta1", "beta2"), ("beta2", "beta3")] {
+                if v.num(low) > v.num(high) {
+                    return Err(ParamError::new(low, format!("must not be above {high} ({})", v.num(high))));
+                }
+            }
+        }
+        if ecn != Ecn::Off && !v.bool("handshake") {
+            return Err(ParamError::new(
+                "handshake",
+                "must be true with ECN, which is negotiated on the SYN",
             ));
         }
         Ok(TcpParams {
@@ -479,6 +708,34 @@ impl TcpParams {
             alpha: v.num("alpha"),
             beta: v.num("beta"),
             gamma: v.num("gamma"),
+            beta1: v.num("beta1"),
+            beta2: v.num("beta2"),
+            beta3: v.num("beta3"),
+            incipient: match v.word("incipient").as_str() {
+                "hold" => Incipient::Hold,
+                "additive" => Incipient::Additive,
+                _ => Incipient::Decrease,
+            },
+            escalate: v.bool("escalate"),
+            latch: v.bool("latch"),
+            literal: ecn == Ecn::Mecn && v.is("codepoints", "literal"),
+            gain: v.num("gain"),
+            westwood_printed: v.is("westwood_cwnd", "printed"),
+            g: v.num("g"),
+            cubic_c: v.num("cubic_c"),
+            cubic_beta: v.num("cubic_beta"),
+            fast_convergence: v.bool("fast_convergence"),
+            recovery: if v.is("recovery", "sack") { Recovery::Sack } else { Recovery::NewReno },
         })
+    }
+
+    /// Whether losses are repaired from selective acknowledgements, which the SYN then negotiates.
+    #[inline]
+    pub fn sack(&self) -> bool {
+        match self.variant {
+            Variant::Sack => true,
+            Variant::Westwood | Variant::Cubic | Variant::Dctcp => self.recovery == Recovery::Sack,
+            Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Vegas => false,
+        }
     }
 }

@@ -1,6 +1,7 @@
-//! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681, 4.2), ECN-Echo (RFC 3168, 6.1.3).
+//! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681, 4.2), and what ACKs say of marks.
 
-use crate::{Ack, Block, Ecn, Segment, TcpParams, Variant, MAX_BLOCKS};
+use crate::ecn::{self, Bits, Mark};
+use crate::{accecn, mecn, Ack, Block, Ecn, Segment, TcpParams, Variant, MAX_BLOCKS};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -11,15 +12,37 @@ pub struct Receiver {
     next: i64,
     /// Blocks received above it, the most recently changed first: the order in which SACK reports them.
     ooo: Vec<Block>,
-    ecn: bool,
-    /// A mark has come since the sender last said that it cut.
-    echo: bool,
+    /// What it can do, and what the SYN has settled.
+    ecn: Ecn,
+    feedback: Feedback,
+    /// What the next ACK says; by the feedback until when.
+    level: Mark,
+    /// Packets marked CE, modulo eight, and those since the last ACK (AccECN).
+    marks: u8,
+    unsaid: u8,
     echo_survives: bool,
     /// When a held-back ACK is due.
     delayed_until: Option<Time>,
     delay: Option<Duration>,
     sack: bool,
-    handshake: bool,
+    dctcp: bool,
+    /// Multi-level ECN: the level is held, and unmarked data are ECT(1).
+    latch: bool,
+    literal: bool,
+}
+
+/// How ACKs speak of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feedback {
+    None,
+    /// ECE from a mark until the sender's CWR (RFC 3168, 6.1.3).
+    Echo,
+    /// ECE while segments come marked (RFC 8257, 3.2: DCTCP.CE).
+    State,
+    /// The highest level since the last ACK (multi-level ECN), or with `latch` until the sender's "window reduced".
+    Level,
+    /// The count (AccECN).
+    Count,
 }
 
 /// What the receiver does with a segment.
@@ -38,13 +61,18 @@ impl Receiver {
         Receiver {
             next: 0,
             ooo: Vec::new(),
-            ecn: p.ecn != Ecn::Off,
-            echo: false,
+            ecn: p.ecn,
+            feedback: Feedback::None,
+            level: Mark::None,
+            marks: accecn::FIRST,
+            unsaid: 0,
             echo_survives: p.ecn_across_connections,
             delayed_until: None,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
-            sack: p.variant == Variant::Sack,
-            handshake: p.handshake,
+            sack: p.sack(),
+            dctcp: p.variant == Variant::Dctcp,
+            latch: p.latch,
+            literal: p.literal,
         }
     }
 
@@ -52,7 +80,12 @@ impl Receiver {
     pub fn reset(&mut self) {
         self.next = 0;
         self.ooo.clear();
-        self.echo &= self.echo_survives;
+        if !self.echo_survives || self.feedback != Feedback::Echo {
+            self.level = Mark::None;
+        }
+        self.feedback = Feedback::None;
+        self.marks = accecn::FIRST;
+        self.unsaid = 0;
         self.delayed_until = None;
     }
 
@@ -67,39 +100,90 @@ impl Receiver {
         self.next
     }
 
-    /// A segment arrives; `ce`: with congestion experienced.
-    pub fn on_segment(&mut self, now: Time, s: &Segment, ce: bool) -> Reply {
+    /// A segment arrives; `mark` is what its code point says on the wire, ECT(1) being incipient.
+    pub fn on_segment(&mut self, now: Time, s: &Segment, mark: Mark) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
         self.take(s.seq);
-        if self.ecn {
-            // RFC 3168 6.1.3: CWR ends the echo, unless that very segment is marked.
-            if s.cwr {
-                self.echo = false;
-            }
-            if ce {
-                self.echo = true;
-            }
+        if s.syn {
+            return Reply::Now(self.answer_syn(s, mark));
         }
+        let news = self.take_mark(s, mark);
         if let Some(delay) = self.delay {
-            // At once: the second segment, whatever is out of order or fills a gap, a SYN.
-            let hold = self.delayed_until.is_none() && in_order && !gap && !s.syn;
+            // At once: the second segment, whatever is out of order or fills a gap, news of marks.
+            let hold = self.delayed_until.is_none() && in_order && !gap && !news;
             if hold {
                 self.delayed_until = Some(now + delay);
                 return Reply::Later;
             }
             self.delayed_until = None;
         }
-        Reply::Now(self.ack(s.syn))
+        Reply::Now(self.ack())
     }
 
     /// A held-back ACK is due.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         if self.delayed_until.is_some_and(|t| t <= now) {
             self.delayed_until = None;
-            return Some(self.ack(false));
+            return Some(self.ack());
         }
         None
+    }
+
+    /// Negotiation.
+    fn answer_syn(&mut self, s: &Segment, mark: Mark) -> Ack {
+        let agreed = ecn::accept(self.ecn, s.bits);
+        self.feedback = match agreed {
+            Ecn::Off => Feedback::None,
+            Ecn::Classic if self.dctcp => Feedback::State,
+            Ecn::Classic => Feedback::Echo,
+            Ecn::Mecn => Feedback::Level,
+            Ecn::AccEcn => Feedback::Count,
+        };
+        if s.owes_cwr {
+            self.level = Mark::None;
+        }
+        self.delayed_until = None;
+        // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
+        let bits = ecn::confirm(agreed, s.ect, mark == Mark::Ce);
+        Ack { bits, ect: s.ect, ..self.ack() }
+    }
+
+    /// Takes in how a data segment is marked and what its header says; whether the sender should hear of it at once.
+    #[inline]
+    fn take_mark(&mut self, s: &Segment, mark: Mark) -> bool {
+        match self.feedback {
+            Feedback::None => false,
+            Feedback::Echo => {
+                // RFC 3168 6.1.3: CWR ends the echo, unless that very segment is marked.
+                if s.bits.cwr() {
+                    self.level = Mark::None;
+                }
+                if mark == Mark::Ce {
+                    self.level = Mark::Ce;
+                }
+                false
+            }
+            Feedback::State => {
+                // RFC 8257 3.2: a change is told at once, in its new state, for segments of the old one as well.
+                let was = std::mem::replace(&mut self.level, mark);
+                (was == Mark::Ce) != (mark == Mark::Ce)
+            }
+            Feedback::Level => {
+                if self.latch && s.bits == mecn::on_data(true) {
+                    self.level = Mark::None;
+                }
+                self.level = self.level.max(if self.literal { mecn::literal(s.ect, mark) } else { mark });
+                false
+            }
+            Feedback::Count => {
+                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two are untold.
+                let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
+                self.marks = (self.marks + u8::from(ce)) & 7;
+                self.unsaid += u8::from(ce);
+                (ce && was != Mark::Ce) || self.unsaid >= accecn::MARKS_PER_ACK
+            }
+        }
     }
 
     fn take(&mut self, seq: i64) {
@@ -122,11 +206,19 @@ impl Receiver {
         }
     }
 
-    fn ack(&self, answers_syn: bool) -> Ack {
-        let mut ack = Ack { seq: self.next - 1, ece: self.echo, ..Ack::default() };
-        if answers_syn && self.handshake {
-            ack.ece = self.ecn; // negotiation: RFC 3168 6.1.1
+    fn ack(&mut self) -> Ack {
+        let bits = match self.feedback {
+            Feedback::None => Bits::NONE,
+            Feedback::Echo | Feedback::State if self.level == Mark::Ce => Bits::ECE,
+            Feedback::Echo | Feedback::State => Bits::NONE,
+            Feedback::Level => mecn::reflected(self.level),
+            Feedback::Count => Bits::from_number(self.marks),
+        };
+        if self.feedback == Feedback::Level && !self.latch {
+            self.level = Mark::None;
         }
+        self.unsaid = 0;
+        let mut ack = Ack { seq: self.next - 1, bits, ..Ack::default() };
         if self.sack {
             for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
                 *to = *from;
@@ -143,7 +235,7 @@ mod tests {
     use crate::testing::rfc;
 
     fn seg(seq: i64) -> Segment {
-        Segment { seq, syn: seq == 0, retransmit: false, ect: true, cwr: false }
+        Segment { seq, syn: seq == 0, retransmit: false, ect: seq > 0, bits: Bits::NONE, owes_cwr: false }
     }
 
     fn now(r: Reply) -> Ack {
@@ -157,7 +249,7 @@ mod tests {
     fn reassembles_and_reports_the_latest_block_first() {
         let mut r = Receiver::new(&Arc::new(rfc(Variant::Sack)));
         let t = Time::ZERO;
-        let mut ack = |s: i64| now(r.on_segment(t, &seg(s), false));
+        let mut ack = |s: i64| now(r.on_segment(t, &seg(s), Mark::None));
         assert_eq!(ack(0).seq, 0);
         assert_eq!(ack(2).blocks[0], Block { left: 2, right: 3 });
         let a = ack(5);
@@ -175,27 +267,161 @@ mod tests {
         let p = TcpParams { delayed_ack: true, ..rfc(Variant::Reno) };
         let mut r = Receiver::new(&Arc::new(p));
         let t = Time::ZERO;
-        assert!(matches!(r.on_segment(t, &seg(0), false), Reply::Now(_)), "SYN");
-        assert_eq!(r.on_segment(t, &seg(1), false), Reply::Later);
+        assert!(matches!(r.on_segment(t, &seg(0), Mark::None), Reply::Now(_)), "SYN");
+        assert_eq!(r.on_segment(t, &seg(1), Mark::None), Reply::Later);
         assert_eq!(r.deadline(), Some(Time::from_nanos(100_000_000)));
-        assert_eq!(now(r.on_segment(t, &seg(2), false)).seq, 2);
-        assert_eq!(r.on_segment(t, &seg(3), false), Reply::Later);
+        assert_eq!(now(r.on_segment(t, &seg(2), Mark::None)).seq, 2);
+        assert_eq!(r.on_segment(t, &seg(3), Mark::None), Reply::Later);
         assert_eq!(r.on_timer(Time::from_nanos(100_000_000)).map(|a| a.seq), Some(3));
-        assert!(matches!(r.on_segment(t, &seg(5), false), Reply::Now(_)), "out of order");
-        assert_eq!(now(r.on_segment(t, &seg(4), false)).seq, 5, "fills the gap");
+        assert!(matches!(r.on_segment(t, &seg(5), Mark::None), Reply::Now(_)), "out of order");
+        assert_eq!(now(r.on_segment(t, &seg(4), Mark::None)).seq, 5, "fills the gap");
+    }
+
+    fn syn(bits: Bits) -> Segment {
+        Segment { bits, ..seg(0) }
+    }
+
+    /// A receiver, connected.
+    fn connected(p: TcpParams) -> Receiver {
+        let request = ecn::request(p.ecn);
+        let mut r = Receiver::new(&Arc::new(p));
+        let answer = now(r.on_segment(Time::ZERO, &syn(request), Mark::None));
+        assert_ne!(answer.bits, Bits::NONE, "capable");
+        r
     }
 
     #[test]
     fn echoes_until_told() {
-        let p = TcpParams { ecn: Ecn::Classic, ..rfc(Variant::Reno) };
-        let mut r = Receiver::new(&Arc::new(p));
-        let t = Time::ZERO;
-        let cwr = |seq| Segment { cwr: true, ..seg(seq) };
-        assert!(now(r.on_segment(t, &seg(0), false)).ece, "capable");
-        assert!(!now(r.on_segment(t, &seg(1), false)).ece);
-        assert!(now(r.on_segment(t, &seg(2), true)).ece);
-        assert!(now(r.on_segment(t, &seg(3), false)).ece);
-        assert!(!now(r.on_segment(t, &cwr(4), false)).ece);
-        assert!(now(r.on_segment(t, &cwr(5), true)).ece, "CWR and CE at once: the echo goes on");
+        let mut r = connected(TcpParams { ecn: Ecn::Classic, ..rfc(Variant::Reno) });
+        let mut echoes = |s: Segment, mark| now(r.on_segment(Time::ZERO, &s, mark)).bits == Bits::ECE;
+        let cwr = |seq| Segment { bits: Bits::CWR, ..seg(seq) };
+        assert!(!echoes(seg(1), Mark::None));
+        assert!(!echoes(seg(2), Mark::Incipient), "of no concern here");
+        assert!(echoes(seg(3), Mark::Ce));
+        assert!(echoes(seg(4), Mark::None));
+        assert!(!echoes(cwr(5), Mark::None));
+        assert!(echoes(cwr(6), Mark::Ce), "CWR and CE at once: the echo goes on");
+    }
+
+    /// Each receiver, asked for each kind: a SYN that it does not understand leaves the connection without ECN.
+    #[test]
+    fn an_unknown_request_is_refused() {
+        for (ecn, request, answer) in [
+            (Ecn::Off, Bits::CWR_ECE, 0b000),
+            (Ecn::Classic, Bits::CWR_ECE, 0b001),
+            (Ecn::Classic, Bits::CWR, 0b000),
+            (Ecn::Classic, Bits::ALL, 0b001),
+            (Ecn::Mecn, Bits::CWR, 0b010),
+            (Ecn::Mecn, Bits::CWR_ECE, 0b000),
+            (Ecn::Mecn, Bits::ALL, 0b000),
+            (Ecn::AccEcn, Bits::ALL, 0b010),
+            (Ecn::AccEcn, Bits::CWR_ECE, 0b001),
+            (Ecn::AccEcn, Bits::CWR, 0b000),
+        ] {
+            let mut r = Receiver::new(&Arc::new(TcpParams { ecn, ..rfc(Variant::Reno) }));
+            let got = now(r.on_segment(Time::ZERO, &syn(request), Mark::None)).bits;
+            assert_eq!(got.number(), answer, "{ecn:?} {request:?}");
+            let marked = now(r.on_segment(Time::ZERO, &seg(1), Mark::Ce)).bits;
+            assert_eq!(
+                marked == Bits::NONE,
+                answer == 0,
+                "{ecn:?} {request:?}: and then does not speak of marks"
+            );
+        }
+    }
+
+    /// Table 2: each ACK tells of its own packet, or with `latch` of the highest until "window reduced".
+    #[test]
+    fn reflects_levels() {
+        let reduced = |seq| Segment { bits: Bits::NONE, ..seg(seq) };
+        let plain = |seq| Segment { bits: Bits::ECE, ..seg(seq) };
+        for (latch, want) in
+            [(false, [0b01, 0b10, 0b11, 0b10, 0b01, 0b01]), (true, [0b01, 0b10, 0b11, 0b11, 0b11, 0b01])]
+        {
+            let mut r = connected(TcpParams { ecn: Ecn::Mecn, latch, ..rfc(Variant::Reno) });
+            let marks = [Mark::None, Mark::Incipient, Mark::Ce, Mark::Incipient, Mark::None];
+            let mut got: Vec<u8> = vec![];
+            for (seq, mark) in (1..).zip(marks) {
+                got.push(now(r.on_segment(Time::ZERO, &plain(seq), mark)).bits.number());
+            }
+            got.push(now(r.on_segment(Time::ZERO, &reduced(6), Mark::None)).bits.number());
+            assert_eq!(got, want, "latch = {latch}");
+        }
+    }
+
+    /// A delayed ACK answers two packets: the higher of their levels. Table 1's order of bits, read literally, has ECT(0) incipient.
+    #[test]
+    fn a_delayed_ack_tells_the_highest_level() {
+        for (literal, marks) in
+            [(false, [Mark::Incipient, Mark::None]), (true, [Mark::None, Mark::Incipient])]
+        {
+            let p = TcpParams { ecn: Ecn::Mecn, delayed_ack: true, literal, ..rfc(Variant::Reno) };
+            let mut r = connected(p);
+            assert_eq!(r.on_segment(Time::ZERO, &seg(1), marks[0]), Reply::Later);
+            assert_eq!(now(r.on_segment(Time::ZERO, &seg(2), marks[1])).bits, Bits::CWR, "{literal}");
+            let retransmission = Segment { ect: false, ..seg(1) };
+            assert_eq!(now(r.on_segment(Time::ZERO, &retransmission, Mark::None)).bits, Bits::ECE);
+        }
+    }
+
+    /// RFC 8257 3.2: ECE is DCTCP.CE, and a change is told at once; between changes ACKs are delayed.
+    #[test]
+    fn dctcp_tells_changes_at_once() {
+        let p = TcpParams { ecn: Ecn::Classic, delayed_ack: true, ..rfc(Variant::Dctcp) };
+        let mut r = connected(p);
+        let (no, ce) = (Mark::None, Mark::Ce);
+        // `None`: held back
+        for (seq, (mark, want)) in (1..).zip([
+            (no, None),
+            (no, Some(false)),
+            (ce, Some(true)),
+            (ce, None),
+            (ce, Some(true)),
+            (no, Some(false)),
+            (no, None),
+            (ce, Some(true)), // an ACK of both, in the new state
+        ]) {
+            let got = match r.on_segment(Time::ZERO, &seg(seq), mark) {
+                Reply::Now(ack) => Some(ack.bits.ece()),
+                Reply::Later => None,
+            };
+            assert_eq!(got, want, "segment {seq}");
+        }
+    }
+
+    /// RFC 9768: counted modulo eight from five; at once for the first mark after none, and for every second.
+    #[test]
+    fn accecn_counts() {
+        let p = TcpParams { ecn: Ecn::AccEcn, delayed_ack: true, ..rfc(Variant::Reno) };
+        let mut r = connected(p);
+        let (no, ce) = (Mark::None, Mark::Ce);
+        for (seq, (mark, want)) in (1..).zip([
+            (no, None),
+            (no, Some(5)),
+            (ce, Some(6)), // a change
+            (ce, None),
+            (ce, Some(0)), // two since: 7, 8
+            (no, None),
+            (ce, Some(1)),
+        ]) {
+            let got = match r.on_segment(Time::ZERO, &seg(seq), mark) {
+                Reply::Now(ack) => Some(ack.bits.number()),
+                Reply::Later => None,
+            };
+            assert_eq!(got, want, "segment {seq}");
+        }
+    }
+
+    /// RFC 9768, Table 2: how the SYN came; a mark on it counts for nothing (RFC 8257 3.6 sends SYNs ECT).
+    #[test]
+    fn the_answer_tells_how_the_syn_came() {
+        for (ect, mark, want) in
+            [(false, Mark::None, 0b010), (true, Mark::None, 0b100), (true, Mark::Ce, 0b110)]
+        {
+            let mut r = Receiver::new(&Arc::new(TcpParams { ecn: Ecn::AccEcn, ..rfc(Variant::Dctcp) }));
+            let ack = now(r.on_segment(Time::ZERO, &Segment { ect, ..syn(Bits::ALL) }, mark));
+            assert_eq!((ack.bits.number(), ack.ect), (want, ect));
+            assert_eq!(now(r.on_segment(Time::ZERO, &seg(1), Mark::None)).bits.number(), 5);
+        }
     }
 }

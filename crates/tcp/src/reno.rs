@@ -49,7 +49,7 @@ impl Sender {
         if new_event {
             self.recover = self.max_sent;
             self.last_cut = Cut::DupAcks;
-            self.cut_half();
+            self.cut_for_loss();
         } else if self.last_cut == Cut::Ecn {
             // The window was already halved for a mark: repair without a second cut.
             self.last_cut = Cut::DupAcks;

@@ -165,7 +165,7 @@ impl Sender {
         self.in_recovery = true;
         self.sack.high_rxt = self.highest_ack + 1;
         if new_event {
-            self.cut_half();
+            self.cut_for_loss();
         }
         self.last_cut = Cut::DupAcks;
         self.count_fast_retransmit();

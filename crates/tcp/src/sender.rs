@@ -3,10 +3,15 @@
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see [`crate::PARAMS`]); the
 //! comments name them where they differ.
 
+use crate::cubic::CubicState;
+use crate::dctcp::DctcpState;
+use crate::ecn::{self, Bits, Mark};
+use crate::params::Incipient;
 use crate::rtt::RttEstimator;
 use crate::sack::SackState;
 use crate::vegas::VegasState;
-use crate::{Ack, Ecn, TcpParams, Variant};
+use crate::westwood::WestwoodState;
+use crate::{accecn, mecn, Ack, Ecn, TcpParams, Variant};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -21,8 +26,10 @@ pub struct Segment {
     pub retransmit: bool,
     /// ECN-capable transport.
     pub ect: bool,
-    /// Congestion window reduced.
-    pub cwr: bool,
+    /// The header's ECN bits.
+    pub bits: Bits,
+    /// A SYN whose sender still owes a CWR: only in ns-2, where that outlives a connection, does a SYN tell so.
+    pub owes_cwr: bool,
 }
 
 /// What a sender asks of its surroundings.
@@ -42,8 +49,10 @@ pub struct Counters {
     pub retransmits: u64,
     /// Retransmission timeouts with data outstanding.
     pub timeouts: u64,
-    /// Answers to ECN-Echo.
+    /// Reductions of the window in answer to marks.
     pub ecn_cuts: u64,
+    /// Those among them for multi-level ECN's incipient marks; its others are for moderate ones.
+    pub cuts_incipient: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
 }
@@ -57,6 +66,36 @@ pub(crate) enum Cut {
     Ecn,
     /// Recovery after duplicate ACKs is over.
     Exited,
+}
+
+/// What a cut answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Loss,
+    Timeout,
+    Mark,
+}
+
+/// What a variant keeps for itself. Boxed: most keep nothing, and what all share should fill few cache lines.
+#[derive(Clone, Debug)]
+pub(crate) enum Own {
+    None,
+    Vegas(Box<VegasState>),
+    Westwood(Box<WestwoodState>),
+    Cubic(Box<CubicState>),
+    Dctcp(Box<DctcpState>),
+}
+
+impl Own {
+    fn new(p: &TcpParams) -> Self {
+        match p.variant {
+            Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack => Own::None,
+            Variant::Vegas => Own::Vegas(Box::new(VegasState::new(p.gamma))),
+            Variant::Westwood => Own::Westwood(Box::new(WestwoodState::new())),
+            Variant::Cubic => Own::Cubic(Box::new(CubicState::new())),
+            Variant::Dctcp => Own::Dctcp(Box::new(DctcpState::new())),
+        }
+    }
 }
 
 /// A sending end. The fields that every ACK touches come first: with thousands of flows an ACK costs as many cache misses as it touches lines.
@@ -87,21 +126,27 @@ pub struct Sender {
     delayed_send_at: Option<Time>,
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
-    limited: u32,
+    limited: u8,
+    /// What the present ACK says of marks.
+    mark: Mark,
+    /// What the last cut for a mark answered (multi-level ECN).
+    pub(crate) cut_level: Mark,
+    /// The count of marks that the ACE field told last, modulo eight (AccECN).
+    marks_known: u8,
     pub(crate) last_cut: Cut,
     pub(crate) in_recovery: bool,
     pub(crate) first_partial: bool,
-    /// Both ends have agreed on ECN.
-    ect: bool,
-    /// The next segment carries CWR.
-    cwr: bool,
+    /// What both ends have agreed on.
+    agreed: Ecn,
+    /// The next new segment says that the window was reduced.
+    pub(crate) cwr: bool,
     ecn_backoff: bool,
     /// Marked at a window of one: nothing is sent before the timer expires.
     waits_for_timer: bool,
     stopped: bool,
-    pub(crate) vegas: Option<Box<VegasState>>,
-    counters: Counters,
+    pub(crate) own: Own,
     rtt: RttEstimator,
+    pub(crate) counters: Counters,
     initial_window: f64,
     pub(crate) sack: SackState,
 }
@@ -131,13 +176,16 @@ impl Sender {
             timed_high: -1,
             rtx_at: None,
             delayed_send_at: None,
-            ect: false,
+            mark: Mark::None,
+            cut_level: Mark::None,
+            marks_known: accecn::FIRST,
+            agreed: Ecn::Off,
             cwr: false,
             ecn_backoff: false,
             waits_for_timer: false,
             stopped: false,
             sack: SackState::default(),
-            vegas: (p.variant == Variant::Vegas).then(|| Box::new(VegasState::new(p.gamma))),
+            own: Own::new(&p),
             counters: Counters::default(),
             p,
         }
@@ -160,7 +208,7 @@ impl Sender {
     pub fn give(&mut self, now: Time, segments: u64, io: &mut impl Io) {
         let first = if self.limit == 0 { self.first_data() } else { 0 };
         self.limit = self.limit.saturating_add(first).saturating_add(segments.min(1 << 60) as i64);
-        if let Some(v) = &mut self.vegas {
+        if let Own::Vegas(v) = &mut self.own {
             v.started(now);
         }
         self.send_window(now, io);
@@ -223,6 +271,14 @@ impl Sender {
             Variant::NewReno => self.newreno_ack(now, ack, io),
             Variant::Sack => self.sack_ack(now, ack, io),
             Variant::Vegas => self.vegas_ack(now, ack, io),
+            Variant::Westwood | Variant::Cubic | Variant::Dctcp => {
+                self.count_bandwidth(now, ack);
+                if self.p.sack() {
+                    self.sack_ack(now, ack, io);
+                } else {
+                    self.newreno_ack(now, ack, io);
+                }
+            }
         }
     }
 
@@ -254,7 +310,7 @@ impl Sender {
     }
 
     /// What a cut halves.
-    fn cut_base(&self) -> f64 {
+    pub(crate) fn cut_base(&self) -> f64 {
         if self.p.cut_window {
             (self.cwnd + self.inflation).min(f64::from(self.p.window))
         } else {
@@ -263,39 +319,54 @@ impl Sender {
         }
     }
 
-    /// ssthresh <- max(base/2, 2).
-    pub(crate) fn cut_ssthresh(&mut self, base: f64) {
-        let half = if self.p.cut_window { (base / 2.0).trunc() } else { base / 2.0 };
-        self.ssthresh = half.max(2.0);
+    /// What a cut leaves: half of the base, or what the variant or multi-level ECN says. ssthresh <- that, at least 2.
+    fn cut_ssthresh(&mut self, cause: Cause) -> f64 {
+        let mut base = self.cut_base();
+        if cause == Cause::Mark && !self.p.cut_window {
+            // After a timeout what is outstanding is far more than cwnd lets out.
+            base = base.min(self.cwnd);
+        }
+        let left = match &mut self.own {
+            Own::None | Own::Vegas(_) if self.agreed == Ecn::Mecn => base * (1.0 - self.p.beta3),
+            Own::None | Own::Vegas(_) => base / 2.0,
+            Own::Westwood(w) => w.path_holds().max(2.0),
+            Own::Cubic(c) => base * c.cut(&self.p, self.cwnd, cause == Cause::Timeout),
+            Own::Dctcp(d) if cause == Cause::Mark => self.cwnd * (1.0 - d.alpha / 2.0),
+            Own::Dctcp(_) => base / 2.0,
+        };
+        self.ssthresh = if self.p.cut_window { left.trunc() } else { left }.max(2.0);
+        left
     }
 
-    /// Halve: fast retransmit's cut.
-    pub(crate) fn cut_half(&mut self) {
-        let base = self.cut_base();
-        self.cut_ssthresh(base);
+    /// Fast retransmit's cut.
+    pub(crate) fn cut_for_loss(&mut self) {
+        let left = self.cut_ssthresh(Cause::Loss);
+        self.cut_to(left);
+    }
+
+    fn cut_to(&mut self, left: f64) {
         // ns-2 leaves cwnd at W/2 unrounded and without a floor; RFC 5681: cwnd = ssthresh.
-        self.cwnd = if self.p.cut_window { base / 2.0 } else { self.ssthresh };
+        let cwnd = if self.p.cut_window { left } else { self.ssthresh };
+        let westwood_min = self.p.variant == Variant::Westwood && !self.p.westwood_printed;
+        self.cwnd = if westwood_min { self.cwnd.min(self.ssthresh) } else { cwnd };
         self.cwnd = self.cwnd.max(self.p.cwnd_floor);
         self.cwr = true;
     }
 
     /// ECN's cut. RFC 3168 6.1.2: half of the window in use, down to one segment; only ssthresh stays at two or above.
     fn cut_for_mark(&mut self) {
+        let left = self.cut_ssthresh(Cause::Mark);
         if self.p.cut_window {
-            return self.cut_half();
+            return self.cut_to(left);
         }
-        // After a timeout what is outstanding is far more than cwnd lets out.
-        let base = self.cut_base().min(self.cwnd);
-        self.cut_ssthresh(base);
-        self.cwnd = (base / 2.0).max(self.p.cwnd_floor).min(self.cwnd);
+        self.cwnd = left.max(self.p.cwnd_floor).min(self.cwnd);
         self.cwr = true;
     }
 
-    /// To one segment; `halve` also cuts ssthresh.
-    pub(crate) fn cut_to_one(&mut self, halve: bool) {
-        if halve {
-            let base = self.cut_base();
-            self.cut_ssthresh(base);
+    /// To one segment; `lower` also cuts ssthresh.
+    pub(crate) fn cut_to_one(&mut self, lower: bool) {
+        if lower {
+            self.cut_ssthresh(Cause::Timeout);
         }
         self.cwnd = 1.0;
         self.cwr = true;
@@ -303,12 +374,18 @@ impl Sender {
 
     /// One ACK's growth: `acked` segments newly acknowledged, `flight_before` outstanding before it.
     #[inline]
-    pub(crate) fn grow(&mut self, acked: i64, flight_before: i64) {
+    pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         if self.p.window_validation && (flight_before as f64) + 1.0 <= self.cwnd {
+            if let Own::Cubic(c) = &mut self.own {
+                c.unused(now);
+            }
             return; // RFC 7661: the window was not what limited us.
         }
         if self.cwnd < self.ssthresh {
             self.cwnd += 1.0; // min(N, SMSS) with N of at least a segment
+        } else if let Own::Cubic(c) = &mut self.own {
+            let acked = if self.p.growth_per_ack { 1.0 } else { acked as f64 };
+            self.cwnd = c.grow(&self.p, now, self.rtt.smoothed(&self.p), self.cwnd, acked);
         } else if self.p.growth_per_ack {
             self.cwnd += 1.0 / self.cwnd;
         } else {
@@ -329,7 +406,7 @@ impl Sender {
         if self.stopped || self.waits_for_timer || (!force && self.delayed_send_at.is_some()) {
             return;
         }
-        if self.p.variant == Variant::Sack {
+        if self.p.sack() {
             return self.sack_send(now, force, io);
         }
         let mut n = 0;
@@ -371,17 +448,29 @@ impl Sender {
         }
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
-        let ect = self.ect && !syn && (!retransmit || self.p.retransmit_ect);
+        let ect = if syn {
+            self.p.variant == Variant::Dctcp // RFC 8257 3.6
+        } else {
+            self.agreed != Ecn::Off && (!retransmit || self.p.retransmit_ect)
+        };
         // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions as well.
-        let cwr = self.cwr && (!retransmit || self.p.retransmit_ect);
-        if cwr {
+        let reduced = self.cwr && (!retransmit || self.p.retransmit_ect);
+        if reduced {
             self.cwr = false;
         }
+        let bits = match self.agreed {
+            _ if syn => ecn::request(self.p.ecn),
+            Ecn::Off => Bits::NONE,
+            Ecn::Classic if reduced => Bits::CWR,
+            Ecn::Classic => Bits::NONE,
+            Ecn::Mecn => mecn::on_data(reduced),
+            Ecn::AccEcn => Bits::from_number(accecn::FIRST), // our own count: ACKs are never marked
+        };
         let idle = self.highest_ack == self.max_sent;
-        if let Some(v) = &mut self.vegas {
+        if let Own::Vegas(v) = &mut self.own {
             v.sent(now, seq, self.highest_ack);
         }
-        io.send(Segment { seq, syn, retransmit, ect, cwr });
+        io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced });
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;
@@ -428,7 +517,7 @@ impl Sender {
         self.inflation = 0.0;
         self.in_recovery = false;
         self.dupacks = if self.p.ns2_recovery && self.p.variant == Variant::Tahoe { self.dupacks } else { 0 };
-        if self.p.variant == Variant::Sack {
+        if self.p.sack() {
             self.sack_timeout();
         }
         if self.p.variant == Variant::Vegas {
@@ -485,36 +574,95 @@ impl Sender {
 
     // ---- ACKs ----------------------------------------------------------------------------------------------
 
-    /// What every variant does first with an ACK: the answer to ECN-Echo (RFC 3168, 6.1.2), at most once a window.
+    /// What an ACK says of marks, and how many packets were newly marked (but for AccECN: those that it newly acknowledges).
+    fn heard(&mut self, ack: &Ack) -> (Mark, i64) {
+        let acked = (ack.seq - self.highest_ack).max(0);
+        if ack.seq < self.first_data() {
+            return (Mark::None, 0); // the SYN's answer
+        }
+        match self.agreed {
+            Ecn::Off => (Mark::None, 0),
+            Ecn::Classic if ack.bits.ece() => (Mark::Ce, acked),
+            Ecn::Classic => (Mark::None, 0),
+            Ecn::Mecn => (mecn::level(ack.bits), 0),
+            Ecn::AccEcn if ack.seq < self.highest_ack => (Mark::None, 0), // superseded
+            Ecn::AccEcn => {
+                // Duplicates have told of packets that the cumulative ACK covers only now.
+                let packets = (acked - i64::from(self.dupacks)).max(1);
+                let n = accecn::newly_marked(self.marks_known, ack.bits.number(), packets);
+                self.marks_known = ack.bits.number();
+                (if n > 0 { Mark::Ce } else { Mark::None }, n)
+            }
+        }
+    }
+
+    /// What every variant does first with an ACK: the answer to marks (RFC 3168, 6.1.2), at most once a window.
     pub(crate) fn ecn_echo(&mut self, now: Time, ack: &Ack) {
-        if !ack.ece || self.p.ecn == Ecn::Off || ack.seq < self.first_data() {
+        if self.agreed == Ecn::Off {
+            return;
+        }
+        let (mark, marked) = self.heard(ack);
+        self.mark = mark;
+        if let Own::Dctcp(d) = &mut self.own {
+            let acked = (ack.seq - self.highest_ack).max(0);
+            d.ack(self.p.g, ack.seq, acked, marked, self.max_sent);
+        }
+        let mecn = self.agreed == Ecn::Mecn;
+        if mark == Mark::None || (mecn && mark == Mark::Incipient && self.p.incipient == Incipient::Hold) {
             return;
         }
         // A timeout has cut for its window too: until new data carry CWR every ACK repeats the echo, and to answer each would leave
         // cwnd at one for ever. ns-2 answers.
         let cut_over = ack.seq > self.recover || (self.p.ns2_recovery && self.last_cut == Cut::Timeout);
         if !cut_over {
+            let incipient = self.last_cut == Cut::Ecn && self.cut_level == Mark::Incipient;
+            if mecn && self.p.escalate && mark == Mark::Ce && incipient {
+                self.mecn_deepen();
+            }
             return;
         }
         self.recover = self.max_sent;
         self.last_cut = Cut::Ecn;
         if self.cwnd <= 1.0 {
-            // A window of one segment cannot be halved: RFC 3168 6.1.2 lets the next segment wait for the timer. In ns-2 a window below one
-            // has the same effect, and the second such mark in a row backs the timer off.
-            self.waits_for_timer = self.p.cwnd_floor >= 1.0;
-            if self.waits_for_timer {
-                self.set_timer(now);
-            }
-            if self.ecn_backoff {
-                self.rtt.back_off(&self.p);
-            } else {
-                self.ecn_backoff = true;
-            }
+            self.marked_at_one(now, mark);
         } else {
             self.ecn_backoff = false;
         }
-        self.cut_for_mark();
+        if mecn {
+            self.mecn_cut(mark);
+        } else {
+            self.cut_for_mark();
+        }
         self.counters.ecn_cuts += 1;
+    }
+
+    /// A window of one segment cannot be halved: RFC 3168 6.1.2 lets the next segment wait for the timer. In ns-2 a window below one has
+    /// the same effect, and the second such mark in a row backs the timer off. That would be far more than what an incipient mark or DCTCP's
+    /// alpha asks for: these stay at one.
+    fn marked_at_one(&mut self, now: Time, mark: Mark) {
+        let mecn = self.agreed == Ecn::Mecn;
+        let mild = mark == Mark::Incipient || self.p.variant == Variant::Dctcp;
+        if mild && !self.p.ns2_recovery {
+            return;
+        }
+        self.waits_for_timer = self.p.cwnd_floor >= 1.0 && !(mecn && self.p.ns2_recovery);
+        if self.waits_for_timer {
+            self.set_timer(now);
+        }
+        if self.ecn_backoff {
+            self.rtt.back_off(&self.p);
+        } else {
+            self.ecn_backoff = true;
+        }
+    }
+
+    /// Westwood counts what every ACK tells of.
+    fn count_bandwidth(&mut self, now: Time, ack: &Ack) {
+        if let Own::Westwood(w) = &mut self.own {
+            if ack.seq >= self.highest_ack {
+                w.ack(now, ack.seq - self.highest_ack, self.rtt.last(), self.p.gain);
+            }
+        }
     }
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is [`Sender::new_ack`]'s.
@@ -526,7 +674,7 @@ impl Sender {
         self.next = self.next.max(ack.seq + 1);
         if let Some((seq, sent)) = self.timed {
             if ack.seq >= seq {
-                if !(self.ect && self.ecn_backoff && ack.ece) {
+                if !(self.ecn_backoff && self.mark != Mark::None) {
                     self.rtt.restore();
                     self.ecn_backoff = false;
                 }
@@ -537,21 +685,19 @@ impl Sender {
         self.new_ack_timer(now);
     }
 
-    /// An ACK of new data outside recovery: advance, then grow unless it carries ECN-Echo.
+    /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
     pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
         let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
         self.advance(now, ack);
-        if !self.ect || !ack.ece {
-            self.grow(acked, flight);
-        }
-        if self.ect && !ack.ece {
+        if self.mark == Mark::None {
+            self.grow(now, acked, flight);
             self.ecn_backoff = false;
-        }
-        if !self.ect && ack.ece && self.p.ecn != Ecn::Off {
-            self.ect = true; // the SYN's answer: the other end is capable
         }
         if self.last_ack == 0 {
             self.cwnd = self.initial_window;
+            if self.p.handshake {
+                self.agreed = ecn::conclude(self.p.ecn, ack.bits);
+            }
         }
     }
 

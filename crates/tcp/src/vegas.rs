@@ -3,7 +3,7 @@
 //! fine-grained timer that is looked at when a duplicate ACK comes. RED-AT's eq. (2) prints a comparison with `cwnd + α`; the original
 //! compares with α.
 
-use crate::sender::Cut;
+use crate::sender::{Cut, Own};
 use crate::{Ack, Io, Sender};
 use penstock_units::Time;
 use std::collections::VecDeque;
@@ -115,9 +115,11 @@ impl VegasState {
 impl Sender {
     /// Takes the state out while `f` works on both; an allocation is moved, not made.
     fn with_vegas<R>(&mut self, f: impl FnOnce(&mut Self, &mut VegasState) -> R) -> R {
-        let mut v = self.vegas.take().expect("a Vegas sender has Vegas's state");
+        let Own::Vegas(mut v) = std::mem::replace(&mut self.own, Own::None) else {
+            unreachable!("a Vegas sender has Vegas's state");
+        };
         let r = f(self, &mut v);
-        self.vegas = Some(v);
+        self.own = Own::Vegas(v);
         r
     }
 

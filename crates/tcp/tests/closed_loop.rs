@@ -2,7 +2,9 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Ack, Ecn, Receiver, Reply, Segment, Sender, TcpParams, Variant};
+use penstock_tcp::{
+    Ack, Ecn, Incipient, Mark, Receiver, Recovery, Reply, Segment, Sender, TcpParams, Variant,
+};
 use penstock_units::{Duration, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -25,7 +27,7 @@ struct Loop {
     receiver: Receiver,
     now: Time,
     rng: Rng,
-    data: VecDeque<(Time, Segment, bool)>,
+    data: VecDeque<(Time, Segment, Mark)>,
     acks: VecDeque<(Time, Ack)>,
     segments: i64,
 }
@@ -52,10 +54,15 @@ impl Loop {
             prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
             prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
+            prop_assert!(!(s.ect && s.syn && self.p.variant != Variant::Dctcp));
             if self.rng.unit() >= self.channel.data_loss {
-                let ce = s.ect && self.rng.unit() < self.channel.mark;
+                let mark = match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
+                    (false, _) => Mark::None,
+                    (true, false) => Mark::Incipient,
+                    (true, true) => Mark::Ce,
+                };
                 let at = self.after(self.data.back().map(|d| d.0));
-                self.data.push_back((at, s, ce));
+                self.data.push_back((at, s, mark));
             }
         }
         let outstanding = !self.tcp.done();
@@ -96,10 +103,10 @@ impl Loop {
             self.now = now;
             match next.iter().position(|t| *t == Some(now)) {
                 Some(0) => {
-                    let (_, s, ce) = self.data.pop_front().expect("the front");
+                    let (_, s, mark) = self.data.pop_front().expect("the front");
                     let mut twin = self.receiver.clone();
-                    let reply = self.receiver.on_segment(now, &s, ce);
-                    prop_assert_eq!(twin.on_segment(now, &s, ce), reply);
+                    let reply = self.receiver.on_segment(now, &s, mark);
+                    prop_assert_eq!(twin.on_segment(now, &s, mark), reply);
                     match reply {
                         Reply::Now(ack) => self.answer(ack),
                         Reply::Later => prop_assert!(self.receiver.deadline().is_some()),
@@ -127,14 +134,41 @@ fn params() -> impl Strategy<Value = TcpParams> {
         Variant::NewReno,
         Variant::Sack,
         Variant::Vegas,
+        Variant::Westwood,
+        Variant::Cubic,
+        Variant::Dctcp,
     ]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
-    (variant, flags, numbers).prop_map(|(variant, flags, numbers)| {
+    let mecn = (
+        prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    );
+    let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn]);
+    let own = (any::<bool>(), any::<bool>(), any::<bool>());
+    (variant, flags, numbers, ecn, mecn, own).prop_map(|(variant, flags, numbers, which, mecn, own)| {
+        let (incipient, escalate, latch, literal) = mecn;
+        let (sack, westwood_printed, fast_convergence) = own;
         let (like_ns2, ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
         let (window, initial_window, initial_ssthresh, overhead) = numbers;
         TcpParams {
-            ecn: if ecn && variant != Variant::Vegas { Ecn::Classic } else { Ecn::Off },
+            ecn: match (variant, which) {
+                (Variant::Vegas, _) => Ecn::Off,
+                (Variant::Dctcp, Ecn::AccEcn) => Ecn::AccEcn,
+                (Variant::Dctcp, _) => Ecn::Classic,
+                _ if !ecn => Ecn::Off,
+                (Variant::Westwood | Variant::Cubic, Ecn::Mecn) => Ecn::Classic,
+                (_, which) => which,
+            },
+            incipient,
+            escalate,
+            latch,
+            literal,
+            recovery: if sack { Recovery::Sack } else { Recovery::NewReno },
+            westwood_printed,
+            fast_convergence,
             delayed_ack,
             handshake,
             limited_transmit,

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Ecn, TcpParams, Variant};
+use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams, Variant};
 
 fn classic(p: TcpParams) -> TcpParams {
     TcpParams { ecn: Ecn::Classic, ..p }
@@ -24,9 +24,13 @@ fn one_cut_a_window_and_cwr_on_the_next_new_segment() {
             assert_eq!(s.tcp.counters().ecn_cuts, 1, "{variant:?}");
             // 7 … 11 are five: the first new segment left at the ACK of 6.
             let out = s.take();
-            assert_eq!(out.iter().map(|s| (s.seq, s.cwr)).collect::<Vec<_>>(), [(11, true)], "{variant:?}");
+            assert_eq!(
+                out.iter().map(|s| (s.seq, s.bits.cwr())).collect::<Vec<_>>(),
+                [(11, true)],
+                "{variant:?}"
+            );
             s.echo(7);
-            assert!(!s.take()[0].cwr, "once");
+            assert!(!s.take()[0].bits.cwr(), "once");
             for seq in 8..=10 {
                 s.echo(seq);
             }
@@ -56,11 +60,12 @@ fn what_is_ecn_capable() {
 #[test]
 fn without_negotiation_nothing_is_ect() {
     let mut s = Story::given(classic(rfc(Variant::NewReno)), 100);
-    s.sack(0, &[]); // no ECE
-    assert!(s.take().iter().all(|s| !s.ect && !s.cwr));
+    s.take(); // the SYN
+    s.ack_with(0, Bits::NONE);
+    assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
     let mut s = Story::given(rfc(Variant::NewReno), 100);
     s.echo(0).echo(1);
-    assert!(s.take().iter().all(|s| !s.ect && !s.cwr));
+    assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
     assert_eq!(s.tcp.counters().ecn_cuts, 0, "ecn = off");
 }
 
@@ -124,7 +129,7 @@ fn cwr_across_connections() {
         let mut out = Outbox::default();
         let now = s.now;
         s.tcp.give(now, 5, &mut out);
-        assert_eq!(out.0[0].cwr, kept);
+        assert_eq!(out.0[0].owes_cwr, kept);
     }
 }
 
@@ -142,5 +147,174 @@ fn a_latched_echo_after_a_timeout_does_not_stall() {
         }
         assert_eq!(s.tcp.counters().ecn_cuts, 0, "{variant:?}");
         assert_eq!(s.tcp.counters().timeouts, 1, "{variant:?}");
+    }
+}
+
+fn mecn(p: TcpParams) -> TcpParams {
+    TcpParams { ecn: Ecn::Mecn, ..p }
+}
+
+/// Durresi 2007, Table 3, from a window of ten: incipient 8, moderate 6, loss 5. Once a window, whatever follows; ns-2 alike. The first new
+/// segment says 00, the others 01.
+#[test]
+fn each_level_has_its_cut() {
+    for variant in LOSS_BASED {
+        for p in [rfc(variant), ns2(variant)] {
+            for (mark, want) in [(Mark::Incipient, 8.0), (Mark::Ce, 6.0)] {
+                let mut s = Story::at_window(mecn(p.clone()), 10);
+                s.take();
+                s.wait(100).marked(1, mark);
+                near(s.cwnd(), want);
+                near(s.ssthresh(), want);
+                for seq in 2..=6 {
+                    s.marked(seq, if seq == 3 { Mark::Ce } else { mark });
+                }
+                near(s.cwnd(), want); // neither cut nor grown
+                let c = s.tcp.counters();
+                assert_eq!(
+                    (c.ecn_cuts, c.cuts_incipient),
+                    (1, u64::from(mark == Mark::Incipient)),
+                    "{variant:?}"
+                );
+                s.acks(7..=8);
+                let bits: Vec<Bits> = s.take().iter().map(|s| s.bits).collect();
+                assert_eq!(bits[0], Bits::NONE, "window reduced");
+                assert!(bits.len() > 2 && bits[1..].iter().all(|b| *b == Bits::ECE), "no congestion");
+                s.acks(9..=10).marked(11, Mark::Incipient);
+                assert_eq!(s.tcp.counters().ecn_cuts, 2, "a new window");
+            }
+        }
+    }
+}
+
+/// What else an incipient mark may mean, and what a moderate one adds to it in the same window.
+#[test]
+fn other_answers_to_incipient_marks() {
+    for (incipient, escalate, first, second) in [
+        (Incipient::Decrease, false, 8.0, 8.0),
+        (Incipient::Decrease, true, 8.0, 6.0),
+        (Incipient::Additive, false, 9.0, 9.0),
+        (Incipient::Additive, true, 9.0, 6.0),
+        (Incipient::Hold, false, 10.0, 6.0), // it was no cut, so the moderate mark is the window's first
+        (Incipient::Hold, true, 10.0, 6.0),
+    ] {
+        let p = TcpParams { incipient, escalate, ..mecn(rfc(Variant::Reno)) };
+        let mut s = Story::at_window(p, 10);
+        s.wait(100).marked(1, Mark::Incipient);
+        near(s.cwnd(), first);
+        for _ in 0..2 {
+            s.marked(2, Mark::Ce);
+            near(s.cwnd(), second); // deepened once
+        }
+    }
+}
+
+/// beta3 is a loss's: 0.45 leaves 5.5 of ten. In a window that a mark has cut, a loss is repaired without another cut.
+#[test]
+fn a_loss_cuts_by_beta3() {
+    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+        for p in [rfc(variant), ns2(variant)] {
+            let p = TcpParams { beta3: 0.45, limited_transmit: false, ..mecn(p) };
+            let mut s = Story::at_window(p.clone(), 10);
+            s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+            near(s.cwnd(), 5.5);
+            let mut s = Story::at_window(p, 10);
+            s.wait(100).marked(1, Mark::Incipient);
+            s.sack(1, &[(3, 3)]).sack(1, &[(3, 4)]).sack(1, &[(3, 5)]);
+            assert_eq!(s.tcp.counters().fast_retransmits, 1);
+            near(s.cwnd(), 8.0);
+        }
+    }
+}
+
+/// In ns-2 the window falls below one segment, and only the timer helps; elsewhere it stays at one, and waits for the timer after a
+/// moderate mark alone.
+#[test]
+fn the_floor_of_multi_level_cuts() {
+    for (p, mark, want, silent) in [
+        (rfc(Variant::Reno), Mark::Incipient, 1.0, false),
+        (rfc(Variant::Reno), Mark::Ce, 1.0, true),
+        (ns2(Variant::Reno), Mark::Incipient, 0.8, true),
+        (ns2(Variant::Reno), Mark::Ce, 0.6, true),
+        (TcpParams { cwnd_floor: 1.0, ..ns2(Variant::Reno) }, Mark::Ce, 1.0, false),
+    ] {
+        let p = TcpParams { initial_window: 1, initial_ssthresh: 2.0, ..mecn(p) };
+        let mut s = Story::connected(p);
+        s.take();
+        s.wait(100).marked(1, mark);
+        near(s.cwnd(), want);
+        assert_eq!(s.sent().is_empty(), silent);
+        if silent {
+            s.timer();
+            assert_eq!(s.sent(), [2]);
+            near(s.cwnd(), 1.0);
+        }
+    }
+}
+
+/// A refused request: the connection goes on without ECN, and the bits mean nothing any more.
+#[test]
+fn a_refusal_is_taken() {
+    for (ecn, refusal) in [
+        (Ecn::Classic, Bits::CWR),
+        (Ecn::Classic, Bits::NONE),
+        (Ecn::Mecn, Bits::ECE),
+        (Ecn::Mecn, Bits::NONE),
+        (Ecn::AccEcn, Bits::NONE),
+        (Ecn::AccEcn, Bits::ALL),
+    ] {
+        let p = TcpParams { ecn, ..rfc(Variant::Sack) };
+        let mut s = Story::given(p, 100);
+        let request = if ecn == Ecn::Mecn {
+            Bits::CWR
+        } else if ecn == Ecn::Classic {
+            Bits::CWR_ECE
+        } else {
+            Bits::ALL
+        };
+        assert_eq!(s.take()[0].bits, request);
+        s.ack_with(0, refusal);
+        for (seq, bits) in (1..).zip([Bits::ECE, Bits::CWR, Bits::CWR_ECE, Bits::ALL]) {
+            s.ack_with(seq, bits);
+        }
+        assert!(s.take().iter().all(|s| !s.ect && s.bits == Bits::NONE), "{ecn:?} {refusal:?}");
+        near(s.cwnd(), 6.0);
+    }
+}
+
+/// AccECN: the sender reacts to new marks alone, at most once a window; its own count on data stays at five. A classic receiver makes it
+/// a classic sender.
+#[test]
+fn accecn_marks_are_counted() {
+    for variant in LOSS_BASED {
+        let mut s = Story::at_window(TcpParams { ecn: Ecn::AccEcn, ..rfc(variant) }, 10);
+        assert!(s.take().iter().all(|s| s.bits.number() == 5));
+        s.wait(100).marked(1, Mark::Ce);
+        near(s.cwnd(), 5.0);
+        s.ack(2);
+        assert!(s.cwnd() > 5.0, "no new mark: it grows");
+        let cwnd = s.cwnd();
+        s.marked(3, Mark::Ce);
+        near(s.cwnd(), cwnd);
+        s.acks(4..=11).marked(12, Mark::Ce);
+        assert_eq!(s.tcp.counters().ecn_cuts, 2, "{variant:?}");
+
+        let mut s = Story::given(TcpParams { ecn: Ecn::AccEcn, initial_window: 10, ..rfc(variant) }, 100);
+        s.ack_with(0, Bits::ECE).echo(1);
+        assert_eq!(s.tcp.counters().ecn_cuts, 1, "fallen back");
+        assert!(s.take().iter().skip(1).all(|s| s.ect && (s.bits == Bits::NONE || s.bits == Bits::CWR)));
+    }
+}
+
+/// The count on an ACK of a hole's end covers what duplicates have told of: no cycle is suspected in it, but for a run of lost ACKs one is.
+#[test]
+fn accecn_suspects_a_cycle_only_where_acks_are_missing() {
+    for (dups, cuts) in [(10, 0), (0, 1)] {
+        let p =
+            TcpParams { ecn: Ecn::AccEcn, limited_transmit: false, initial_window: 12, ..rfc(Variant::Reno) };
+        let mut s = Story::connected(p);
+        s.ack(1).dup(1, dups).ack(12);
+        // With ten duplicates a fast retransmit has cut; else eleven are newly acknowledged at once.
+        assert_eq!(s.tcp.counters().ecn_cuts, cuts);
     }
 }

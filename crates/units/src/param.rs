@@ -48,9 +48,9 @@ pub enum Ty {
     SizeDist,
     /// A distribution of times, in the same forms.
     TimeDist,
-    /// Random loss of a link: a probability per packet.
+    /// Random loss of a link: a probability per packet, or `{ gilbert_elliott = { p, r, good, bad } }`.
     Loss,
-    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`.
+    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, or `{ mahimahi = "file.trace" }`.
     Schedule,
     /// A number in the first range, or one of the words.
     NumOr(&'static Ty, &'static [&'static str]),
@@ -139,6 +139,39 @@ pub enum Dist {
     },
 }
 
+/// Random loss on a wire, decided for each packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Each packet with this probability, whatever became of the others.
+    Bernoulli(f64),
+    /// Loss in bursts: a wire that is good or bad (Gilbert 1960, Elliott 1963). It starts good; each packet is lost with the
+    /// probability of the present state, and then the state may change.
+    GilbertElliott {
+        /// Probability that good turns bad, per packet.
+        p: f64,
+        /// Probability that bad turns good, per packet.
+        r: f64,
+        /// Probability of loss while good.
+        good: f64,
+        /// Probability of loss while bad.
+        bad: f64,
+    },
+}
+
+/// A link's rate over time, as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateSchedule {
+    /// Steps, ascending in time; `None` is a link that is down.
+    Steps(Vec<(Duration, Option<Rate>)>),
+    /// A mahimahi trace: the file, and the hash that its content must have, where that is known.
+    Mahimahi {
+        /// Its path.
+        file: String,
+        /// FNV-1a (64 bit) of its content, in hexadecimal.
+        hash: Option<String>,
+    },
+}
+
 /// A value that has passed its declaration's check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -164,8 +197,10 @@ pub enum Value {
     Start(StartSpec),
     /// A distribution of bytes or of seconds.
     Dist(Dist),
-    /// Steps of a rate over time, ascending; `None` is a link that is down.
-    Schedule(Vec<(Duration, Option<Rate>)>),
+    /// Random loss.
+    Loss(Loss),
+    /// A rate over time.
+    Schedule(RateSchedule),
 }
 
 /// Checked values of one table, by key; an absent key is automatic.
@@ -246,6 +281,10 @@ impl Values {
         start, opt_start, Start => StartSpec;
         /// A distribution.
         dist, opt_dist, Dist => Dist;
+        /// Random loss.
+        loss, opt_loss, Loss => Loss;
+        /// A rate over time.
+        schedule, opt_schedule, Schedule => RateSchedule;
     }
     /// A number.
     ///

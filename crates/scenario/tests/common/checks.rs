@@ -1,7 +1,9 @@
 //! What holds of every run, whatever the scenario.
 
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Config, Control, Record, RunResult, Table, Tap, METRICS};
+use penstock_sim::{
+    link_metrics, run, Column, Config, Control, Record, RunResult, Schedule, Table, Tap, METRICS,
+};
 use penstock_units::{Duration, QueueLen};
 
 /// A metric of a run.
@@ -23,11 +25,12 @@ pub fn check(text: &str) -> bool {
     };
     let watched = go(&Config { record, ..config.clone() });
     assert_eq!(
-        (first.events, &first.metrics, &first.groups, &first.flows),
-        (watched.events, &watched.metrics, &watched.groups, &watched.flows),
+        (first.events, &first.metrics, &first.groups, &first.flows, &first.links),
+        (watched.events, &watched.metrics, &watched.groups, &watched.flows, &watched.links),
         "to watch a run does not change it"
     );
     ranges(&config, &first);
+    links(&config, &first);
     queue_series(&config, &watched);
     recount(&config, &watched);
     true
@@ -77,6 +80,19 @@ fn ranges(config: &Config, r: &RunResult) {
     }
 }
 
+/// Every link is described, the bottleneck as the run is.
+fn links(config: &Config, r: &RunResult) {
+    if !config.measure_links {
+        return assert!(r.links.is_empty());
+    }
+    let described: Vec<String> = r.links.iter().map(|l| l.name.clone()).collect();
+    assert_eq!(described, config.links.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
+    let bottleneck: Vec<Option<f64>> = link_metrics().map(|m| metric(r, m.name)).collect();
+    assert_eq!(r.links[config.bottleneck].metrics, bottleneck);
+    let values = r.links.iter().flat_map(|l| l.metrics.iter().flatten());
+    assert!(values.into_iter().all(|x| x.is_finite() && *x >= 0.0), "finite and not negative: {r:?}");
+}
+
 fn table<'a>(r: &'a RunResult, name: &str) -> &'a Table {
     r.series.iter().find(|t| t.name == name).unwrap_or_else(|| panic!("no series {name}"))
 }
@@ -105,7 +121,7 @@ fn queue_series(config: &Config, r: &RunResult) {
             let Column::F64(v) = c else { continue };
             let infinite = name == "ssthresh_segments";
             assert!(v.iter().all(|x| x.is_finite() || infinite && *x == f64::INFINITY), "{}.{name}", t.name);
-            if ["p", "p_b", "max_p"].contains(&name.as_str()) {
+            if ["p", "p_b", "p_m", "max_p"].contains(&name.as_str()) {
                 assert!(v.iter().all(|p| (0.0..=1.0).contains(p)), "{name}: {v:?}");
             }
         }
@@ -118,11 +134,21 @@ fn queue_series(config: &Config, r: &RunResult) {
     assert!(!over, "the buffer holds no more than its limit");
 }
 
-/// Counts everything again from the events, by a FIFO that knows nothing of the engine's.
+/// Takes the first packet out, or that of its flow, and checks that it is the one.
+fn take(
+    fifo: &mut std::collections::VecDeque<(u64, u64, u64, bool)>,
+    of_flow: bool,
+    (row, flow, bytes): (usize, u64, u64),
+) -> (u64, bool) {
+    let place = if of_flow { fifo.iter().position(|w| w.1 == flow) } else { Some(0) };
+    let waiting = place.and_then(|i| fifo.remove(i));
+    let (arrived, f, b, marked) = waiting.unwrap_or_else(|| panic!("row {row}: nothing waits"));
+    assert_eq!((f, b), (flow, bytes), "row {row}: first in, first out");
+    (arrived, marked)
+}
+
+/// Counts everything again from the events, by a FIFO (FQ-CoDel: one for each flow) that knows nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
-    if ["codel", "fq-codel"].contains(&config.links[config.bottleneck].aqm) {
-        return; // they drop and reorder packets that wait
-    }
     let t = table(r, "events");
     let (t_ns, flow, bytes, pkts) =
         (whole(t, "t_ns"), whole(t, "flow"), whole(t, "bytes"), whole(t, "queue_pkts"));
@@ -139,6 +165,7 @@ fn recount(config: &Config, r: &RunResult) {
     let (mut area, mut held_bytes, mut last) = (0.0, 0u64, 0u64);
     let mut delays: Vec<f64> = vec![];
     let largest = bytes.iter().copied().max().unwrap_or(0);
+    let of_flow = config.links[config.bottleneck].aqm.name() == "fq-codel";
     for i in 0..t_ns.len() {
         let now = t_ns[i];
         assert!(now >= last && now <= end, "row {i}: time runs forward");
@@ -146,7 +173,7 @@ fn recount(config: &Config, r: &RunResult) {
         area += fifo.len() as f64 * (b - a) as f64;
         last = now;
         let word = words[usize::from(codes[i])];
-        arrivals += u64::from(inside(now) && !["dequeue", "mark_head"].contains(&word));
+        arrivals += u64::from(inside(now) && !["dequeue", "mark_head", "drop_head", "evict"].contains(&word));
         match word {
             "enqueue" | "mark" => {
                 fifo.push_back((now, flow[i], bytes[i], word == "mark"));
@@ -156,17 +183,21 @@ fn recount(config: &Config, r: &RunResult) {
                 let which = ["drop_early", "drop_forced", "drop_overflow"].iter().position(|w| *w == word);
                 drops[which.expect("one of them")] += u64::from(inside(now));
             }
+            "drop_head" | "evict" => {
+                let _ = take(&mut fifo, of_flow, (i, flow[i], bytes[i]));
+                assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
+                held_bytes -= bytes[i];
+                drops[if word == "evict" { 2 } else { 0 }] += u64::from(inside(now));
+            }
             "mark_head" => marks += u64::from(inside(now)),
             "dequeue" => {
-                let (arrived, f, b, marked) =
-                    fifo.pop_front().unwrap_or_else(|| panic!("row {i}: nothing waits"));
-                assert_eq!((f, b), (flow[i], bytes[i]), "row {i}: first in, first out");
+                let (arrived, marked) = take(&mut fifo, of_flow, (i, flow[i], bytes[i]));
                 assert_eq!(fifo.len() as u64, pkts[i], "row {i}: the length after it");
-                held_bytes -= b;
+                held_bytes -= bytes[i];
                 if inside(now) {
                     departures += 1;
                     marks += u64::from(marked);
-                    out_bytes += b;
+                    out_bytes += bytes[i];
                     delays.push((now - arrived) as f64 * 1e-9);
                 }
             }
@@ -224,12 +255,20 @@ fn recount(config: &Config, r: &RunResult) {
     // The integral of the rate over the window, and at most a packet that ends outside; each idle period rounds a nanosecond.
     let link = &config.links[config.bottleneck];
     let mut bits = 0.0;
-    let steps: Vec<(u64, u64)> = std::iter::once((0, link.rate.as_bps()))
-        .chain(link.schedule.iter().map(|(t, r)| (t.as_nanos(), r.map_or(0, |r| r.as_bps()))))
-        .collect();
-    for (i, (at, bps)) in steps.iter().enumerate() {
-        let until = steps.get(i + 1).map_or(end, |s| s.0).clamp(from, to);
-        bits += *bps as f64 * until.saturating_sub((*at).clamp(from, to)) as f64 * 1e-9;
+    let mut steps: Vec<(u64, u64)> = vec![(0, link.rate.as_bps())];
+    match &link.schedule {
+        Schedule::Steps(later) => {
+            steps.extend(later.iter().map(|(t, r)| (t.as_nanos(), r.map_or(0, |r| r.as_bps()))));
+            for (i, (at, bps)) in steps.iter().enumerate() {
+                let until = steps.get(i + 1).map_or(end, |s| s.0).clamp(from, to);
+                bits += *bps as f64 * until.saturating_sub((*at).clamp(from, to)) as f64 * 1e-9;
+            }
+        }
+        Schedule::Trace(trace) => {
+            let period = trace.period().as_nanos();
+            let all = (0..=to / period).flat_map(|round| trace.instants().iter().map(move |at| (round, at)));
+            bits = all.filter(|(round, at)| inside(round * period + at.as_nanos())).count() as f64 * 12_000.0;
+        }
     }
     let fastest = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
     let most = bits + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;

@@ -53,22 +53,32 @@ pub fn scenario(bytes: &[u8]) -> String {
     let rate = c.log(64e3, 1e9);
     let mut fastest = rate;
     let mut smallest = f64::INFINITY;
-    let traffic: Vec<Entry> = (0..=c.below(3)).map(|_| entry(c, hops, rate)).collect();
+    // Routers of a graph.
+    let nodes = if hops == 0 && c.once_in(4) { 2 + c.below(4) } else { 0 };
+    let traffic: Vec<Entry> = (0..=c.below(3)).map(|_| entry(c, hops, nodes, rate)).collect();
     for t in &traffic {
         smallest = smallest.min(t.wire);
     }
-    let mut link = format!("rate = \"{rate:.0} bit/s\", delay = {}, buffer = {}", delay(c), buffer(c));
+    let mut link = vec![
+        format!("rate = \"{rate:.0} bit/s\""),
+        format!("delay = {}", delay(c)),
+        format!("buffer = {}", buffer(c)),
+    ];
     if c.once_in(4) {
         let reverse = c.log(64e3, 1e9);
         fastest = fastest.max(reverse);
-        let _ = write!(link, ", reverse_rate = \"{reverse:.0} bit/s\", reverse_delay = {}", delay(c));
-        let _ = write!(link, ", reverse_buffer = {}", buffer(c));
+        link.push(format!("reverse_rate = \"{reverse:.0} bit/s\""));
+        link.push(format!("reverse_delay = {}", delay(c)));
+        link.push(format!("reverse_buffer = {}", buffer(c)));
     }
-    if c.once_in(4) {
-        let p = if c.once_in(8) { 1.0 } else { c.log(1e-4, 0.5) };
-        let _ = write!(link, ", loss = {p}");
+    for key in ["loss", "reverse_loss"] {
+        if c.once_in(4) {
+            link.push(format!("{key} = {}", loss(c)));
+        }
     }
-    let steps: Vec<Option<f64>> = if c.once_in(4) {
+    let trace = c.once_in(6).then(|| trace(c));
+    fastest = trace.iter().map(|t| t.1).fold(fastest, f64::max);
+    let steps: Vec<Option<f64>> = if trace.is_none() && c.once_in(4) {
         (0..=c.below(4)).map(|_| (!c.once_in(3)).then(|| c.log(64e3, 1e9))).collect()
     } else {
         vec![]
@@ -84,7 +94,10 @@ pub fn scenario(bytes: &[u8]) -> String {
                 format!("{{ at = {}, rate = \"{:.0} bit/s\" }}", time(gap * (i + 1) as f64), r.unwrap_or(0.0))
             })
             .collect();
-        let _ = write!(link, ", schedule = [{}]", list.join(", "));
+        link.push(format!("schedule = [{}]", list.join(", ")));
+    }
+    if let Some((file, _)) = trace {
+        link.push(format!("schedule = {{ mahimahi = '{file}' }}"));
     }
     let _ = writeln!(body, "duration = {}", time(duration));
     if c.once_in(2) {
@@ -110,13 +123,18 @@ pub fn scenario(bytes: &[u8]) -> String {
         let _ = writeln!(body, "overhead = \"{} B\"", c.below(200));
     }
     let _ = writeln!(body, "seed = {}", c.below(256));
-    if hops == 0 {
-        let _ = writeln!(body, "[topology]\nbottleneck = {{ {link} }}");
+    let mut links = String::new();
+    if nodes > 0 {
+        let _ = writeln!(body, "[topology]\nkind = \"graph\"");
+        links = graph(c, nodes, &link, rate);
+    } else if hops == 0 {
+        let _ = writeln!(body, "[topology]\nbottleneck = {{ {} }}", link.join(", "));
     } else {
         let cross = if traffic.iter().any(|t| t.kind == "ftp") { c.below(4) } else { 0 };
         let _ = writeln!(
             body,
-            "[topology]\nkind = \"parking-lot\"\nhops = {hops}\ncross_flows = {cross}\nlink = {{ {link} }}"
+            "[topology]\nkind = \"parking-lot\"\nhops = {hops}\ncross_flows = {cross}\nlink = {{ {} }}",
+            link.join(", ")
         );
     }
     let access = c.below(3);
@@ -128,6 +146,7 @@ pub fn scenario(bytes: &[u8]) -> String {
         }
         let _ = writeln!(body, " }}");
     }
+    body += &links;
     aqm(c, "aqm", &mut body);
     if c.once_in(3) {
         aqm(c, "aqm.reverse", &mut body);
@@ -187,6 +206,89 @@ fn buffer(c: &mut Choices) -> String {
     }
 }
 
+fn loss(c: &mut Choices) -> String {
+    let p = |c: &mut Choices| if c.once_in(8) { 1.0 } else { c.log(1e-4, 0.5) };
+    if c.once_in(3) {
+        let (p, r, good, bad) = (p(c), p(c), p(c) * 0.1, p(c));
+        format!("{{ gilbert_elliott = {{ p = {p}, r = {r}, good = {good}, bad = {bad} }} }}")
+    } else {
+        p(c).to_string()
+    }
+}
+
+/// The links of a graph: a tree, which reaches every router, and some more. The first has these keys.
+fn graph(c: &mut Choices, nodes: usize, first: &[String], rate: f64) -> String {
+    let mut out = String::new();
+    let mut taken = vec![];
+    let more = c.below(4);
+    for i in 1..nodes + more {
+        let (a, b) = if i < nodes { (c.below(i), i) } else { (c.below(nodes), c.below(nodes)) };
+        if a == b || taken.contains(&(a, b)) || taken.contains(&(b, a)) {
+            continue;
+        }
+        taken.push((a, b));
+        let _ = writeln!(out, "[[topology.link]]\nfrom = \"n{a}\"\nto = \"n{b}\"");
+        if i == 1 {
+            let _ = writeln!(out, "{}", first.join("\n"));
+        } else {
+            let own = rate * c.pick(&[1.0, 0.5, 0.1]);
+            let _ = writeln!(out, "rate = \"{own:.0} bit/s\"\ndelay = {}\nbuffer = {}", delay(c), buffer(c));
+        }
+        if c.once_in(4) {
+            let _ = writeln!(out, "cost = {}", 1 + c.below(4));
+        }
+        if i >= nodes && c.once_in(3) {
+            let _ = writeln!(out, "one_way = true");
+        }
+        for table in ["topology.link.aqm", "topology.link.aqm.reverse"] {
+            if c.once_in(3) {
+                aqm(c, table, &mut out);
+            }
+        }
+    }
+    out
+}
+
+/// A mahimahi trace: its file and its rate in bits a second.
+fn trace(c: &mut Choices) -> (String, f64) {
+    let mut at = 0;
+    let n = 1 + c.below(20);
+    let mut text = String::new();
+    for i in 0..n {
+        at += c.pick(&[0, 1, 0, 1, 2, 10]);
+        at = at.max(u32::from(i == n - 1));
+        let _ = writeln!(text, "{at}");
+    }
+    (file(&text), n as f64 * 12e6 / f64::from(at))
+}
+
+/// Packets to replay.
+fn packets(c: &mut Choices) -> String {
+    let mut at = 0.0;
+    let mut text = String::new();
+    for _ in 0..=c.below(40) {
+        at += if c.once_in(3) { 0.0 } else { c.log(1e-6, 1e-2) };
+        let _ = writeln!(text, "{at:.9},{}", c.whole(1.0, 9000.0));
+    }
+    file(&text)
+}
+
+/// A file of this content, for scenarios that name one.
+fn file(content: &str) -> String {
+    let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
+    let name = content.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
+    let folder = std::env::temp_dir().join("penstock-space");
+    let path = folder.join(format!("{name:016x}"));
+    if !path.exists() {
+        std::fs::create_dir_all(&folder).expect("a folder for files");
+        // Others may draw the same at the same time.
+        let own =
+            folder.join(format!("{name:016x}-{}-{:?}", std::process::id(), std::thread::current().id()));
+        std::fs::write(&own, content).and_then(|()| std::fs::rename(&own, &path)).expect("a file");
+    }
+    path.display().to_string()
+}
+
 /// An entry of `[[traffic]]`.
 struct Entry {
     kind: &'static str,
@@ -197,8 +299,8 @@ struct Entry {
     wire: f64,
 }
 
-fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
-    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff"]);
+fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
+    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff", "replay"]);
     let mut keys = String::new();
     let flows = 1 + c.below(6);
     let wire;
@@ -230,12 +332,15 @@ fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
                 let _ = writeln!(keys, "{key} = {{ constant = {} }}", time(c.log(1e-3, 0.3)));
             }
         }
+    } else if kind == "replay" {
+        let _ = writeln!(keys, "file = '{}'", packets(c));
+        wire = 1000.0;
     } else {
         let packet = c.whole(40.0, 9000.0);
         wire = packet as f64;
         let own = rate * c.pick(&[0.5, 0.01, 0.95, 1.0, 1.3]) / flows as f64;
         let _ = writeln!(keys, "rate = \"{:.0} bit/s\"\npacket = \"{packet} B\"", own.max(1.0));
-        if kind == "cbr" && c.once_in(2) {
+        if c.once_in(2) {
             let _ = writeln!(keys, "jitter = {}", c.unit());
         }
         if kind == "onoff" {
@@ -250,7 +355,11 @@ fn entry(c: &mut Choices, hops: usize, rate: f64) -> Entry {
     if kind != "web" {
         let _ = writeln!(keys, "flows = {flows}");
     }
-    if c.once_in(3) {
+    if nodes > 0 {
+        let from = c.below(nodes);
+        let to = (from + 1 + c.below(nodes - 1)) % nodes;
+        let _ = writeln!(keys, "from = \"n{from}\"\nto = \"n{to}\"");
+    } else if c.once_in(3) {
         let _ = writeln!(keys, "direction = \"reverse\"");
     } else if hops > 1 && c.once_in(2) {
         let _ = writeln!(keys, "from = \"R{}\"", c.below(hops));

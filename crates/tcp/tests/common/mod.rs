@@ -4,7 +4,7 @@
 mod params;
 pub use params::rfc;
 
-use penstock_tcp::{Ack, Block, Ecn, Io, Segment, Sender, TcpParams, Variant};
+use penstock_tcp::{Ack, Bits, Block, Ecn, Io, Mark, Segment, Sender, TcpParams, Variant};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -53,7 +53,9 @@ pub struct Story {
     pub now: Time,
     /// Sent since the test last looked.
     out: Outbox,
-    ecn: bool,
+    ecn: Ecn,
+    /// AccECN: the receiver's count.
+    count: u8,
 }
 
 impl Story {
@@ -78,9 +80,9 @@ impl Story {
 
     /// At time zero, given so many segments; the first is sent.
     pub fn given(p: TcpParams, segments: u64) -> Self {
-        let ecn = p.ecn != Ecn::Off;
-        let mut s =
-            Story { tcp: Sender::new(Arc::new(p), 0.0), now: Time::ZERO, out: Outbox::default(), ecn };
+        let ecn = p.ecn;
+        let tcp = Sender::new(Arc::new(p), 0.0);
+        let mut s = Story { tcp, now: Time::ZERO, out: Outbox::default(), ecn, count: 5 };
         s.tcp.give(s.now, segments, &mut s.out);
         s
     }
@@ -95,11 +97,39 @@ impl Story {
         self
     }
 
-    /// An ACK of everything up to `seq`.
+    /// What a receiver's header bits are, where it has `marked` more packets marked with `mark`.
+    fn bits(&mut self, seq: i64, mark: Mark, marked: u8) -> Bits {
+        match self.ecn {
+            Ecn::Off => Bits::NONE,
+            Ecn::Classic if seq == 0 || mark == Mark::Ce => Bits::ECE,
+            Ecn::Classic => Bits::NONE,
+            Ecn::Mecn if seq == 0 || mark == Mark::Incipient => Bits::CWR,
+            Ecn::Mecn if mark == Mark::Ce => Bits::CWR_ECE,
+            Ecn::Mecn => Bits::ECE,
+            Ecn::AccEcn if seq == 0 => Bits::CWR,
+            Ecn::AccEcn => {
+                self.count += marked;
+                Bits::from_number(self.count)
+            }
+            _ => unreachable!("another ECN"),
+        }
+    }
+
+    /// An ACK of everything up to `seq`; that of the SYN says that the receiver is ECN-capable.
     pub fn ack(&mut self, seq: i64) -> &mut Self {
-        // The answer to the SYN says that the receiver is ECN-capable.
-        let ece = self.ecn && seq == 0;
-        self.give_ack(Ack { seq, ece, ..Ack::default() })
+        let bits = self.bits(seq, Mark::None, 0);
+        self.give_ack(Ack { seq, bits, ..Ack::default() })
+    }
+
+    /// An ACK that tells of a mark.
+    pub fn marked(&mut self, seq: i64, mark: Mark) -> &mut Self {
+        let bits = self.bits(seq, mark, 1);
+        self.give_ack(Ack { seq, bits, ..Ack::default() })
+    }
+
+    /// An ACK with these header bits.
+    pub fn ack_with(&mut self, seq: i64, bits: Bits) -> &mut Self {
+        self.give_ack(Ack { seq, bits, ..Ack::default() })
     }
 
     /// ACKs one after the other.
@@ -120,12 +150,13 @@ impl Story {
 
     /// An ACK with ECN-Echo.
     pub fn echo(&mut self, seq: i64) -> &mut Self {
-        self.give_ack(Ack { seq, ece: true, ..Ack::default() })
+        self.ack_with(seq, Bits::ECE)
     }
 
     /// An ACK with SACK blocks, both ends of which are included: `sack(4, &[(6, 8)])`.
     pub fn sack(&mut self, seq: i64, blocks: &[(i64, i64)]) -> &mut Self {
-        let mut ack = Ack { seq, n_blocks: blocks.len() as u8, ..Ack::default() };
+        let bits = if self.ecn == Ecn::Classic { Bits::NONE } else { self.bits(seq, Mark::None, 0) };
+        let mut ack = Ack { seq, bits, n_blocks: blocks.len() as u8, ..Ack::default() };
         for (to, (left, last)) in ack.blocks.iter_mut().zip(blocks) {
             *to = Block { left: *left, right: last + 1 };
         }

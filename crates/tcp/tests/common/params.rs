@@ -1,6 +1,6 @@
 //! Parameters for tests, without the parser; the crate's own unit tests include this file too.
 
-use penstock_tcp::{Ecn, TcpParams, Variant};
+use penstock_tcp::{Ecn, Incipient, Recovery, TcpParams, Variant};
 use penstock_units::Duration;
 
 /// RFC behaviour, windows wide open.
@@ -35,5 +35,19 @@ pub fn rfc(variant: Variant) -> TcpParams {
         alpha: 2.0,
         beta: 4.0,
         gamma: 1.0,
+        beta1: 0.2,
+        beta2: 0.4,
+        beta3: 0.5,
+        incipient: Incipient::Decrease,
+        escalate: false,
+        latch: false,
+        literal: false,
+        gain: 0.9,
+        westwood_printed: false,
+        g: 0.0625,
+        cubic_c: 0.4,
+        cubic_beta: 0.7,
+        fast_convergence: true,
+        recovery: Recovery::Sack,
     }
 }

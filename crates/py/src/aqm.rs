@@ -1,0 +1,434 @@
+//! A discipline written in Python behind the core's trait.
+//!
+//! It runs on the thread that holds the GIL. Its packet and its queue are two objects for the whole run, refilled for every
+//! call, and its methods are looked up once: that keeps a call below a microsecond. What it raises ends the run.
+
+use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_sim::{Abort, Start, UserAqm, UserError};
+use penstock_units::{Duration, QueueLen, Rng, Time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// The packet that a discipline decides about. One object serves all calls: take out what is to be kept.
+#[pyclass(frozen, name = "Packet", module = "penstock._penstock")]
+pub struct PacketView {
+    bytes: AtomicU32,
+    flow: AtomicU32,
+    class: AtomicU8,
+    ecn: AtomicU8,
+    /// Ticks.
+    sojourn: AtomicU64,
+    /// `penstock.Ecn`'s members in the order of the bits.
+    members: [Py<PyAny>; 4],
+}
+
+#[pymethods]
+impl PacketView {
+    /// Size on the wire: bytes.
+    #[getter]
+    fn bytes(&self) -> u32 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Its ECN field.
+    #[getter]
+    fn ecn(&self, py: Python<'_>) -> Py<PyAny> {
+        self.members[usize::from(self.ecn.load(Relaxed) & 3)].clone_ref(py)
+    }
+
+    /// Whether it may be marked: its ECN field is not `NOT_ECT`.
+    #[getter]
+    fn ecn_capable(&self) -> bool {
+        self.ecn.load(Relaxed) != Ecn::NotEct as u8
+    }
+
+    /// Number of its flow, as in the series.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.flow.load(Relaxed)
+    }
+
+    /// Its priority class (DSCP): the traffic's `class`.
+    #[getter]
+    fn class_(&self) -> u8 {
+        self.class.load(Relaxed)
+    }
+
+    /// In `depart`: how long it has waited, seconds; else 0.
+    #[getter]
+    fn sojourn_s(&self) -> f64 {
+        Duration::from_ticks(self.sojourn.load(Relaxed)).as_secs_f64()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let ecn = self.ecn(py);
+        format!("<penstock.Packet {} B, flow {}, {ecn}>", self.bytes(), self.flow())
+    }
+}
+
+impl PacketView {
+    fn put(&self, pkt: &Packet, sojourn: Duration) {
+        self.sojourn.store(sojourn.as_ticks(), Relaxed);
+        self.bytes.store(pkt.bytes, Relaxed);
+        self.flow.store(pkt.flow, Relaxed);
+        self.class.store(pkt.class, Relaxed);
+        self.ecn.store(pkt.ecn as u8, Relaxed);
+    }
+}
+
+/// The queue that a discipline manages. One object serves all calls: take out what is to be kept.
+#[pyclass(frozen, name = "Queue", module = "penstock._penstock")]
+#[derive(Default)]
+pub struct QueueView {
+    pkts: AtomicU32,
+    bytes: AtomicU64,
+    /// Ticks; all ones while the link transmits.
+    idle_since: AtomicU64,
+}
+
+#[pymethods]
+impl QueueView {
+    /// Waiting packets, neither the one in transmission nor the one that arrives or leaves among them.
+    #[getter]
+    fn pkts(&self) -> u32 {
+        self.pkts.load(Relaxed)
+    }
+
+    /// Their bytes.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Since when the link has had nothing to send: seconds; `None` while it transmits.
+    #[getter]
+    fn idle_since_s(&self) -> Option<f64> {
+        let t = Time::from_ticks(self.idle_since.load(Relaxed));
+        (t != Time::NEVER).then(|| t.as_secs_f64())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<penstock.Queue {} packets, {} B>", self.pkts(), self.bytes())
+    }
+}
+
+impl QueueView {
+    fn put(&self, q: &Queue) {
+        self.pkts.store(q.pkts, Relaxed);
+        self.bytes.store(q.bytes, Relaxed);
+        self.idle_since.store(q.idle_since.unwrap_or(Time::NEVER).as_ticks(), Relaxed);
+    }
+}
+
+/// The discipline's random stream.
+#[pyclass(frozen, module = "penstock._penstock")]
+struct Stream(Mutex<Rng>);
+
+#[pymethods]
+impl Stream {
+    fn random(&self) -> f64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).unit()
+    }
+}
+
+/// A discipline of the core from an instance of `penstock.Aqm`, of which every run gets a deep copy.
+pub fn user_aqm(object: Py<PyAny>, name: &str) -> UserAqm {
+    UserAqm::new(format!("python:{name}"), move |start| {
+        Python::attach(|py| match PyAqm::new(object.bind(py), start) {
+            Ok(made) => Ok(Box::new(made) as Box<dyn Aqm + Send>),
+            Err(error) => Err(Box::new(error) as UserError),
+        })
+    })
+}
+
+/// Verdicts by the names of `penstock.Verdict`.
+const VERDICTS: [(&str, Verdict); 5] = [
+    ("PASS", Verdict::Pass),
+    ("DROP", Verdict::Drop(Reason::Early)),
+    ("MARK", Verdict::Mark(Level::Ce, Reason::Early)),
+    ("MARK_INCIPIENT", Verdict::Mark(Level::Incipient, Reason::Early)),
+    ("DROP_FORCED", Verdict::Drop(Reason::Forced)),
+];
+
+/// See the module.
+struct PyAqm {
+    object: Py<PyAny>,
+    arrive: Py<PyAny>,
+    // What the class does not override costs nothing.
+    overflow: Option<Py<PyAny>>,
+    depart: Option<Py<PyAny>>,
+    average_pkts: Option<Py<PyAny>>,
+    series: Option<Py<PyAny>>,
+    timer: Option<Timer>,
+    columns: Vec<&'static str>,
+    packet: Py<PacketView>,
+    queue: Py<QueueView>,
+    verdicts: [(Py<PyAny>, Verdict); VERDICTS.len()],
+    abort: Abort,
+}
+
+struct Timer {
+    tick: Py<PyAny>,
+    interval: Duration,
+    next: Time,
+}
+
+impl PyAqm {
+    fn new(object: &Bound<'_, PyAny>, start: Start<'_>) -> PyResult<Self> {
+        let py = object.py();
+        let object = py.import("copy")?.call_method1("deepcopy", (object,))?;
+        let module = py.import("penstock.aqm")?;
+        let stream = Bound::new(py, Stream(Mutex::new(start.rng.clone())))?;
+        // In the instance's own dict, where it is found before the base's method and no `__setattr__` of the user's intervenes.
+        object.getattr("__dict__")?.set_item("random", stream.getattr("random")?)?;
+        object.call_method1("setup", (facts(&module, &start)?,))?;
+
+        let (class, base) = (object.get_type(), module.getattr("Aqm")?);
+        let overridden = |name: &str| -> PyResult<Option<Py<PyAny>>> {
+            if class.getattr(name)?.is(base.getattr(name)?) {
+                return Ok(None);
+            }
+            Ok(Some(object.getattr(name)?.unbind()))
+        };
+        let interval: Option<f64> = object.getattr("interval_s")?.extract()?;
+        let timer = match (overridden("tick")?, interval) {
+            (Some(tick), Some(interval)) => {
+                let interval = span(interval)?;
+                Some(Timer { tick, interval, next: Time::ZERO + interval })
+            }
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(PyTypeError::new_err(format!(
+                    "{} has tick, but no interval_s: seconds between two ticks",
+                    class.name()?
+                )))
+            }
+            (None, Some(_)) => {
+                return Err(PyTypeError::new_err(format!("{} has interval_s, but no tick", class.name()?)))
+            }
+        };
+        let verdict = module.getattr("Verdict")?;
+        let member = |(name, v): (&str, Verdict)| Ok::<_, PyErr>((verdict.getattr(name)?.unbind(), v));
+        let [a, b, c, d, e] = VERDICTS.map(member);
+        let ecn = module.getattr("Ecn")?;
+        let [m0, m1, m2, m3] = [0u8, 1, 2, 3].map(|bits| ecn.call1((bits,)).map(Bound::unbind));
+        let packet = PacketView {
+            bytes: AtomicU32::default(),
+            flow: AtomicU32::default(),
+            class: AtomicU8::default(),
+            ecn: AtomicU8::default(),
+            sojourn: AtomicU64::default(),
+            members: [m0?, m1?, m2?, m3?],
+        };
+        let mut made = PyAqm {
+            arrive: object.getattr("arrive")?.unbind(),
+            overflow: overridden("overflow")?,
+            depart: overridden("depart")?,
+            average_pkts: overridden("average_pkts")?,
+            series: overridden("series")?,
+            timer,
+            columns: vec![],
+            packet: Py::new(py, packet)?,
+            queue: Py::new(py, QueueView::default())?,
+            verdicts: [a?, b?, c?, d?, e?],
+            abort: start.abort.clone(),
+            object: object.unbind(),
+        };
+        made.columns = made.published(py)?.into_iter().map(|(name, _)| interned(name)).collect();
+        Ok(made)
+    }
+
+    /// Calls into Python unless an earlier call has failed; a failure is kept for who started the run.
+    #[inline]
+    fn guarded<T>(&self, otherwise: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+        if self.abort.raised() {
+            return otherwise;
+        }
+        Python::attach(|py| {
+            call(py).unwrap_or_else(|error| {
+                self.abort.raise(error);
+                otherwise
+            })
+        })
+    }
+
+    #[inline]
+    fn ask(
+        &self,
+        method: &Py<PyAny>,
+        name: &str,
+        now: Time,
+        (pkt, sojourn): (&Packet, Duration),
+        q: &Queue,
+    ) -> Verdict {
+        self.guarded(Verdict::Pass, |py| {
+            let answer = self.tell(py, method, now, (pkt, sojourn), q)?;
+            let found = self.verdicts.iter().find(|(member, _)| answer.is(member));
+            match found {
+                // RFC 3168, section 5: what cannot be marked is dropped.
+                Some((_, Verdict::Mark(_, reason))) if pkt.ecn == Ecn::NotEct => Ok(Verdict::Drop(*reason)),
+                Some((_, verdict)) => Ok(*verdict),
+                None => {
+                    let names = VERDICTS.map(|v| v.0).join(", ");
+                    Err(self.rubbish(name, &answer, &format!("a penstock.Verdict ({names})")))
+                }
+            }
+        })
+    }
+
+    /// Calls a method with time, packet and queue.
+    #[inline]
+    fn tell<'py>(
+        &self,
+        py: Python<'py>,
+        method: &Py<PyAny>,
+        now: Time,
+        (pkt, sojourn): (&Packet, Duration),
+        q: &Queue,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.packet.get().put(pkt, sojourn);
+        self.queue.get().put(q);
+        method.bind(py).call1((now.as_secs_f64(), &self.packet, &self.queue))
+    }
+
+    /// What `series()` gives, by name.
+    fn published(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
+        let Some(series) = &self.series else { return Ok(vec![]) };
+        let answer = series.bind(py).call0()?;
+        let read = |mapping: &Bound<'_, PyMapping>| -> PyResult<_> {
+            mapping.items()?.iter().map(|item| item.extract()).collect()
+        };
+        let rubbish = || self.rubbish("series", &answer, "a dict of names and numbers");
+        answer.cast::<PyMapping>().ok().and_then(|m| read(m).ok()).ok_or_else(rubbish)
+    }
+
+    /// The values of the columns, in their order.
+    fn row(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let published = self.published(py)?;
+        if !published.iter().map(|(name, _)| name.as_str()).eq(self.columns.iter().copied()) {
+            let (names, class) = (published.into_iter().map(|p| p.0).collect::<Vec<_>>(), self.class(py));
+            return Err(PyValueError::new_err(format!(
+                "{class}.series returned {names:?} after {:?}: it must give the same names in the same order every time",
+                self.columns
+            )));
+        }
+        Ok(published.into_iter().map(|p| p.1).collect())
+    }
+
+    /// A number or nothing.
+    fn number(&self, name: &str, what: &str, answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+        answer.extract().map_err(|_| self.rubbish(name, answer, what))
+    }
+
+    fn rubbish(&self, name: &str, answer: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+        let class = self.class(answer.py());
+        match answer.repr() {
+            Ok(answer) => PyTypeError::new_err(format!("{class}.{name} returned {answer}, not {expected}")),
+            Err(error) => error,
+        }
+    }
+
+    fn class(&self, py: Python<'_>) -> String {
+        self.object.bind(py).get_type().name().map_or_else(|_| "Aqm".into(), |n| n.to_string())
+    }
+}
+
+impl Aqm for PyAqm {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, _: &mut Rng) -> Verdict {
+        self.ask(&self.arrive, "arrive", now, (pkt, Duration::ZERO), q)
+    }
+
+    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
+        if let Some(method) = &self.overflow {
+            self.guarded((), |py| self.tell(py, method, now, (pkt, Duration::ZERO), q).map(drop));
+        }
+    }
+
+    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, _: &mut Rng) -> Verdict {
+        let Some(method) = &self.depart else { return Verdict::Pass };
+        self.ask(method, "depart", now, (pkt, sojourn), q)
+    }
+
+    fn decides_at_departure(&self) -> bool {
+        self.depart.is_some()
+    }
+
+    #[inline]
+    fn next_tick(&self) -> Option<Time> {
+        // After a failure none is due: the replay of a fine timer over a long silence would only delay the end.
+        self.timer.as_ref().filter(|_| !self.abort.raised()).map(|t| t.next)
+    }
+
+    fn tick(&mut self, now: Time, q: &Queue) {
+        let Some(timer) = &self.timer else { return };
+        let interval = self.guarded(None, |py| {
+            self.queue.get().put(q);
+            let answer = timer.tick.bind(py).call1((now.as_secs_f64(), &self.queue))?;
+            self.number("tick", "seconds or None", &answer)?.map(span).transpose()
+        });
+        if let Some(timer) = &mut self.timer {
+            timer.next = now + interval.unwrap_or(timer.interval);
+        }
+    }
+
+    #[inline]
+    fn average_pkts(&self) -> Option<f64> {
+        let method = self.average_pkts.as_ref()?;
+        self.guarded(None, |py| {
+            let answer = method.bind(py).call0()?;
+            self.number("average_pkts", "packets or None", &answer)
+        })
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let row = self.guarded(vec![], |py| self.row(py));
+        for (name, value) in self.columns.iter().zip(row) {
+            out(name, value);
+        }
+    }
+}
+
+/// A timer's interval.
+fn span(seconds: f64) -> PyResult<Duration> {
+    if (1e-9..=1e9).contains(&seconds) {
+        return Ok(Duration::from_secs_f64(seconds));
+    }
+    Err(PyValueError::new_err(format!(
+        "interval until the next tick: {seconds} s: must be from 1e-9 to 1e9 s"
+    )))
+}
+
+/// `penstock.LinkFacts` of the link.
+fn facts<'py>(module: &Bound<'py, PyModule>, start: &Start<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let Context { rate, delay, buffer } = start.context;
+    let (pkts, bytes) = match buffer {
+        QueueLen::Packets(n) => (Some(*n as u64), None),
+        QueueLen::Bytes(b) => (None, Some(*b)),
+    };
+    let facts = PyDict::new(module.py());
+    facts.set_item("name", start.link)?;
+    facts.set_item("rate_bps", rate.as_bps() as f64)?;
+    facts.set_item("delay_s", delay.as_secs_f64())?;
+    facts.set_item("buffer_pkts", pkts)?;
+    facts.set_item("buffer_bytes", bytes)?;
+    facts.set_item("mean_packet_bytes", start.values.size("mean_packet").0)?;
+    facts.set_item("ecn", start.values.bool("ecn"))?;
+    module.getattr("LinkFacts")?.call((), Some(&facts))
+}
+
+/// Names that tables have for as long as the process runs. There are few: one for each column that a discipline publishes.
+pub fn interned(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.into_boxed_str());
+    names.insert(name);
+    name
+}

@@ -1,0 +1,280 @@
+//! Links and sources whose behaviour is written down in files or follows from arithmetic: traces, replays, asymmetry, jitter, classes.
+
+mod common;
+use common::good;
+use penstock_scenario::Scenario;
+use penstock_sim::{run, Column, Control, Record, RunResult, Tap, METRICS};
+use std::path::PathBuf;
+
+fn metric(r: &RunResult, name: &str) -> f64 {
+    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()].unwrap_or_else(|| panic!("{name}"))
+}
+
+fn simulate(s: &Scenario, record: Record) -> RunResult {
+    let config = s.lower(s.seed()).unwrap();
+    run(&penstock_sim::Config { record, ..config }, &Control::default()).unwrap()
+}
+
+fn quiet(text: &str) -> RunResult {
+    simulate(&good(text), Record::default())
+}
+
+/// A folder of a test's own, with files in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &[u8])]) -> Self {
+        let folder = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (file, content) in files {
+            std::fs::write(folder.join(file), content).unwrap();
+        }
+        Folder(folder)
+    }
+
+    fn read(&self, text: &str) -> Result<Scenario, String> {
+        let file = self.0.join("s.toml");
+        Scenario::from_toml(text, &file.display().to_string()).map_err(|e| e.to_string())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// (time in ns, event, bytes) at the bottleneck.
+fn events(s: &Scenario) -> Vec<(u64, &'static str, u64)> {
+    let r = simulate(s, Record { events: true, ..Record::default() });
+    let table = r.series.iter().find(|t| t.name == "events").unwrap();
+    let column = |name: &str| &table.columns.iter().find(|c| c.0 == name).unwrap().1;
+    let (Column::U64(t), Column::Word(word, words), Column::U64(bytes)) =
+        (column("t_ns"), column("event"), column("bytes"))
+    else {
+        panic!("{table:?}")
+    };
+    t.iter().zip(word).zip(bytes).map(|((t, w), b)| (*t, words[usize::from(*w)], *b)).collect()
+}
+
+const MS: u64 = 1_000_000;
+
+/// Packets of a file over a trace: what waits at 3 ms shares its opportunity, 1500 B at most; a large packet takes two.
+#[test]
+fn a_replay_over_a_trace() {
+    let files: &[(&str, &[u8])] = &[
+        ("up.trace", b"3\n5\n"),
+        ("p.csv", b"t_s,bytes\n0.001,600\n0.002,700\n0.0025,1000\n0.003,100\n0.011,40\n"),
+    ];
+    let folder = Folder::new("replay", files);
+    let text = "duration = \"30 ms\"\n[topology]\n\
+        bottleneck = { delay = \"1 ms\", schedule = { mahimahi = \"up.trace\" } }\n\
+        [[traffic]]\nkind = \"replay\"\nfile = \"p.csv\"\n";
+    let s = folder.read(text).unwrap();
+    // At 3 ms 600 + 700 + 200 of 1000; at 5 ms the other 800, then 100 of who came at 3 ms. Rounds are 5 ms long.
+    let want = [
+        (MS, "enqueue", 600),
+        (2 * MS, "enqueue", 700),
+        (2 * MS + MS / 2, "enqueue", 1000),
+        (3 * MS, "dequeue", 600),
+        (3 * MS, "dequeue", 700),
+        (3 * MS, "dequeue", 1000),
+        (3 * MS, "enqueue", 100),
+        (5 * MS, "dequeue", 100),
+        (11 * MS, "enqueue", 40),
+        (13 * MS, "dequeue", 40),
+    ];
+    assert_eq!(events(&s), want);
+    let r = simulate(&s, Record::default());
+    // Five packets; delays 2, 1, 0.5, 2 and 2 ms.
+    assert!((metric(&r, "delay_mean_s") - 1.5e-3).abs() < 1e-12, "{}", metric(&r, "delay_mean_s"));
+    // Opportunities at 3, 5, 8, 10, … 28 ms: 11 of 12000 bits.
+    assert!((metric(&r, "utilization") - 2440.0 * 8.0 / (11.0 * 12_000.0)).abs() < 1e-12);
+    let resolved = s.resolved();
+    assert_eq!(resolved["topology"]["bottleneck"]["schedule"]["mahimahi"], "up.trace");
+    assert!(resolved["traffic"][0]["hash"].is_string());
+
+    // A discipline that decides at departure serves the same packets at the same times; within an instant the order may differ.
+    let eager = s.set_all(&[("aqm.kind", "rem"), ("aqm.ecn", "true"), ("aqm.mark_at", "departure")]).unwrap();
+    let mut found = events(&eager);
+    found.sort_by_key(|e| (e.0, e.1 == "enqueue"));
+    assert_eq!(found, want);
+    let later = folder
+        .read(&text.replace("kind = \"replay\"", "kind = \"replay\"\nstart = \"7 ms\"\nstop = \"9.6 ms\""));
+    let arrivals = events(&later.unwrap());
+    let arrivals: Vec<_> = arrivals.into_iter().filter(|e| e.1 == "enqueue").map(|e| (e.0, e.2)).collect();
+    assert_eq!(
+        arrivals,
+        [(8 * MS, 600), (9 * MS, 700), (9 * MS + MS / 2, 1000)],
+        "from the start on, until the stop"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_file() {
+    let files: &[(&str, &[u8])] = &[
+        ("good.trace", b"3\n5\n"),
+        ("back.trace", b"3\n5\n4\n"),
+        ("empty.trace", b""),
+        ("back.csv", b"0,100\n2,100\n1,100\n"),
+        ("good.csv", b"0,100\n"),
+    ];
+    let folder = Folder::new("wrong", files);
+    let text = |schedule: &str, file: &str| {
+        format!(
+            "duration = \"1 s\"\n[topology.bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nschedule = {schedule}\n\
+             [[traffic]]\nkind = \"replay\"\nfile = \"{file}\"\n"
+        )
+    };
+    let steps = "[{ at = \"1 ms\", rate = \"2 Mbit/s\" }]";
+    for (schedule, file, parts) in [
+        (
+            "{ mahimahi = \"no.trace\" }",
+            "good.csv",
+            [
+                "s.toml:5: topology.bottleneck.schedule = { mahimahi = \"no.trace\" }: ",
+                "no.trace: there is no such file",
+            ],
+        ),
+        (
+            "{ mahimahi = \"back.trace\" }",
+            "good.csv",
+            ["s.toml:5: ", "back.trace:3: must not be below the line before"],
+        ),
+        ("{ mahimahi = \"empty.trace\" }", "good.csv", ["s.toml:5: ", "empty.trace: is empty"]),
+        (
+            "{ mahimahi = \"good.trace\", hash = \"0\" }",
+            "good.csv",
+            ["s.toml:5: ", "good.trace: has changed: its hash is "],
+        ),
+        (
+            "{ mahimaih = \"good.trace\" }",
+            "good.csv",
+            ["s.toml:5: ", "schedule.mahimaih: unknown key; nearest: mahimahi"],
+        ),
+        ("{ hash = \"0\" }", "good.csv", ["s.toml:5: ", "must be a list of steps ascending in time"]),
+        ("{ mahimahi = 3 }", "good.csv", ["s.toml:5: ", "schedule.mahimahi = 3: must be a text"]),
+        (steps, "no.csv", ["s.toml:8: traffic.0.file = \"no.csv\": ", "no.csv: there is no such file"]),
+        (
+            steps,
+            "back.csv",
+            [
+                "s.toml:8: traffic.0.file = \"back.csv\": ",
+                "back.csv:3: must not be earlier than the line before",
+            ],
+        ),
+        (steps, ".", ["s.toml:8: traffic.0.file = \".\": ", "is not a file"]),
+        (steps, "good.csv\"\nhash = \"0", ["s.toml:8: traffic.0.file", "good.csv: has changed"]),
+    ] {
+        let found = folder.read(&text(schedule, file)).unwrap_err();
+        for part in parts {
+            assert!(found.contains(part), "\n{schedule} {file}\ngives   {found}\nwithout {part}");
+        }
+    }
+    let counted = text("{ mahimahi = \"good.trace\" }", "good.csv") + "[aqm]\ncount_in_service = true\n";
+    let found = folder.read(&counted).unwrap_err();
+    assert!(
+        found.contains("s.toml:10: aqm.count_in_service = true: on a link with a mahimahi trace"),
+        "{found}"
+    );
+}
+
+/// A capture of two packets, 1 ms and 5 us apart from the first; the second began in the capture before the third.
+#[test]
+fn a_capture_is_replayed() {
+    let mut pcap: Vec<u8> = vec![];
+    let mut put = |words: &[u32]| words.iter().for_each(|w| pcap.extend(w.to_le_bytes()));
+    put(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 1]);
+    for (us, bytes) in [(1_000_000u32, 60), (1_001_000, 1514), (1_000_005, 98)] {
+        put(&[us / 1_000_000, us % 1_000_000, 0, bytes]);
+    }
+    let folder = Folder::new("capture", &[("c.pcap", &pcap)]);
+    let text = "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\
+        [[traffic]]\nkind = \"replay\"\nfile = \"c.pcap\"\nstart = \"1 ms\"\n";
+    let arrivals: Vec<_> =
+        events(&folder.read(text).unwrap()).into_iter().filter(|e| e.1 == "enqueue").collect();
+    assert_eq!(arrivals, [(MS, "enqueue", 60), (MS + 5000, "enqueue", 98), (2 * MS, "enqueue", 1514)]);
+}
+
+/// Enough datagrams for every opportunity: what leaves is the number of opportunities in the window.
+#[test]
+fn a_full_link_uses_every_opportunity() {
+    let folder = Folder::new("full", &[("t", b"0\n1\n1\n4\n7\n")]);
+    for (aqm, packet) in [("droptail", 1500), ("droptail", 700), ("red", 1500), ("droptail", 4000)] {
+        let text = format!(
+            "duration = \"8 s\"\nmeasure = {{ from = \"1 s\", to = \"6 s\" }}\n[topology]\n\
+             bottleneck = {{ rate = \"8 Mbit/s\", delay = \"1 ms\", buffer = 500, schedule = {{ mahimahi = \"t\" }} }}\n\
+             [aqm]\nkind = \"{aqm}\"\n[[traffic]]\nkind = \"cbr\"\nrate = \"30 Mbit/s\"\npacket = \"{packet} B\"\n"
+        );
+        let r = simulate(&folder.read(&text).unwrap(), Record::default());
+        // Five in 7 ms: from 1 s to 6 s 5000/7 rounds, and the ends cut one each.
+        let bits = metric(&r, "throughput_bps") * 5.0;
+        assert!(
+            (bits - 12_000.0 * 5.0 * 5000.0 / 7.0).abs() < 6.0 * 12_000.0 + 8.0 * f64::from(packet),
+            "{bits}"
+        );
+        assert!((metric(&r, "utilization") - 1.0).abs() < 1e-3, "{aqm} {packet}");
+    }
+}
+
+/// One segment a round trip: 1040 B at 8 Mbit/s, 10 ms, 40 B at 80 kbit/s, 30 ms.
+#[test]
+fn the_way_back_may_be_slower() {
+    let text = "duration = \"20 s\"\nmeasure.from = \"2 s\"\n[topology]\nbottleneck = { rate = \"8 Mbit/s\", delay = \"10 ms\", \
+        buffer = 100, reverse_rate = \"80 kbit/s\", reverse_delay = \"30 ms\", reverse_buffer = 5 }\n\
+        [[traffic]]\nkind = \"ftp\"\n";
+    let one = quiet(&format!("{text}window = 1\n"));
+    let rtt = 1040.0 * 8.0 / 8e6 + 0.010 + 40.0 * 8.0 / 80e3 + 0.030;
+    let want = 8000.0 / rtt;
+    assert!((metric(&one, "goodput_bps") - want).abs() < 0.003 * want, "{}", metric(&one, "goodput_bps"));
+    // Many: an ACK takes 4 ms, so 250 a second come back. Where all fit, each answers one segment of 8000 bits and the forward link idles;
+    // where five wait at most, ACKs are lost, and those that come answer for them.
+    let full = text.replace("reverse_buffer = 5", "reverse_buffer = 500") + "window = 60\n";
+    let full = quiet(&full);
+    assert!((metric(&full, "goodput_bps") - 2e6).abs() < 0.01 * 2e6, "{}", metric(&full, "goodput_bps"));
+    let five = quiet(&format!("{text}window = 60\n"));
+    assert!(
+        metric(&five, "goodput_bps") > 1.5 * metric(&full, "goodput_bps"),
+        "{}",
+        metric(&five, "goodput_bps")
+    );
+    assert!(metric(&five, "retransmits") == 0.0 && metric(&full, "retransmits") == 0.0);
+}
+
+/// Jitter moves packets, but not their rate.
+#[test]
+fn jitter_keeps_the_mean() {
+    for kind in ["cbr", "poisson", "onoff\"\non = { constant = \"1 s\" }\noff = { constant = \"1 s\" }\n#"] {
+        let text = |jitter: f64| {
+            format!(
+                "duration = \"200 s\"\n[topology]\nbottleneck = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n[[traffic]]\n\
+                 kind = \"{kind}\"\nrate = \"1.6 Mbit/s\"\npacket = \"1000 B\"\njitter = {jitter}\n"
+            )
+        };
+        let (without, with) = (quiet(&text(0.0)), quiet(&text(1.0)));
+        let n = if kind.starts_with("onoff") { 20_000.0 } else { 40_000.0 };
+        // A gap's variance is 0, and 1/3 more with jitter; poisson's 1, and 1 + 2/3: four standard errors.
+        let slack = 4.0 * (5.0f64 / 3.0 / n).sqrt() * n;
+        for r in [&without, &with] {
+            assert!((metric(r, "arrivals") - n).abs() < slack, "{kind}: {}", metric(r, "arrivals"));
+        }
+        assert_ne!(metric(&without, "arrivals"), metric(&with, "arrivals"), "{kind}");
+    }
+}
+
+/// A group's class is in its packets, and so in a capture: DSCP 46 above the two ECN bits. ACKs carry it back.
+#[test]
+fn classes_reach_the_packets() {
+    let text = "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"8 Mbit/s\", delay = \"1 ms\" }\n\
+        [[traffic]]\nkind = \"ftp\"\necn = \"classic\"\nclass = 46\ndelayed_ack = true\nbytes = \"20 kB\"\n";
+    let r = simulate(&good(text), Record { pcap: Some(Tap { link: 0, out: false }), ..Record::default() });
+    let capture = r.pcap.unwrap();
+    let mut at = 24;
+    let mut dscp = vec![];
+    while at < capture.len() {
+        let kept = u32::from_le_bytes(capture[at + 8..at + 12].try_into().unwrap()) as usize;
+        dscp.push(capture[at + 17] >> 2);
+        at += 16 + kept;
+    }
+    assert!(dscp.len() > 30 && dscp.iter().all(|d| *d == 46), "{dscp:?}");
+}

@@ -1,0 +1,188 @@
+//! CUBIC, RFC 9438. Windows are in segments, times in seconds.
+//!
+//! Readings: where `growth = "bytes"` an ACK of several segments moves the window as so many ACKs would (4.4 takes one step an ACK).
+//! Time in which the window was not what limited sending does not count (4.2). RTT is the smoothed one. Reductions are not
+//! undone (4.9), and HyStart++ (4.10) is left out.
+
+use crate::TcpParams;
+use penstock_units::Time;
+
+/// What CUBIC keeps beside the common state.
+#[derive(Clone, Debug)]
+pub(crate) struct CubicState {
+    /// The window before the last cut, or less (4.7); 0 before the first.
+    w_max: f64,
+    /// When the curve is back at W_max, from the start of the stage.
+    k: f64,
+    w_est: f64,
+    cwnd_prior: f64,
+    /// When this stage of congestion avoidance began; `None` before it has.
+    epoch: Option<Time>,
+    last_ack: Time,
+    after_timeout: bool,
+}
+
+impl CubicState {
+    pub(crate) fn new() -> Self {
+        CubicState {
+            w_max: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            last_ack: Time::ZERO,
+            after_timeout: false,
+        }
+    }
+
+    /// A cut at `cwnd`: what it leaves of the window.
+    pub(crate) fn cut(&mut self, p: &TcpParams, cwnd: f64, timeout: bool) -> f64 {
+        // 4.7: a flow that did not get back to its last maximum makes room.
+        let lower = p.fast_convergence && cwnd < self.w_max;
+        self.w_max = if lower { cwnd * (1.0 + p.cubic_beta) / 2.0 } else { cwnd };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+        self.after_timeout = timeout;
+        p.cubic_beta
+    }
+
+    /// Figure 1: W_cubic(t) = C (t − K)³ + W_max.
+    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+        let x = t - self.k;
+        c * (x * x * x) + self.w_max
+    }
+
+    /// Figure 2: K = ∛((W_max − cwnd_epoch)/C); 0 after a timeout (4.8) and where there is no maximum to come back to.
+    fn begin(&mut self, p: &TcpParams, now: Time, cwnd: f64) {
+        if std::mem::take(&mut self.after_timeout) || cwnd >= self.w_max {
+            self.w_max = cwnd;
+        }
+        self.k = libm::cbrt((self.w_max - cwnd) / p.cubic_c);
+        self.w_est = cwnd;
+        self.epoch = Some(now);
+    }
+
+    /// Something else than the window limits sending: the stage's time stands still.
+    pub(crate) fn unused(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch += now.since(self.last_ack);
+        }
+        self.last_ack = now;
+    }
+
+    /// An ACK of `acked` segments in congestion avoidance: the new window.
+    pub(crate) fn grow(&mut self, p: &TcpParams, now: Time, rtt: f64, cwnd: f64, acked: f64) -> f64 {
+        if self.epoch.is_none() {
+            self.begin(p, now, cwnd);
+        }
+        self.last_ack = now;
+        let t = self.epoch.map_or(0.0, |epoch| now.since(epoch).as_secs_f64());
+        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then with 1.
+        let alpha = if self.w_est < self.cwnd_prior {
+            3.0 * (1.0 - p.cubic_beta) / (1.0 + p.cubic_beta)
+        } else {
+            1.0
+        };
+        self.w_est += alpha * acked / cwnd;
+        if self.w_cubic(p.cubic_c, t) < self.w_est {
+            return cwnd.max(self.w_est);
+        }
+        // 4.2, 4.4, 4.5: where the curve stands a round trip ahead.
+        let target = self.w_cubic(p.cubic_c, t + rtt).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) / cwnd * acked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::rfc;
+    use crate::Variant;
+    use penstock_units::Duration;
+
+    fn near(got: f64, want: f64) {
+        assert!((got - want).abs() < 1e-3, "{got}, should be {want}");
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::ZERO + Duration::from_secs_f64(seconds)
+    }
+
+    /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ = 95.64, W(K) = 100,
+    /// W(K + 5) = 100 + 0.4 · 125 = 150.
+    #[test]
+    fn the_curve_by_hand() {
+        let p = rfc(Variant::Cubic);
+        let mut c = CubicState::new();
+        near(c.cut(&p, 100.0, false) * 100.0, 70.0);
+        c.begin(&p, Time::ZERO, 70.0);
+        near(c.k, 4.217);
+        for (t, want) in [(0.0, 70.0), (2.0, 95.640), (c.k, 100.0), (c.k + 5.0, 150.0)] {
+            near(c.w_cubic(0.4, t), want);
+        }
+    }
+
+    /// At t = 2 with an RTT of 0.1 s the target is 100 − 0.4 · 2.117³ = 96.204, from 95: 95 + 1.204/95. Far below, it is 1.5 cwnd.
+    #[test]
+    fn steps_towards_the_target() {
+        let p = rfc(Variant::Cubic);
+        let mut c = CubicState::new();
+        c.cut(&p, 100.0, false);
+        c.begin(&p, Time::ZERO, 70.0);
+        near(c.clone().grow(&p, at(2.0), 0.1, 95.0, 1.0), 95.0 + 1.204 / 95.0);
+        near(c.clone().grow(&p, at(2.0), 0.1, 95.0, 2.0), 95.0 + 2.0 * 1.204 / 95.0);
+        near(c.clone().grow(&p, at(2.0), 0.1, 99.0, 1.0), 99.0); // never down
+        near(c.grow(&p, at(60.0), 0.1, 80.0, 1.0), 80.5);
+    }
+
+    /// W_est from 7 with α = 3 · 0.3/1.7 = 0.5294 until it is back at 10, then with 1. The curve's K is ∛(3/0.4) = 1.957 s.
+    #[test]
+    fn never_slower_than_reno() {
+        let p = rfc(Variant::Cubic);
+        let mut c = CubicState::new();
+        c.cut(&p, 10.0, false);
+        let mut cwnd = 7.0;
+        let mut seen = vec![];
+        for round in 0..9 {
+            cwnd = c.grow(&p, at(0.01 * f64::from(round)), 0.01, cwnd, cwnd);
+            seen.push(cwnd);
+        }
+        near(seen[0], 7.5294);
+        near(seen[5], 10.1765);
+        near(seen[8], 13.1765);
+    }
+
+    /// 4.7: a maximum of 80 below the last one, 100, becomes 80 · 1.7/2 = 68.
+    #[test]
+    fn fast_convergence_aims_lower() {
+        for (fast_convergence, want) in [(true, 68.0), (false, 80.0)] {
+            let p = TcpParams { fast_convergence, ..rfc(Variant::Cubic) };
+            let mut c = CubicState::new();
+            c.cut(&p, 100.0, false);
+            c.cut(&p, 80.0, false);
+            near(c.w_max, want);
+            near(c.cwnd_prior, 80.0);
+        }
+    }
+
+    /// 4.8: the first stage after a timeout starts on the convex side, from its own window.
+    #[test]
+    fn after_a_timeout_k_is_zero() {
+        let p = rfc(Variant::Cubic);
+        let mut c = CubicState::new();
+        c.cut(&p, 100.0, true);
+        c.begin(&p, Time::ZERO, 70.0);
+        assert_eq!((c.k, c.w_max), (0.0, 70.0));
+    }
+
+    #[test]
+    fn time_without_use_does_not_count() {
+        let p = rfc(Variant::Cubic);
+        let mut c = CubicState::new();
+        c.cut(&p, 100.0, false);
+        c.grow(&p, at(0.0), 0.1, 70.0, 1.0);
+        c.unused(at(50.0));
+        let used = c.grow(&p, at(52.0), 0.1, 95.0, 1.0);
+        near(used, 95.0 + 1.204 / 95.0); // as at t = 2
+    }
+}
