@@ -1328,8 +1328,8 @@ class PdtRed(Table):
         Source: Floyd 2000.
     gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
         true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
-    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
-        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
     share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
@@ -1747,8 +1747,8 @@ class Custom(Table):
         RED-AT paper, section 4.3: "target"; its value is our reading.
     max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
         after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
-    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
-        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
     share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =

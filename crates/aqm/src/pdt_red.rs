@@ -44,7 +44,7 @@ pub(crate) const PDT_RED: &[Param] = &[
         unit: "1",
         default: Some("0.5"),
         source: "reading",
-        doc: "max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the buffer.",
+        doc: "max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a), a third of the buffer.",
         ..PARAM
     },
     Param {

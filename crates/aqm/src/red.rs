@@ -522,10 +522,10 @@ pub(crate) mod tests {
         }
     }
 
-    /// w_q = 1 makes avg = q: the signalling rate at constant p_b is 2 p_b / (1 + p_b) for `uniform`.
+    /// w_q = 1 makes avg = q. At p_b = 1/20 gaps are 1…19 packets (`uniform`), 20…39 (`wait`), geometric with mean 20.
     #[test]
     fn signal_rate_follows_the_gate() {
-        for (gate, rate) in [("\"uniform\"", 0.1 / 1.05), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)] {
+        for (gate, rate) in [("\"uniform\"", 0.1), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)] {
             let set = [("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("gate", gate)];
             let mut red = build(&KIND, &set).unwrap();
             let mut rng = Rng::stream(5, "red");
