@@ -52,7 +52,7 @@ fmt: setup ## format Rust and Python, sort imports
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
 
-generate: setup ## write again what is made from the Rust tables: python/penstock/kinds.py, the examples' output
+generate: setup ## write again what is made from the Rust tables: kinds.py, docs/reference.md, docs/aqm, the examples' output
 	$(BIN)/python -m penstock._generate
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
 

@@ -20,6 +20,7 @@ from penstock._penstock import RunResult, __version__
 from penstock.aqm import *  # noqa: F403  # their list is aqm.__all__
 from penstock.errors import Error, ScenarioError, SimulationError
 from penstock.kinds import *  # noqa: F403  # the generated classes; their list is kinds.__all__
+from penstock.probing import Probe, probe
 from penstock.result import Comparison, Estimate, Result
 from penstock.runner import compare, run
 from penstock.scenario import Scenario
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "Error",
     "Estimate",
+    "Probe",
     "Result",
     "RunResult",
     "Scenario",
@@ -35,6 +37,7 @@ __all__ = [
     "SimulationError",
     "__version__",
     "compare",
+    "probe",
     "run",
 ]
 __all__ += kinds.__all__

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock import _penstock, _reference
+from penstock import _penstock, _reference, pages
 from penstock._files import write
 
 Row = Mapping[str, Any]
@@ -76,6 +76,7 @@ def main() -> None:
     docs = Path(__file__).parents[2] / "docs"
     if docs.is_dir():
         write(docs / "reference.md", _reference.source())
+        pages.write(docs)
 
 
 def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -139,6 +140,9 @@ def _class(name: str, row: Row, kind: str = "", inner: Sequence[tuple[str, str, 
     """The text of one class. inner: fields that are tables themselves, with type and meaning."""
     lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Table):"]
     lines += [*_wrapped(f'"""{row["doc"]}', 4, 4), ""]
+    for key in ("expect", "weaknesses"):
+        if row.get(key):
+            lines += [*_wrapped(row[key], 4, 4), ""]
     for field, _, doc in inner:
         lines += _wrapped(f"{field}: {doc}", 4, 8)
     for p in row["params"]:

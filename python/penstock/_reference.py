@@ -59,6 +59,8 @@ def _common(shared: frozenset[str]) -> Iterator[str]:
 def _entry(row: Row, hidden: frozenset[str]) -> Iterator[str]:
     yield f"### {row['name']}\n"
     yield row["doc"] + (f" *{row['source']}.*" if row.get("source") else "") + "\n"
+    if row.get("equations"):
+        yield f"[Algorithm, profile, what to expect, weaknesses](aqm/{row['name']}.md)\n"
     if row.get("state"):
         yield (
             "State, as series: "

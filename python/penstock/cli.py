@@ -6,6 +6,7 @@ wrong, said in one message, and nothing was run or written; 130: Ctrl-C.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -197,17 +198,69 @@ def compare(
 
 @cli.command("list")
 @click.argument("what", type=click.Choice(LISTS), required=False)
+@click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def list_(what: str | None, as_json: bool) -> None:
-    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, topologies, metrics."""
+def list_(what: str | None, name: str | None, as_json: bool) -> None:
+    """Show what there is, with parameters, defaults and sources: disciplines, TCPs, traffic, topologies, metrics.
+
+    `penstock list aqm red` tells all about one: equations, what to expect, where it fails, keys, state.
+    """
     chosen = LISTS if what is None else (what,)
-    lists = {name: json.loads(_penstock.list_json(name)) for name in chosen}
+    lists = {each: json.loads(_penstock.list_json(each)) for each in chosen}
+    if what is not None and name is not None:
+        row = _named(lists[what], name, what)
+        if as_json:
+            _print(json.dumps(row, ensure_ascii=False, indent=2))
+        else:
+            _draw(_tables().entry(row))
+        return
     if as_json:
         _print(json.dumps(lists if what is None else lists[what], ensure_ascii=False, indent=2))
         return
-    for name, rows in lists.items():
-        for table in _tables().list_table(name, rows):
+    for each, rows in lists.items():
+        for table in _tables().list_table(each, rows):
             _draw(table)
+    if what == "aqm":
+        click.echo("All about one: penstock list aqm NAME", err=True)
+
+
+def _named(rows: Sequence[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
+    """The entry of a list with that name."""
+    for row in rows:
+        if row["name"] == name:
+            return row
+    names = [row["name"] for row in rows]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise ScenarioError(f"{what}: there is no {name}{hint} There are: {', '.join(names)}")
+
+
+@cli.command()
+@click.argument("what", metavar="FILE|KIND")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key: --set aqm.min_th=7.")
+@click.option("--not-capable", is_flag=True, help="Packets that may not be marked.")
+@click.option("--flows", default=5, show_default=True, type=click.IntRange(min=1), help="Flows that send in turn.")
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def probe(
+    what: str, changes: tuple[str, ...], not_capable: bool, flows: int, figure: Path | None, as_json: bool
+) -> None:
+    """Hold the queue and count what a discipline marks and drops: its profile, 0.1 s, 1 s and 10 s after the start.
+
+    FILE: a scenario, whose bottleneck is taken. KIND: a discipline on a link of 10 Mbit/s,
+    20 ms and 100 packets, with ECN.
+    """
+    from penstock import probing
+
+    kinds = [row["name"] for row in json.loads(_penstock.list_json("aqm"))]
+    scenario = _changed(probing.scenario(what), changes) if what in kinds else _scenario(Path(what), changes)
+    _writable(figure=figure)
+    probed = probing.probe(scenario, capable=not not_capable, flows=flows)
+    if figure is not None:
+        from penstock import style
+
+        style.save(probed.plot(), str(figure))
+    _report(probed.json if as_json else lambda: _tables().probe_table(probed))
 
 
 @cli.command()
@@ -256,7 +309,10 @@ def _kinds(aqms: Sequence[str]) -> list[str]:
 
 def _scenario(file: Path, changes: Sequence[str]) -> Scenario:
     """The scenario of a file with the changes of `--set`."""
-    scenario = Scenario.load(file)
+    return _changed(Scenario.load(file), changes)
+
+
+def _changed(scenario: Scenario, changes: Sequence[str]) -> Scenario:
     wanted = {}
     for change in changes:
         path, equals, value = change.partition("=")

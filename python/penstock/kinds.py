@@ -237,6 +237,13 @@ class Graph(Table):
 class DropTail(Table):
     """First in, first out; the arriving packet is dropped when the buffer is full.
 
+    Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at 10 Mbit/s are
+    80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. Losses come in bursts, when
+    the buffer overflows. It is what all others are measured against.
+
+    Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in bursts loses
+    more than its share. There is no signal before a loss: with ECN nothing is ever marked.
+
     ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
     unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
         buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
@@ -257,6 +264,17 @@ class DropTail(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Red(Table):
     """Random early detection: signals with a probability that ramps up with the average queue.
+
+    Signals begin before the buffer is full, fall on flows in proportion to what they send, and are spread evenly over
+    time. The average settles where the ramp's probability is what the flows need, so it rises with their number: the
+    thresholds bound the queue, they do not fix it. The average follows the queue with a time constant of 1/(w_q·C),
+    one second by default, so a short burst passes without a signal. The gate makes gaps uniform on 1…1/p_b − 1
+    packets: at constant p_b it signals about 2·p_b of the packets, not p_b.
+
+    No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A slow average
+    lets a sudden load overflow the buffer first, and still signals when the queue has gone; a fast one punishes
+    bursts. Thresholds of a few packets cost utilisation. Beyond the ramp capable packets are dropped too, unless
+    `forced` is "mark".
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -326,6 +344,14 @@ class Red(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ared(Table):
     """Adaptive RED: RED whose max_p follows the average into a target range.
+
+    Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is known in advance,
+    and only target_delay is left to choose. That takes time: from max_p 0.01 to 0.5 some 25 s, back down some 20 s.
+    Until then it is RED with the old max_p.
+
+    It does not help against a sudden change, only after it. The instantaneous queue still oscillates around the
+    average as RED's does. With few flows max_p stands at 0.01 and the average lies below the target; with very many
+    it stands at 0.5 and the gentle part takes over. Where every flow is short, max_p never arrives.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -421,6 +447,15 @@ class Ared(Table):
 class FengAred(Table):
     """Self-configuring RED: max_p is divided or multiplied when the average crosses a threshold.
 
+    The first self-configuring RED: when the average leaves the thresholds, max_p changes by a large factor, once at
+    each crossing. It keeps the average between the thresholds rather than at a point, and finds a new order of
+    magnitude of max_p within a few crossings.
+
+    The steps are coarse: the average swings from one threshold to the other, and each swing costs delay or
+    utilisation. While it stays above max_th nothing more happens. Neither the paper nor ns-2 bounds max_p; here it
+    stays in [0.0001, 1] (a reading), and a queue that starts empty counts as entering from between, so its first
+    packet divides max_p once (another).
+
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
@@ -502,6 +537,14 @@ class FengAred(Table):
 class Blue(Table):
     """One probability, raised when packets are lost and lowered when the link is idle.
 
+    It looks at no queue length, only at losses and idle time, so it needs no averaging and no thresholds. Under a
+    lasting load p_m settles between too many losses and an idle link, with little buffer and, with ECN, few losses.
+    Every event moves it by d1 = 0.25 % or d2 = 0.025 %, at most ten times a second.
+
+    It is slow: from 0 to 10 % takes 4 s of overflow, and back 40 s of idle link. Between the two events it is
+    DropTail with a constant p_m: the queue may stand full or nearly empty for long. The paper leaves open whether a
+    link that stays idle lowers p_m again; here it does after every freeze_time (`idle_events`).
+
     d1: Increment of p_m; above d2; a number in (0, 1]; default: 0.0025. Source: Feng et al. 2001.
     d2: Decrement of p_m; a number in [0, 1]; default: 0.00025. Source: Feng et al. 2001.
     freeze_time: No change of p_m for this long after one; a time with its unit, for example "40 ms"; default: 100 ms.
@@ -536,6 +579,15 @@ class Blue(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rem(Table):
     """Random exponential marking: a price integrates the queue's and the rate's excess.
+
+    The price integrates, so in steady state the queue stands at b* and the arrivals match the link, however many
+    flows there are: the load changes the price, not the queue. Prices of several links add up along a path. The
+    figure shows the integrator: a queue held above b* gives a probability that keeps growing.
+
+    The gains fix how fast it is: with γ = 0.001 the price needs seconds to tens of seconds, in which the buffer
+    overflows or the queue runs empty. Stability depends on round-trip time and load. The period and α are ns-2's; the
+    RARED paper, where the other settings are from, gives neither. Marks at departure are ns-2's too (`mark_at`), and
+    then nothing is dropped early at all.
 
     phi: Base of the exponential law; a number in (1, 1000000]; default: 1.001. Source: RARED paper; ns-2.
     gamma: Step of the price; a number in (0, 1000]; default: 0.001. Source: RARED paper; ns-2.
@@ -574,6 +626,14 @@ class Rem(Table):
 class Pi(Table):
     """Proportional-integral control of the queue length.
 
+    The queue settles at q_ref whatever the load, since only there p stands still. a is little more than b: p follows
+    the queue's change at once, by a, and its distance from q_ref slowly, by a − b = 6e-8 for each packet at each
+    step.
+
+    The gains were designed for one network: 15 Mbit/s of 500 B packets, about 60 flows, 240 ms. On a slower link or
+    with fewer flows it takes minutes to find p: with the queue held at 100 packets, 50 above q_ref, p is 0.7 % after
+    ten seconds. The target, 50 packets, is a length and not a delay: on a slow link it is much.
+
     a: Gain of the present error; a number in [0, 1]; unit: 1/packet; default: 1.822e-5. Source: Hollot 2001; ns-2.
     b: Gain of the error one period ago; a number in [0, 1]; unit: 1/packet; default: 1.816e-5. Source: Hollot 2001;
         ns-2.
@@ -605,6 +665,15 @@ class Pi(Table):
 class Avq(Table):
     """Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.
 
+    The virtual queue belongs to a link a little slower than the real one, so signals come before the real queue has
+    grown: it stays short, at a utilisation of γ. What counts is the rate of the arrivals, not the queue; the figure
+    therefore runs over the load. Below γ nothing is signalled; above it C̃ falls, and what the virtual link cannot
+    carry is signalled.
+
+    With drops instead of marks the dropped packets count as load, and the link carries γ·C less the losses. A load
+    above γ·C that does not respond takes C̃ to zero, and then every packet is signalled. α must suit round-trip time
+    and load (the paper has a rule); the default is its example. Lengths count in bytes whatever `unit` says.
+
     gamma: Desired utilisation of the link; a number in (0, 1]; default: 0.98. Source: Kunniyur, Srikant 2001, section
         4.
     alpha: How fast the virtual capacity follows; a number in (0, 1]; unit: 1/s; default: 0.15. Source: Kunniyur,
@@ -635,6 +704,16 @@ class Avq(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mecn(Table):
     """Multi-level ECN: incipient and moderate marks from two ramps, drops beyond them.
+
+    Senders that know two levels (`ecn = "mecn"`) take a fifth off their window for an incipient mark and two fifths
+    for a moderate one, instead of half: the windows swing less, so the link stays busy with a shorter queue. Most
+    signals at light load are incipient. What is not ECN-capable is dropped where it would be marked, at either level.
+    See docs/mecn.md for the end systems and for mixed traffic.
+
+    As in RED the average moves with the load. The paper states neither p1_max nor p2_max (0.1 both, a reading) and
+    says two things of the range above max_th: 2.1 drops everything, 3.3.1 speaks of gentle mode (`above_max`). A
+    classic ECN flow does not see incipient marks and halves for moderate ones. ECT(1) on the wire is L4S's codepoint:
+    both cannot be used on one path.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -713,6 +792,15 @@ class Mecn(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amecn(Table):
     """Adaptive MECN: the ceilings of both ramps follow the average into a target range.
+
+    As ARED, the average returns to the middle of the thresholds whatever the load; steps grow with the distance, so
+    it is there sooner: the paper shows about 15 s. The target lies below mid_th, so in steady state marks are
+    incipient; moderate ones answer a rise in load. One number is to be chosen: target_delay or target_queue.
+
+    The paper contradicts itself: equation (4) has a further factor 0.17 in the increment, against Fig. 3
+    (`alpha_scale`); β falls to 0.66 at avg = 0 though the text says 0.83 (`beta_floor`). It does not say which ramp
+    P_max is: here both (`adapt`, `p2_over_p1`). At light load P_max stands at its floor, 0.01, and the queue lies
+    below the target.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -815,6 +903,17 @@ class Amecn(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rared(Table):
     """Rate-aware RED: a high probability while the average climbs fast.
+
+    When a load rises suddenly, RED's average lags. RARED takes its slope for the sign: while it climbs faster than 20
+    packets/s, four packets of five are signalled, and senders slow down before the queue is long. When nothing climbs
+    it is RED (or ARED: `base`). In the figure the queue stands from the start: the average climbs at first, and where
+    the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; later it is RED.
+
+    The slope of an average with a time constant of T can exceed slope_th only while q − avg > slope_th·T: with the
+    default weight (1 s) at gaps of more than 20 packets. On a fast link 20 packets/s is nothing and every burst is
+    hit, on a slow one it is never reached; `slope_th = "auto"` scales with the thresholds (ours, the paper's future
+    work). Signalling 80 % halves many windows at once. The paper reads as if p = max_p' replaced p_a as it stands; so
+    here, without the gate (`climb`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -927,6 +1026,15 @@ class Rared(Table):
 class Nred(Table):
     """Nonlinear RED: a power law up to the buffer, whose exponent falls with load.
 
+    One curve from min_th to the full buffer instead of max_p: nearly flat at first, steep towards the end, and with n
+    the load decides how flat. At light load (n up to 5) almost nothing is signalled before half the buffer is full;
+    under a heavy one n falls to 1, a straight line. Losses are fewer than RED's at the price of a longer queue.
+
+    The profile ends at the buffer: with a large one the queue becomes long, with a small one it is DropTail with
+    averaging. n moves only when the average crosses a threshold, one step at a time. The paper gives no bounds, start
+    or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th and B nothing bounds the delay but the
+    buffer.
+
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
@@ -995,6 +1103,16 @@ class Nred(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedAt(Table):
     """RED with adaptive thresholds: both move with the region that the average stays in.
+
+    Under light load the ramp moves to the right, and fewer packets are signalled; under a heavy one it moves to the
+    left and gets steeper. Both thresholds reach their bounds within some dozen packets, so in effect it switches
+    between three ramps. In the figure, after 10 s, nothing is marked in region a, below min⁺ = 7.5; there the ramp
+    jumps to the nominal one, and at max⁻ = 12 to the steeper one.
+
+    The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and fro. The paper
+    gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so is
+    that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺,
+    which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1092,6 +1210,14 @@ class RedAt(Table):
 class DtRed(Table):
     """RED whose thresholds follow the number of flows and the size of their bursts.
 
+    The thresholds make room for one burst of every flow: few smooth flows get a short queue, many or bursty ones a
+    long one. At the target max_th grows to the buffer within some intervals, and the ramp is flat.
+
+    The original (Murshed 2005) was not at hand: the RED-AT paper tells only that much. How flows and bursts are
+    counted, that min_th = n·k, the target (a quarter of the buffer) and when equation (4) acts are readings. As
+    printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
+    1024 bits, which saturates at some thousands.
+
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
@@ -1168,6 +1294,16 @@ class DtRed(Table):
 class PdtRed(Table):
     """RED with thresholds for each priority class, which move with the unused buffer.
 
+    All classes share one buffer and one average; a higher class has higher thresholds, so under overload the lower
+    classes lose first. As the buffer fills, everybody's thresholds fall. Without classes in the traffic all is class
+    0: in steady state its ramp runs from an average of a seventh of the buffer to a third, and from half of it
+    everything is dropped.
+
+    The original (Sun, Wang 2007) was not at hand: the RED-AT paper says only that thresholds vary with the unused
+    buffer and the priority. The rule is the dynamic threshold of shared-memory switches (Choudhury, Hahne 1998), and
+    the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
+    average has moved. Nothing keeps a high class from starving a low one.
+
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
         with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
@@ -1194,8 +1330,8 @@ class PdtRed(Table):
         Source: Floyd 2000.
     gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
         true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
-    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
-        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
     share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
@@ -1235,6 +1371,14 @@ class PdtRed(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nlred(Table):
     """Nonlinear RED: a parabola of 1.5·max_p instead of the ramp.
+
+    A parabola with the same area under it as RED's ramp: gentler near min_th, steeper near max_th. Light load costs
+    less throughput; under heavy load it signals more than RED, so the average depends less on the load. It is RED in
+    everything else, and as cheap.
+
+    It has RED's parameters, and they need the same care; the average still moves with the load. At max_th the
+    probability jumps from 1.5·max_p to 1, as in RED of 1993, and capable packets are dropped there; `gentle` ramps
+    instead, which the paper has not.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1305,6 +1449,15 @@ class Nlred(Table):
 class CoDel(Table):
     """Controlled delay: drops at the head while the time in the queue stays above a target.
 
+    It needs no knowledge of the link's rate: it looks at time. A standing queue falls to about 5 ms; a burst that
+    drains within 100 ms is left alone. While the delay stays above the target, signals come ever faster: 27 in the
+    first second, some 500 a second after ten. Dropping at the head tells the sender a queueing time earlier.
+
+    The rate of signals grows slowly: against many flows or an unresponsive load it takes many seconds, and until then
+    the buffer is what bounds the queue. interval must be near the largest usual round-trip time, so short paths (data
+    centres) need other numbers. On slow links target must be at least a packet's time. One queue: a greedy flow still
+    delays all others. With ECN it marks only, and an unresponsive capable flow is never dropped.
+
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
@@ -1334,6 +1487,16 @@ class CoDel(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pie(Table):
     """Proportional-integral control of the queueing delay, by random drops at arrival.
+
+    The queueing delay settles at target, 15 ms, whatever the load and the link's rate. Decisions are made at arrival,
+    so it costs no work at the head. The first 150 ms of congestion pass freely. Derandomisation spaces the drops:
+    none before the probabilities since the last one add up to 0.85; where p itself is above that, the figure has its
+    kink.
+
+    It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = 0.1 it drops
+    capable packets too. The departure rate is measured only while 16 kB wait: below that, at 10 Mbit/s 13 ms, no
+    measurement begins and the last one holds (`delay_from = "timestamps"` does without). One queue: flows are not
+    isolated. Of RFC 8033 it leaves out switching itself off (5.3).
 
     target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 8033,
         section 4.2: QDELAY_REF.
@@ -1386,6 +1549,15 @@ class Pie(Table):
 class FqCodel(Table):
     """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
 
+    Flows share the link equally, whatever they send; a flow that sends less than its share (DNS, SYN, voice) passes
+    the standing queues of the others. Each long flow has its own 5 ms of queue. In the figure five flows share what
+    is held, and each has its own row of signals, so their share is five times CoDel's. An unresponsive flow harms
+    itself only.
+
+    Fairness counts flows: who opens ten has ten shares, and a tunnel is one flow. Flows that fall into one of the
+    1024 queues share it. CoDel's 5 ms hold for each queue, so the total delay of a packet grows with the number of
+    busy flows. It needs more state than any other here: a queue a flow and the order of all packets.
+
     flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
     quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
         Source: RFC 8290, section 5.2.3; at least 256 B as in Linux.
@@ -1427,6 +1599,15 @@ class FqCodel(Table):
 class Step(Table):
     """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
 
+    Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, without average or chance,
+    tells it exactly when the queue is above K. With DCTCP the queue stands around K, at full utilisation if K is
+    above about a seventh of the bandwidth-delay product.
+
+    For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then be a whole bandwidth-delay
+    product, or the link idles. All flows are marked at once and back off at once. What is not capable passes by
+    default and competes with the others by filling the buffer; with `not_capable = "drop"` it loses everything above
+    K, its SYNs too. The paper does not say which: a reading.
+
     threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
         40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
         Gbit/s (65 at 10 Gbit/s).
@@ -1455,6 +1636,14 @@ class Step(Table):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Custom(Table):
     """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
+
+    What the parts say: with its defaults it is RED. A member of the family said this way gives the same packets, bit
+    for bit, as its own kind. It is for what nobody has published: a square profile with ARED's adapter, two levels on
+    the instantaneous queue. The adapter must have something to move: ared, feng-ared and amecn move max_p, nred moves
+    n, the others the thresholds.
+
+    Combinations that make no sense are not refused: nred's adapter does nothing to a ramp, amecn's p2_max nothing to
+    one level. `alpha`, `beta` and `max_p_low` belong to the adapter that is chosen and have its defaults.
 
     estimator: What follows the queue: the weighted average, or the queue itself; one of "ewma", "instantaneous";
         default: ewma. Source: Floyd, Jacobson 1993; DCTCP looks at the queue itself.
@@ -1560,8 +1749,8 @@ class Custom(Table):
         RED-AT paper, section 4.3: "target"; its value is our reading.
     max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
         after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
-    share_low: max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the
-        buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
     share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from penstock.probing import Probe
     from penstock.result import Result
 
     Numbers = NDArray[np.float64]
+
+
+#: Colour and hatch of what becomes of packets: told apart by hue, by lightness, and the drop without any colour.
+LEVEL_LOOKS = {"incipient mark": ("#56b4e9", ""), "CE mark": ("#0072b2", ""), "drop": ("#d55e00", "////")}
 
 
 class Plots:
@@ -191,6 +196,61 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
     ax.set_title(title, color=look.colour)
     ax.set_ylabel("packets")
     return float(max(_all(table, "queue_pkts"), default=0.0))
+
+
+def profile(probe: Probe) -> Figure:
+    """The shares of packets that a discipline marks and drops, over the queue that is held.
+
+    A panel a time since the queue has stood; the levels are stacked, the mildest at the bottom.
+    """
+    import matplotlib as mpl
+    import numpy as np
+    from matplotlib.ticker import FuncFormatter
+
+    from penstock.probing import LEVELS
+
+    points = np.array(probe.points, dtype=np.float64)
+    shares = {level: np.array(probe.shares(level), dtype=np.float64) for level in LEVELS}
+    top = max(1e-3, float(np.sum(list(shares.values()), axis=0).max()))
+    named = set()
+    with style.context(), mpl.rc_context({"figure.constrained_layout.w_pad": 0.08}):
+        figure = _figure(7.6, 2.75)
+        axes = figure.subplots(1, len(probe.after_s), sharex=True, sharey=True, squeeze=False)[0]
+        for i, (ax, after) in enumerate(zip(axes, probe.after_s, strict=True)):
+            base = np.zeros(len(points))
+            for level in LEVELS:
+                above = base + shares[level][i]
+                if (above > base).any():
+                    colour, hatch = LEVEL_LOOKS[level]
+                    area = {"facecolor": colour, "hatch": hatch, "edgecolor": style.PAPER, "linewidth": 0.0}
+                    label = level if level not in named else None
+                    bends = _bends(base, above)
+                    ax.fill_between(points[bends], base[bends], above[bends], label=label, zorder=2, **area)
+                    named.add(level)
+                base = above
+            ax.set_title(f"after {after:g} s", fontweight="normal")
+        axes[0].set_xlim(float(points.min()), float(points.max()))
+        axes[0].set_ylim(0, 1.0 if top > 0.5 else 1.15 * top)
+        axes[0].yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.6g} %"))
+        axes[0].set_ylabel("share of packets")
+        held = "packets held in the queue" if probe.axis == "queue" else "arrivals over the link's rate"
+        axes[len(axes) // 2].set_xlabel(held)
+        if named:
+            # In the order of the levels, whichever panel showed one first.
+            areas = {str(area.get_label()): area for ax in axes for area in ax.collections}
+            shown = [areas[level] for level in LEVELS if level in named]
+            figure.legend(handles=shown, loc="outside upper right", ncols=len(LEVELS), frameon=False, borderpad=0)
+        return figure
+
+
+def _bends(*curves: Numbers) -> NDArray[np.intp]:
+    """The places where one of the curves over even steps is not straight, and the ends: all that a polygon needs."""
+    import numpy as np
+
+    bent = np.ones(len(curves[0]), dtype=bool)
+    if len(bent) > 2:
+        bent[1:-1] = np.any([np.abs(np.diff(curve, 2)) > 1e-12 for curve in curves], axis=0)
+    return np.flatnonzero(bent)
 
 
 def window_s(result: Result) -> tuple[float, float]:

@@ -21,6 +21,20 @@ pub const KIND: Kind = Kind {
     name: "avq",
     doc: "Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.",
     source: "Kunniyur, Srikant 2001",
+    equations: "arrival of b bytes at t, the previous one at s:\n\
+        VQ ← max(VQ − C̃·(t − s), 0)\n\
+        VQ + b > B:  signal,  else VQ ← VQ + b\n\
+        C̃ ← max(min(C̃ + α·γ·C·(t − s), C) − α·b, 0)",
+    expect:
+        "The virtual queue belongs to a link a little slower than the real one, so signals come before the \
+        real queue has grown: it stays short, at a utilisation of γ. What counts is the rate of the \
+        arrivals, not the queue; the figure therefore runs over the load. Below γ nothing is signalled; \
+        above it C̃ falls, and what the virtual link cannot carry is signalled.",
+    weaknesses:
+        "With drops instead of marks the dropped packets count as load, and the link carries γ·C less the \
+        losses. A load above γ·C that does not respond takes C̃ to zero, and then every packet is signalled. \
+        α must suit round-trip time and load (the paper has a rule); the default is its example. Lengths \
+        count in bytes whatever `unit` says.",
     params: &[PARAMS],
     state: &[
         State { name: "c_tilde_bps", doc: "Capacity of the virtual queue, bits per second." },

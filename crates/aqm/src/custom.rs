@@ -21,6 +21,18 @@ pub const KIND: Kind = Kind {
     name: "custom",
     doc: "RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.",
     source: "the parts' papers",
+    equations: "estimator  avg ← ewma | instantaneous\n\
+        profile    p ← ramp | rate-aware | square | power | two-level\n\
+        gate       uniform | wait | geometric\n\
+        signal     drop | classic | levels\n\
+        adapter    none | ared | feng-ared | amecn | nred | red-at | dt-red | pdt-red",
+    expect: "What the parts say: with its defaults it is RED. A member of the family said this way gives the same \
+        packets, bit for bit, as its own kind. It is for what nobody has published: a square profile with \
+        ARED's adapter, two levels on the instantaneous queue. The adapter must have something to move: \
+        ared, feng-ared and amecn move max_p, nred moves n, the others the thresholds.",
+    weaknesses: "Combinations that make no sense are not refused: nred's adapter does nothing to a ramp, amecn's \
+        p2_max nothing to one level. `alpha`, `beta` and `max_p_low` belong to the adapter that is chosen \
+        and have its defaults.",
     params: &[
         PARTS, PARAMS, THRESHOLDS, RAMP, MECN, AMECN, RARED, NRED, RED_AT, FENG, DT_RED, PDT_RED, CLOCK,
         TARGET, SHARED,

@@ -28,6 +28,7 @@ pub mod nred;
 pub mod pdt_red;
 pub mod pi;
 pub mod pie;
+pub mod probe;
 pub mod profile;
 pub mod rared;
 pub mod red;

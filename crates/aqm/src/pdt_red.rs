@@ -16,6 +16,19 @@ pub const KIND: Kind = Kind {
     name: "pdt-red",
     doc: "RED with thresholds for each priority class, which move with the unused buffer.",
     source: "Sun, Wang 2007, as told by the RED-AT paper, section 4.3",
+    equations: "RED, and for a packet of class c (DSCP 0…63):\n\
+        a_c = share_high − (share_high − share_low)/(1 + c)\n\
+        max_th = a_c·(B − q),  min_th = max_th/ratio",
+    expect: "All classes share one buffer and one average; a higher class has higher thresholds, so under \
+        overload the lower classes lose first. As the buffer fills, everybody's thresholds fall. Without \
+        classes in the traffic all is class 0: in steady state its ramp runs from an average of a seventh of \
+        the buffer to a third, and from half of it everything is dropped.",
+    weaknesses:
+        "The original (Sun, Wang 2007) was not at hand: the RED-AT paper says only that thresholds vary with \
+        the unused buffer and the priority. The rule is the dynamic threshold of shared-memory switches \
+        (Choudhury, Hahne 1998), and the shares are ours. Thresholds use the queue and the test uses its \
+        average, so a burst lowers the ramp before the average has moved. Nothing keeps a high class from \
+        starving a low one.",
     params: &[PARAMS, RAMP, PDT_RED],
     state: &[AVG, MIN_TH_NOW, MAX_TH_NOW, P_B],
     defaults: &[],
@@ -31,7 +44,7 @@ pub(crate) const PDT_RED: &[Param] = &[
         unit: "1",
         default: Some("0.5"),
         source: "reading",
-        doc: "max_th of class 0 over the unused buffer: forced drops from an average of B·a/(1 + a), a third of the buffer.",
+        doc: "max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a), a third of the buffer.",
         ..PARAM
     },
     Param {

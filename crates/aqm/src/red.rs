@@ -23,6 +23,25 @@ pub const KIND: Kind = Kind {
     name: "red",
     doc: "Random early detection: signals with a probability that ramps up with the average queue.",
     source: "Floyd, Jacobson 1993; gentle: Floyd 2000; ECN: RFC 3168",
+    equations: "busy:  avg ← (1 − w_q)·avg + w_q·q\n\
+        idle:  avg ← (1 − w_q)^m·avg,  m = idle time·C\n\
+        \n\
+        p_b = 0                                          avg < min_th\n\
+        p_b = max_p·(avg − min_th)/(max_th − min_th)     min_th ≤ avg < max_th\n\
+        p_b = max_p + (1 − max_p)·(avg − max_th)/max_th  max_th ≤ avg < 2·max_th, gentle\n\
+        drop (forced)                                    beyond\n\
+        \n\
+        p_a = p_b/(1 − count·p_b): signal with p_a;  count = packets since the last signal",
+    expect: "Signals begin before the buffer is full, fall on flows in proportion to what they send, and are \
+        spread evenly over time. The average settles where the ramp's probability is what the flows need, so \
+        it rises with their number: the thresholds bound the queue, they do not fix it. The average follows \
+        the queue with a time constant of 1/(w_q·C), one second by default, so a short burst passes without \
+        a signal. The gate makes gaps uniform on 1…1/p_b − 1 packets: at constant p_b it signals about 2·p_b \
+        of the packets, not p_b.",
+    weaknesses: "No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A \
+        slow average lets a sudden load overflow the buffer first, and still signals when the queue has \
+        gone; a fast one punishes bursts. Thresholds of a few packets cost utilisation. Beyond the ramp \
+        capable packets are dropped too, unless `forced` is \"mark\".",
     params: &[PARAMS, THRESHOLDS, RAMP],
     state: STATE,
     defaults: &[],
@@ -503,10 +522,10 @@ pub(crate) mod tests {
         }
     }
 
-    /// w_q = 1 makes avg = q: the signalling rate at constant p_b is 2 p_b / (1 + p_b) for `uniform`.
+    /// w_q = 1 makes avg = q. At p_b = 1/20 gaps are 1…19 packets (`uniform`), 20…39 (`wait`), geometric with mean 20.
     #[test]
     fn signal_rate_follows_the_gate() {
-        for (gate, rate) in [("\"uniform\"", 0.1 / 1.05), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)] {
+        for (gate, rate) in [("\"uniform\"", 0.1), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)] {
             let set = [("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("gate", gate)];
             let mut red = build(&KIND, &set).unwrap();
             let mut rng = Rng::stream(5, "red");

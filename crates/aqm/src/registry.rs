@@ -33,6 +33,12 @@ pub struct Kind {
     pub doc: &'static str,
     /// Where it comes from.
     pub source: &'static str,
+    /// The algorithm in a few lines of plain text, in the source's symbols.
+    pub equations: &'static str,
+    /// What it does to a queue, in plain words.
+    pub expect: &'static str,
+    /// Where it fails, and what was settled where its source is silent.
+    pub weaknesses: &'static str,
     /// Its parameters, besides [`COMMON`]. Families share tables, so this is a list of tables.
     pub params: &'static [&'static [Param]],
     /// What it publishes.
@@ -203,6 +209,21 @@ pub(crate) mod tests {
             });
             let declared: Vec<_> = kind.state.iter().map(|s| s.name).collect();
             assert_eq!(names, declared, "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn every_kind_is_told() {
+        for kind in KINDS {
+            assert!(!kind.equations.is_empty() && !kind.equations.contains('\t'), "{}", kind.name);
+            for text in [kind.expect, kind.weaknesses] {
+                let sentences = text.matches(['.', ':']).count();
+                assert!(
+                    sentences >= 2 && text.ends_with('.') && !text.contains('\n'),
+                    "{}: {text}",
+                    kind.name
+                );
+            }
         }
     }
 

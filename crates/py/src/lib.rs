@@ -2,6 +2,7 @@
 //! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
 
 mod aqm;
+mod probe;
 mod run;
 mod scenario;
 
@@ -56,6 +57,8 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<aqm::QueueView>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    m.add_function(wrap_pyfunction!(probe::probe, m)?)?;
+    m.add_function(wrap_pyfunction!(probe::room, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;

@@ -24,7 +24,7 @@ const LISTS: &[(&str, Make)] = &[
 
 /// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of objects with `name`,
 /// `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`, `ns2`, `auto`, `source`), disciplines also
-/// with `state`; `None` if there is no such list.
+/// with `state`, `equations`, `expect` and `weaknesses`; `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
@@ -100,6 +100,11 @@ fn aqm() -> Vec<Json> {
         let state: Json = kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
         let mut out = entry(kind.name, kind.doc, kind.source, params(&effective));
         out["state"] = state;
+        for (key, text) in
+            [("equations", kind.equations), ("expect", kind.expect), ("weaknesses", kind.weaknesses)]
+        {
+            out[key] = text.into();
+        }
         out
     });
     kinds.collect()

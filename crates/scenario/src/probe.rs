@@ -1,0 +1,78 @@
+//! The discipline of a scenario's bottleneck by itself (see [`penstock_aqm::probe`]).
+
+use crate::error::{Problem, ScenarioError};
+use crate::node::Origin;
+use crate::scenario::Scenario;
+use penstock_aqm::probe::{probe, Counts, Held};
+use penstock_aqm::{Aqm, Codepoints, Ecn};
+use penstock_sim::AqmConfig;
+use penstock_units::{Duration, QueueLen, Rng};
+
+/// How the discipline is probed; the link is the scenario's.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// Packets that wait.
+    pub queue: u32,
+    /// Arrivals over the link's rate.
+    pub load: f64,
+    /// Whether packets are ECN-capable, and so marked where they may be.
+    pub capable: bool,
+    /// Flows, of which each sends the same.
+    pub flows: u32,
+    /// When counting begins, after the queue has stood from the start; each time for `window`.
+    pub from: Vec<Duration>,
+    /// See `from`.
+    pub window: Duration,
+    /// Runs, each with a random stream of its own, that are added up.
+    pub runs: u64,
+}
+
+impl Scenario {
+    /// What the bottleneck's discipline does to packets of the mean size while the queue is held: counts for each of `from`.
+    ///
+    /// # Errors
+    /// If the discipline is the user's own, or the scenario is too large to be laid out.
+    pub fn probe(&self, how: &Probe) -> Result<Vec<Counts>, ScenarioError> {
+        let config = self.lower(self.seed())?;
+        let link = &config.links[config.bottleneck];
+        let AqmConfig::Kind(kind) = link.aqm else {
+            let problem = Problem::Conflict("a discipline of your own is not probed".into());
+            return Err(ScenarioError::new(Origin::Unknown, "aqm", problem));
+        };
+        let windows: Vec<_> = how.from.iter().map(|from| (*from, how.window)).collect();
+        let mut sums = vec![Counts::default(); windows.len()];
+        for run in 0..how.runs {
+            let aqm = penstock_aqm::build(kind, &link.aqm_values, &link.aqm_context);
+            let mut aqm = aqm.expect("was built when the scenario was checked");
+            let unmarked = match aqm.codepoints() {
+                Codepoints::Wire => Ecn::Ect0,
+                Codepoints::Literal => Ecn::Ect1,
+            };
+            let held = Held {
+                queue: how.queue,
+                buffer: link.buffer,
+                rate: link.rate,
+                load: how.load,
+                bytes: u32::try_from(link.aqm_values.size("mean_packet").0).unwrap_or(u32::MAX),
+                ecn: if how.capable { unmarked } else { Ecn::NotEct },
+                flows: how.flows,
+            };
+            let mut rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
+            probe(&mut aqm, &mut rng, &held, &windows, &mut sums);
+        }
+        Ok(sums)
+    }
+
+    /// Packets of the mean size that the bottleneck's buffer holds.
+    ///
+    /// # Errors
+    /// If the scenario is too large to be laid out.
+    pub fn room(&self) -> Result<u64, ScenarioError> {
+        let config = self.lower(self.seed())?;
+        let link = &config.links[config.bottleneck];
+        Ok(match link.buffer {
+            QueueLen::Packets(n) => n as u64,
+            QueueLen::Bytes(n) => n / link.aqm_values.size("mean_packet").0.max(1),
+        })
+    }
+}

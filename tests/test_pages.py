@@ -1,0 +1,122 @@
+"""The disciplines' pages and figures, what they are drawn from, and the commands that show the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from conftest import ROOT, Command
+from penstock import pages, probing, style
+
+DOCS = ROOT / "docs"
+ROWS = {row["name"]: row for row in pages.rows()}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_a_page_is_fresh(kind: str) -> None:
+    committed = (DOCS / f"aqm/{kind}.md").read_text(encoding="utf-8")
+    assert committed == pages.page(ROWS[kind], pages.probed(kind)), "stale: make generate"
+
+
+def test_the_index_is_fresh_and_there_are_no_other_pages() -> None:
+    text = (DOCS / "aqm/README.md").read_text(encoding="utf-8")
+    assert text == pages.index(text), "stale: make generate"
+    assert {path.stem for path in (DOCS / "aqm").glob("*.md")} == {*ROWS, "README"}
+    assert {path.name for path in (DOCS / "img/aqm").iterdir()} == {f"{kind}.svg" for kind in ROWS}
+    guide = text.split(pages.MARKS[0])[0]
+    assert [kind for kind in ROWS if f"({kind}.md)" not in guide] == []
+
+
+def test_figures_are_small_and_undated() -> None:
+    for figure in (DOCS / "img/aqm").iterdir():
+        text = figure.read_text(encoding="utf-8")
+        assert len(text) < 60_000, figure
+        assert "dc:date" not in text
+
+
+@pytest.mark.parametrize("page", [*(DOCS / "aqm").glob("*.md"), DOCS / "mecn.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r'\]\(([^)#]+)|(?:src|href)="([^"#]+)', text)
+    assert [link for pair in links for link in pair if link and not (page.parent / link).exists()] == []
+
+
+def test_a_figure_is_the_same_bytes_again(tmp_path: Path) -> None:
+    probed = probing.probe(probing.scenario("mecn"), queues=[0, 10, 40], runs=1)
+    for name in ("a", "b"):
+        style.save(probed.plot(), str(tmp_path / f"{name}.svg"))
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def held(kind: str, queue: int, *, capable: bool = True, **keys: object) -> list[float]:
+    """Percent of incipient marks, CE marks and drops, by an average that is the queue and independent coins."""
+    keys = {"w_q": 1, "gate": "geometric", "min_th": 5, "max_th": 15, **keys}
+    scenario = probing.scenario(kind).set_all({f"aqm.{key}": value for key, value in keys.items()})
+    probed = ps.probe(scenario, queues=[queue], after=["0.1 s"], window="10 s", runs=32, capable=capable)
+    return [100 * probed.shares(level)[0][0] for level in probing.LEVELS]
+
+
+def test_the_shares_in_the_page_on_mecn() -> None:
+    """docs/mecn.md: min 5, mid 10, max 15, ceilings 0.1, average 12."""
+    text = (DOCS / "mecn.md").read_text(encoding="utf-8")
+    assert held("mecn", 12, mid_th=10) == pytest.approx([6.72, 4.0, 0.0], rel=0.03)
+    assert held("mecn", 12, mid_th=10, capable=False) == pytest.approx([0.0, 0.0, 10.72], rel=0.03)
+    # What a classic flow sees of it: RED from mid_th.
+    assert held("red", 12, min_th=10) == pytest.approx([0.0, 4.0, 0.0], rel=0.03)
+    for number in ("6.72 %", "4 %", "10.72 %"):
+        assert number in text
+
+
+def test_literal_codepoints_are_probed_with_unmarked_packets() -> None:
+    wire, literal = (held("mecn", 12, mid_th=10, codepoints=word) for word in ("wire", "literal"))
+    assert wire == literal
+
+
+def test_list_tells_all_about_one(penstock: Command) -> None:
+    shown = penstock("list", "aqm", "red").stdout
+    row = json.loads(penstock("list", "aqm", "red", "--json").stdout)
+    assert row == ROWS["red"]
+    for line in [*row["equations"].splitlines(), row["weaknesses"][:60], "avg_pkts", "min_th"]:
+        assert line in shown
+    assert "sack" in penstock("list", "tcp", "sack").stdout
+    wrong = penstock("list", "aqm", "fqcodel")
+    assert wrong.returncode == 2
+    assert "did you mean fq-codel?" in wrong.stderr
+
+
+def test_probe_of_a_kind_and_of_a_file(penstock: Command, small: Path, tmp_path: Path) -> None:
+    done = penstock("probe", "droptail", "--json")
+    shares = json.loads(done.stdout)
+    assert shares["queue"][-1] == 100
+    assert all(row["drop"][-1] == 1 and not any(row["drop"][:-1]) for row in shares["shares"])
+    done = penstock("probe", small, "--set", "aqm.w_q=1", "--figure", "f.svg", "--not-capable")
+    assert done.returncode == 0, done.stderr
+    assert "CE mark" not in done.stdout
+    assert "</svg>" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["probe", "rad"], "rad"),
+        (["probe", "red", "--set", "aqm.mni_th=3"], "mni_th"),
+        (["probe", "red", "--figure", "no/where.svg"], "no"),
+        (["probe", "red", "--flows", "0"], "0"),
+    ],
+)
+def test_what_probe_refuses(penstock: Command, arguments: list[str], named: str) -> None:
+    done = penstock(*arguments)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert done.stdout == ""
+
+
+def test_loads_instead_of_lengths() -> None:
+    probed = ps.probe(probing.scenario("avq"), loads=[0.9, 1.2], after=["10 s"], runs=1)
+    assert (probed.axis, probed.points) == ("load", (0.9, 1.2))
+    assert probed.shares("CE mark")[0][0] == 0
+    assert probed.shares("CE mark")[0][1] > 0.2
