@@ -2,7 +2,7 @@
 //! they leave: once that has not been below `target` for an `interval`, it drops at the head, then again and again at gaps of
 //! `interval/√count`, until the delay is below the target.
 //!
-//! The RFC's `deque` fetches further packets from within; here each is a call of [`Vars::dequeue`], and `after_drop` tells what the
+//! The RFC's `deque` fetches further packets from within; here each is a call of `Vars::dequeue`, and `after_drop` tells what the
 //! call before, of the same dequeue, did. Where a packet may be marked it is, instead of dropped, and is sent: the dequeue ends with
 //! it (Linux; the RFC leaves it open). Times are compared in integers.
 

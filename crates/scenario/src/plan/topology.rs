@@ -273,7 +273,8 @@ fn check_name(section: &Section, key: &str, values: &Values, name: &str) -> Resu
 
 /// A link's values. A trace tells its rate, nothing else does.
 fn fill_link(section: &Section, params: &Params) -> Result<Values> {
-    let trace = section.node.and_then(|n| n.child("schedule")).is_some_and(|n| !matches!(n.item, Item::List(_)));
+    let trace =
+        section.node.and_then(|n| n.child("schedule")).is_some_and(|n| !matches!(n.item, Item::List(_)));
     if !trace && !section.given("rate") {
         let problem = Problem::Missing { allowed: check::allowed(&Ty::Rate) };
         return Err(ScenarioError::new(section.origin, join(&section.path, "rate"), problem));
