@@ -334,3 +334,24 @@ def test_numbers_show_what_is_known(mean: float | None, half: float | None, text
 @pytest.mark.parametrize(("duration", "interval"), [(100, 0.05), (60, 0.05), (1, 0.0005), (1000, 0.5), (5, 0.005)])
 def test_the_interval_that_nobody_chose(duration: float, interval: float) -> None:
     assert runner.auto_interval_s(duration) == interval
+
+
+def test_what_is_no_discipline_is_refused() -> None:
+    topology = ps.Dumbbell(bottleneck=ps.Link(rate="1 Mbit/s", delay="10 ms"))
+    for aqm in (ps.Red, "red", {"kind": "red"}, 5):
+        with pytest.raises(TypeError, match=r"ps\.Red"):
+            ps.Scenario(topology=topology, traffic=[ps.Ftp()], aqm=aqm)  # type: ignore[arg-type]
+    one = ps.Scenario(topology=topology, traffic=ps.Ftp(flows=np.int64(3)), duration="1 s")
+    assert one.resolved["traffic"][0]["flows"] == 3
+    with pytest.raises(TypeError, match="list"):
+        ps.compare(one, "red")
+    for seeds in (0, 10**11, [-1], [2**60]):
+        with pytest.raises(ValueError, match="seeds"):
+            ps.run(one, seeds)
+
+
+def test_compare_leaves_senders_without_multi_level_ecn_alone() -> None:
+    topology = ps.Dumbbell(bottleneck=ps.Link(rate="1 Mbit/s", delay="10 ms"))
+    traffic = [ps.Ftp(tcp="dctcp"), ps.Ftp(tcp="cubic", ecn="classic"), ps.Ftp(ecn="accecn"), ps.Ftp()]
+    mecn = ps.Scenario(topology=topology, traffic=traffic, duration="1 s").with_aqm("mecn")
+    assert [entry["ecn"] for entry in mecn.resolved["traffic"]] == ["classic", "classic", "mecn", "off"]

@@ -310,6 +310,18 @@ class Average(Answers):
         return self.answer  # type: ignore[return-value]
 
 
+def test_a_series_may_not_take_the_queues_own_columns() -> None:
+    class Clock(ps.Aqm):
+        def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
+            return ps.PASS
+
+        def series(self) -> dict[str, float]:
+            return {"t_s": -7.0}
+
+    with pytest.raises(ValueError, match=r"Clock\.series: the name \"t_s\""):
+        ps.run(scenario(Clock()), series="0.1 s")
+
+
 @pytest.mark.parametrize(
     ("own", "error", "message"),
     [

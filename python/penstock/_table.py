@@ -34,4 +34,5 @@ def plain(value: Any) -> Any:
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(each) for each in value]
-    return value
+    # numpy's numbers are no numbers to json
+    return value.item() if hasattr(value, "item") else value

@@ -72,7 +72,7 @@ def _simulation(command: F) -> F:
     """The options that `run` and `compare` share."""
     options = [
         click.argument("file", type=click.Path(path_type=Path)),
-        click.option("--seeds", type=click.IntRange(min=1), default=1, metavar="N", help="Runs, one a seed."),
+        click.option("--seeds", type=click.IntRange(1, 1_000_000), default=1, metavar="N", help="Runs, one a seed."),
         click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key: aqm.min_th=7."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table."),
         click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write results and series there."),

@@ -297,8 +297,8 @@ class Red(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -374,8 +374,8 @@ class Ared(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -477,8 +477,8 @@ class FengAred(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -736,8 +736,8 @@ class Mecn(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -823,8 +823,8 @@ class Amecn(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -842,15 +842,15 @@ class Amecn(Table):
     codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
         field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
         wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
-    target_queue: Average queue to aim at, from which an automatic min_th follows; instead of target_delay; a number
-        of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from target_delay.
-        Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    target_queue: Average queue to aim at, from which min_th follows where that is left out; instead of target_delay;
+        a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from
+        target_delay. Source: AMECN paper, section 3.3.3: target = 2·min_th.
     alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
         equation (4) has 0.17.
     deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
         true. Source: AMECN paper, Fig. 3: target is a range.
-    adapt: Whether p2_max follows p1_max or stays; one of "both", "p1"; default: both. Source: reading: the paper
-        adapts "P_max".
+    adapt: Both: p2_max is p2_over_p1·p1_max, whatever it is set to; p1: it stays; one of "both", "p1"; default: both.
+        Source: reading: the paper adapts "P_max".
     p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
     beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
         section 3.3.2: β from 0.83 to 1.
@@ -936,8 +936,8 @@ class Rared(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -1056,8 +1056,8 @@ class Nred(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -1135,8 +1135,8 @@ class RedAt(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -1401,8 +1401,8 @@ class Nlred(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -1488,18 +1488,18 @@ class CoDel(Table):
 class Pie(Table):
     """Proportional-integral control of the queueing delay, by random drops at arrival.
 
-    The queueing delay settles at target, 15 ms, whatever the load and the link's rate. Decisions are made at arrival,
-    so it costs no work at the head. The first 150 ms of congestion pass freely. Derandomisation spaces the drops:
-    none before the probabilities since the last one add up to 0.85; where p itself is above that, the figure has its
-    kink.
+    The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's rate. Decisions are made at
+    arrival, so it costs no work at the head. The first 150 ms of congestion pass freely. Derandomisation spaces the
+    drops: none before the probabilities since the last one add up to 0.85; where p itself is above that, the figure
+    has its kink.
 
     It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = 0.1 it drops
     capable packets too. The departure rate is measured only while 16 kB wait: below that, at 10 Mbit/s 13 ms, no
     measurement begins and the last one holds (`delay_from = "timestamps"` does without). One queue: flows are not
     isolated. Of RFC 8033 it leaves out switching itself off (5.3).
 
-    target: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC 8033,
-        section 4.2: QDELAY_REF.
+    qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
+        8033, section 4.2: QDELAY_REF.
     t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
         Source: RFC 8033, section 4.2: T_UPDATE.
     alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
@@ -1529,7 +1529,7 @@ class Pie(Table):
     """
 
     kind: ClassVar[str] = "pie"
-    target: str | None = None
+    qdelay_ref: str | None = None
     t_update: str | None = None
     alpha: float | None = None
     beta: float | None = None
@@ -1565,6 +1565,8 @@ class FqCodel(Table):
         in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
     drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
         65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    ce_threshold: Besides what CoDel marks, mark every capable packet that has waited longer than this; a time with
+        its unit, for example "40 ms"; left out: none. Source: RFC 8290, section 5.2.7.
     target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
         section 4.4.
     interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
@@ -1586,6 +1588,7 @@ class FqCodel(Table):
     quantum: str | None = None
     limit: int | None = None
     drop_batch: int | None = None
+    ce_threshold: str | None = None
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
@@ -1674,8 +1677,8 @@ class Custom(Table):
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2). Source: Floyd, Gummadi, Shenker 2001,
-        section 5.
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
     max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
@@ -1699,15 +1702,15 @@ class Custom(Table):
     codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
         field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
         wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
-    target_queue: Average queue to aim at, from which an automatic min_th follows; instead of target_delay; a number
-        of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from target_delay.
-        Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    target_queue: Average queue to aim at, from which min_th follows where that is left out; instead of target_delay;
+        a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from
+        target_delay. Source: AMECN paper, section 3.3.3: target = 2·min_th.
     alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
         equation (4) has 0.17.
     deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
         true. Source: AMECN paper, Fig. 3: target is a range.
-    adapt: Whether p2_max follows p1_max or stays; one of "both", "p1"; default: both. Source: reading: the paper
-        adapts "P_max".
+    adapt: Both: p2_max is p2_over_p1·p1_max, whatever it is set to; p1: it stays; one of "both", "p1"; default: both.
+        Source: reading: the paper adapts "P_max".
     p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
     beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
         section 3.3.2: β from 0.83 to 1.

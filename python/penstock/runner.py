@@ -16,6 +16,11 @@ from penstock.scenario import Scenario, seconds
 
 Progress = Callable[[float, int, int], object]
 
+#: The most runs of one call, as of a sweep's point.
+MOST_SEEDS = 1_000_000
+#: Whole numbers up to here survive every JSON reader.
+LARGEST_SEED = 2**53
+
 
 def run(
     scenario: Scenario,
@@ -45,9 +50,11 @@ def run(
     the exception's attribute `finished`: label → `Result`. An exception out of a worker process has its traceback as
     text, in its cause.
     """
+    if isinstance(seeds, int) and not 0 < seeds <= MOST_SEEDS:
+        raise ValueError(f"seeds: from 1 to {MOST_SEEDS}, not {seeds}")
     chosen = list(range(scenario.seed, scenario.seed + seeds)) if isinstance(seeds, int) else list(seeds)
-    if not chosen:
-        raise ValueError("seeds: at least one")
+    if not chosen or not all(0 <= seed <= LARGEST_SEED for seed in chosen):
+        raise ValueError(f"seeds: at least one, each from 0 to {LARGEST_SEED}")
     threads = cores() if jobs is None else jobs
     interval = seconds(series) if series is not None else None
     done: dict[int, RunResult] = {}
@@ -120,6 +127,8 @@ def compare(
         results call those by `name`, or by the name of the class.
     The other arguments are `run`'s.
     """
+    if isinstance(aqms, str):
+        raise TypeError(f"disciplines to compare: a list of them, as in [{aqms!r}]")
     chosen = [(label(aqm), aqm) if isinstance(aqm, Aqm) else (aqm, aqm) for aqm in aqms]
     kinds = [kind for kind, _ in chosen]
     if not kinds or len(set(kinds)) < len(kinds):

@@ -46,7 +46,7 @@ class Scenario:
         self,
         *,
         topology: Table,
-        traffic: Sequence[Table],
+        traffic: Sequence[Table] | Table,
         aqm: Table | Aqm | None = None,
         reverse_aqm: Table | Aqm | None = None,
         name: str | None = None,
@@ -56,6 +56,11 @@ class Scenario:
         profile: str | None = None,
         overhead: str | None = None,
     ) -> None:
+        for name_of, given in (("aqm", aqm), ("reverse_aqm", reverse_aqm)):
+            if given is not None and not isinstance(given, (Table, Aqm)):
+                raise TypeError(
+                    f"{name_of}: an instance such as ps.Red(min_th=5), or one of a subclass of ps.Aqm, not {given!r}"
+                )
         discipline: dict[str, Any] | None = aqm.to_dict() if isinstance(aqm, Table) else None
         if isinstance(reverse_aqm, Table):
             discipline = {**(discipline or {"kind": "droptail"}), "reverse": reverse_aqm.to_dict()}
@@ -68,7 +73,7 @@ class Scenario:
             "overhead": overhead,
             "topology": topology,
             "aqm": discipline,
-            "traffic": list(traffic),
+            "traffic": [traffic] if isinstance(traffic, Table) else list(traffic),
         }
         text = json.dumps(plain({key: value for key, value in document.items() if value is not None}))
         self._core = _penstock.Scenario.from_json(text)

@@ -40,7 +40,7 @@ pub const KIND: Kind = Kind {
     build: |v, cx| {
         let mut family = RedFamily::new(v, cx, STATE)?.with_levels(v)?;
         let adapter = Levels::from_values(v)?;
-        adapter.second(&mut family.ramp);
+        adapter.begin(&mut family.ramp);
         Ok(Discipline::Red(family.with_adapter(Adapter::Levels(adapter))))
     },
 };
@@ -58,7 +58,7 @@ pub(crate) const AMECN: &[Param] = &[
         unit: "packets",
         auto: "from target_delay",
         source: "AMECN paper, section 3.3.3: target = 2·min_th",
-        doc: "Average queue to aim at, from which an automatic min_th follows; instead of target_delay.",
+        doc: "Average queue to aim at, from which min_th follows where that is left out; instead of target_delay.",
         ..PARAM
     },
     Param {
@@ -83,7 +83,7 @@ pub(crate) const AMECN: &[Param] = &[
         ty: Ty::Word(&["both", "p1"]),
         default: Some("\"both\""),
         source: "reading: the paper adapts \"P_max\"",
-        doc: "Whether p2_max follows p1_max or stays.",
+        doc: "Both: p2_max is p2_over_p1·p1_max, whatever it is set to; p1: it stays.",
         ..PARAM
     },
     Param {
@@ -129,8 +129,14 @@ impl Levels {
         })
     }
 
+    /// P_max starts at `p1_max`, within its bounds.
+    pub(crate) fn begin(&self, r: &mut Ramp) {
+        r.max_p = r.max_p.clamp(BOUNDS.0, BOUNDS.1);
+        self.second(r);
+    }
+
     /// The second ceiling follows the first.
-    pub(crate) fn second(&self, r: &mut Ramp) {
+    fn second(&self, r: &mut Ramp) {
         if let Some(ratio) = self.ratio {
             r.p2_max = (ratio * r.max_p).min(1.0);
         }
@@ -219,6 +225,15 @@ mod tests {
         let mut r = RAMP5_15;
         adapter(&[("adapt", "\"p1\"")]).tick(30.0, &mut r);
         assert!((r.max_p - 0.15).abs() < 1e-12 && r.p2_max == 0.1);
+    }
+
+    #[test]
+    fn p_max_starts_within_its_bounds() {
+        for (p1_max, want) in [("0.9", (0.5, 0.5)), ("0.2", (0.2, 0.2)), ("0", (0.01, 0.01))] {
+            let r = build(&KIND, &[("p1_max", p1_max)]).unwrap().ramp;
+            assert_eq!((r.max_p, r.p2_max), want, "{p1_max}");
+        }
+        assert_eq!(build(&KIND, &[("target_queue", "0")]).unwrap_err().name, "target_queue");
     }
 
     /// 10 Mbit/s, 1000 B. Target queue 20 packets: min 10, max 30, mid 22.5. Target delay 40 ms: 50 packets.

@@ -47,7 +47,7 @@ pub const KIND: Kind = Kind {
         }
         d = match v.word("profile").as_str() {
             "square" => d.with_profile(Profile::Square { gentle: v.bool("gentle") })?,
-            "power" => d.with_profile(Profile::Power)?,
+            "power" => d.within_the_buffer(v).with_profile(Profile::Power)?,
             "two-level" => d.with_two_ramps(v)?,
             "rate-aware" => d.with_climb(v),
             _ => d,
@@ -62,7 +62,7 @@ pub const KIND: Kind = Kind {
             "feng-ared" => d.with_adapter(Adapter::Feng(Feng::from_values(v)?)),
             "amecn" => {
                 let levels = Levels::from_values(v)?;
-                levels.second(&mut d.ramp);
+                levels.begin(&mut d.ramp);
                 d.with_adapter(Adapter::Levels(levels))
             }
             "nred" => d.with_exponent(v)?,

@@ -7,7 +7,7 @@
 //! is dropped itself only where nothing else waits.
 
 use crate::codel::{Control, Vars};
-use crate::{Aqm, Discipline, Ecn, Kind, Packet, Queue, State, Verdict};
+use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
 use penstock_units::param::{int, Param, ParamError, Ty, PARAM};
 use penstock_units::{Duration, Rng, Time};
 
@@ -32,7 +32,7 @@ pub const KIND: Kind = Kind {
         State { name: "new_queues", doc: "Queues on the list of new ones." },
         State { name: "old_queues", doc: "Queues on the list of old ones." },
     ],
-    // Section 5.2.7: on by default.
+    // Section 5.2.6: on by default.
     defaults: &[("ecn", "true")],
     ns2: &[],
     build: |v, _| {
@@ -47,6 +47,7 @@ pub const KIND: Kind = Kind {
             quantum: quantum as i64,
             limit: v.int("limit") as u32,
             drop_batch: v.int("drop_batch") as u32,
+            ce_threshold: v.opt_duration("ce_threshold"),
             perturbation: None,
             queues: vec![FlowQueue::default(); flows],
             backlog: vec![0; flows],
@@ -94,6 +95,14 @@ const PARAMS: &[Param] = &[
         default: Some("64"),
         source: "RFC 8290, section 4.1",
         doc: "At the limit the fullest queue loses half its packets, but no more than this.",
+        ..PARAM
+    },
+    Param {
+        name: "ce_threshold",
+        ty: Ty::Duration,
+        auto: "none",
+        source: "RFC 8290, section 5.2.7",
+        doc: "Besides what CoDel marks, mark every capable packet that has waited longer than this.",
         ..PARAM
     },
 ];
@@ -170,6 +179,7 @@ pub struct FqCodel {
     quantum: i64,
     limit: u32,
     drop_batch: u32,
+    ce_threshold: Option<Duration>,
     perturbation: Option<u64>,
     queues: Vec<FlowQueue>,
     /// Bytes of each queue, apart so that the largest is found in one short walk.
@@ -314,8 +324,13 @@ impl Aqm for FqCodel {
         let queue = &mut self.queues[self.serving as usize];
         let behind = self.backlog[self.serving as usize];
         let verdict = queue.codel.dequeue(&self.control, now, sojourn, behind, capable);
-        if !matches!(verdict, Verdict::Drop(_)) {
-            queue.credits -= i64::from(pkt.bytes);
+        if matches!(verdict, Verdict::Drop(_)) {
+            return verdict;
+        }
+        queue.credits -= i64::from(pkt.bytes);
+        // Section 5.2.7: beside CoDel, for flows that want a step (DCTCP).
+        if capable && self.ce_threshold.is_some_and(|most| sojourn > most) {
+            return Verdict::Mark(Level::Ce, Reason::Early);
         }
         verdict
     }
@@ -424,6 +439,24 @@ mod tests {
         assert_eq!([b.serve(), b.serve(), b.serve(), b.serve()], [Some(1), Some(1), Some(2), Some(1)]);
         b.arrive(2, false); // behind flow 1, which has 1000 B left
         assert_eq!(b.serve_all(), [1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_ce_threshold_marks_besides_codel() {
+        let mut b = Bench::new(&[("ce_threshold", "\"1 ms\"")]);
+        let mark = Verdict::Mark(Level::Ce, Reason::Early);
+        for (us, ecn, want) in
+            [(1000, Ecn::Ect0, Verdict::Pass), (1001, Ecn::Ect0, mark), (1001, Ecn::NotEct, Verdict::Pass)]
+        {
+            b.arrive(1, false);
+            let _ = b.fq.next(b.now);
+            let pkt = Packet { bytes: 1000, ecn, flow: 1, class: 0 };
+            assert_eq!(
+                b.fq.depart(b.now, &pkt, Duration::from_micros(us), &b.q, &mut b.rng),
+                want,
+                "{us} {ecn:?}"
+            );
+        }
     }
 
     #[test]

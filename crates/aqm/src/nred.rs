@@ -1,7 +1,8 @@
 //! NRED: "Adaptive nonlinear RED". Park, Park, Lim, Choi. Equation (1): `p = ((avg − min_th)/(B − min_th))^n` for `min_th < avg < B`; the
 //! exponent moves when the average enters a region: up below `min_th` (towards DropTail), down above `max_th` (towards RED).
 //!
-//! There is no forced drop at `max_th`, the curve goes on to the buffer. The paper gives neither bounds nor start of `n`: parameters.
+//! There is no forced drop at `max_th`, the curve goes on to the buffer. The paper gives neither bounds nor start of `n`: parameters. Nor does it give the
+//! status at the start: `Between`, so that a queue that starts empty enters Below with its first packet, which raises `n` once.
 
 use crate::adapter::{Adapter, Status};
 use crate::profile::{Profile, Ramp};
@@ -34,7 +35,7 @@ pub const KIND: Kind = Kind {
     defaults: &[],
     ns2: &[],
     build: |v, cx| {
-        let family = RedFamily::new(v, cx, STATE)?.with_profile(Profile::Power)?;
+        let family = RedFamily::new(v, cx, STATE)?.within_the_buffer(v).with_profile(Profile::Power)?;
         family.with_exponent(v).map(Discipline::Red)
     },
 };
@@ -172,5 +173,8 @@ mod tests {
         assert_eq!(build(&KIND, &[("n_0", "7")]).unwrap_err().name, "n_0");
         assert_eq!(build(&KIND, &[("n_min", "6")]).unwrap_err().name, "n_min");
         assert_eq!(build(&KIND, &[("min_th", "120"), ("max_th", "150")]).unwrap_err().name, "min_th");
+        // An automatic min_th stays within a small buffer (1000 packets of delay would ask for more).
+        let small = build(&KIND, &[("target_delay", "\"10 s\"")]).unwrap();
+        assert_eq!((small.ramp.min_th, small.ramp.limit), (50.0, 100.0));
     }
 }

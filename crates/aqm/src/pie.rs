@@ -14,12 +14,12 @@ pub const KIND: Kind = Kind {
     name: "pie",
     doc: "Proportional-integral control of the queueing delay, by random drops at arrival.",
     source: "RFC 8033",
-    equations: "every t_update:  p ← p + α·(qdelay − target) + β·(qdelay − qdelay_old)\n\
+    equations: "every t_update:  p ← p + α·(qdelay − qdelay_ref) + β·(qdelay − qdelay_old)\n\
         \u{20}                steps are smaller at small p (÷2 below 0.1 … ÷2048 below 1e-6), at most 0.02 from p = 0.1\n\
         \u{20}                qdelay = bytes waiting/measured departure rate\n\
         arrival:         drop (or mark, p ≤ mark_ecnth) with p, but not in the first max_burst of congestion,\n\
-        \u{20}                nor while qdelay_old < target/2 and p < 0.2, nor while at most two packets wait",
-    expect: "The queueing delay settles at target, 15 ms, whatever the load and the link's rate. Decisions are \
+        \u{20}                nor while qdelay_old < qdelay_ref/2 and p < 0.2, nor while at most two packets wait",
+    expect: "The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's rate. Decisions are \
         made at arrival, so it costs no work at the head. The first 150 ms of congestion pass freely. \
         Derandomisation spaces the drops: none before the probabilities since the last one add up to 0.85; \
         where p itself is above that, the figure has its kink.",
@@ -43,7 +43,7 @@ pub const KIND: Kind = Kind {
             return Err(ParamError::new("dq_threshold", "must be above 0 B"));
         }
         Ok(Discipline::Pie(Pie {
-            target: v.duration("target").as_secs_f64(),
+            qdelay_ref: v.duration("qdelay_ref").as_secs_f64(),
             t_update,
             alpha: v.num("alpha"),
             beta: v.num("beta"),
@@ -68,7 +68,7 @@ pub const KIND: Kind = Kind {
 
 const PARAMS: &[Param] = &[
     Param {
-        name: "target",
+        name: "qdelay_ref",
         ty: Ty::Duration,
         default: Some("\"15 ms\""),
         source: "RFC 8033, section 4.2: QDELAY_REF",
@@ -162,7 +162,7 @@ struct Measurement {
 /// PIE. Delays are in seconds.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    target: f64,
+    qdelay_ref: f64,
     t_update: Duration,
     alpha: f64,
     beta: f64,
@@ -197,7 +197,7 @@ fn auto_tuned(step: f64, p: f64) -> f64 {
 impl Pie {
     /// Section 4.1 and 5.4.
     fn drop_early(&mut self, q: &Queue, rng: &mut Rng) -> bool {
-        if self.qdelay_old < self.target / 2.0 && self.p < 0.2 || q.bytes <= self.small {
+        if self.qdelay_old < self.qdelay_ref / 2.0 && self.p < 0.2 || q.bytes <= self.small {
             return false;
         }
         if self.derandomize {
@@ -213,10 +213,11 @@ impl Pie {
         drop
     }
 
-    /// Section 4.2: p <- p + α(qdelay − target) + β(qdelay − qdelay_old), and the burst allowance (4.4).
+    /// Section 4.2: p <- p + α(qdelay − qdelay_ref) + β(qdelay − qdelay_old), and the burst allowance (4.4).
     fn update(&mut self, qdelay: f64) {
         let old = self.qdelay_old;
-        let mut step = auto_tuned(self.alpha * (qdelay - self.target) + self.beta * (qdelay - old), self.p);
+        let mut step =
+            auto_tuned(self.alpha * (qdelay - self.qdelay_ref) + self.beta * (qdelay - old), self.p);
         if self.p >= 0.1 {
             step = step.min(0.02);
         }
@@ -228,12 +229,13 @@ impl Pie {
             self.p *= 0.98;
         }
         self.p = self.p.clamp(0.0, 1.0);
-        self.burst_allowance = if self.p == 0.0 && qdelay < self.target / 2.0 && old < self.target / 2.0 {
-            self.max_burst
-        } else {
-            let left = self.burst_allowance.as_ticks().saturating_sub(self.t_update.as_ticks());
-            Duration::from_ticks(left)
-        };
+        self.burst_allowance =
+            if self.p == 0.0 && qdelay < self.qdelay_ref / 2.0 && old < self.qdelay_ref / 2.0 {
+                self.max_burst
+            } else {
+                let left = self.burst_allowance.as_ticks().saturating_sub(self.t_update.as_ticks());
+                Duration::from_ticks(left)
+            };
         self.qdelay_old = qdelay;
     }
 

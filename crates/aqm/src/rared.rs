@@ -1,5 +1,7 @@
 //! RARED, rate-aware RED (RARED paper, Fig. 1): when the average climbs faster than `slope_th`, this packet's probability is `max_p'` instead of RED's.
 //!
+//! Beyond the end of RED's profile its forced drop stands, climbing or not.
+//!
 //! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p = p_a`.
 
 use crate::adapter::Adapter;

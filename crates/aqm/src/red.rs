@@ -152,7 +152,7 @@ pub(crate) const THRESHOLDS: &[Param] = &[
         name: "min_th",
         ty: Ty::Queue,
         unit: "packets",
-        auto: "max(5, target_delay·C/2)",
+        auto: "max(5, target_delay·C/2); nred: at most half the buffer",
         source: "Floyd, Gummadi, Shenker 2001, section 5",
         doc: "Average queue below which nothing is signalled.",
         ..PARAM
@@ -257,6 +257,9 @@ impl RedFamily {
         };
         // A target queue is twice min_th (AMECN paper, section 3.3.3).
         let by_target = || v.opt_queue("target_queue").map(|q| unit.length(q) / 2.0);
+        if by_target().is_some_and(|min_th| min_th <= 0.0) {
+            return Err(ParamError::new("target_queue", "must be above 0"));
+        }
         let min_th =
             v.opt_queue("min_th").map(|q| unit.length(q)).or_else(by_target).unwrap_or_else(by_delay);
         let max_th = v.opt_queue("max_th").map_or(3.0 * min_th, |q| unit.length(q));
@@ -316,6 +319,14 @@ impl RedFamily {
         }
         self.profile = profile;
         Ok(self)
+    }
+
+    /// For a profile that ends at the buffer: an automatic min_th is at most half of it.
+    pub(crate) fn within_the_buffer(mut self, v: &Values) -> Self {
+        if v.opt_queue("min_th").is_none() {
+            self.ramp.min_th = self.ramp.min_th.min(self.ramp.limit / 2.0);
+        }
+        self
     }
 
     /// Without ECN.

@@ -154,6 +154,9 @@ const VERDICTS: [(&str, Verdict); 5] = [
     ("DROP_FORCED", Verdict::Drop(Reason::Forced)),
 ];
 
+/// Columns of the `queue` series that are there already.
+const RESERVED: [&str; 4] = ["seed", "t_s", "queue_pkts", "queue_bytes"];
+
 /// See the module.
 struct PyAqm {
     object: Py<PyAny>,
@@ -238,7 +241,14 @@ impl PyAqm {
             abort: start.abort.clone(),
             object: object.unbind(),
         };
-        made.columns = made.published(py)?.into_iter().map(|(name, _)| interned(name)).collect();
+        for (name, _) in made.published(py)? {
+            if RESERVED.contains(&name.as_str()) {
+                let class = made.class(py);
+                let problem = format!("{class}.series: the name {name:?} is the queue's own column");
+                return Err(PyValueError::new_err(problem));
+            }
+            made.columns.push(interned(name));
+        }
         Ok(made)
     }
 

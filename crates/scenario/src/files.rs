@@ -79,6 +79,7 @@ impl Content {
             let line = 1 + self.bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
             self.wrong(line, "is not text")
         })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text); // what spreadsheets put first
         let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
         Ok(lines.filter(|(_, line)| !line.is_empty()))
     }

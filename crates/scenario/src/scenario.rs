@@ -8,6 +8,7 @@ use crate::show;
 use crate::tables::{ACCESS, GRAPH_LINK, LINK, MEASURE, NODE, TOP, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
+use penstock_tcp::Ecn;
 use penstock_units::param::{Param, Values};
 use penstock_units::Duration;
 use serde_json::{json, Map, Value as Json};
@@ -162,7 +163,9 @@ impl Scenario {
         self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
-                if traffic.kind.tcp && !traffic.values.is("ecn", "off") {
+                let multi_level =
+                    traffic.tcp.as_ref().is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
+                if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }
             }

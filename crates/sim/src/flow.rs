@@ -300,12 +300,12 @@ fn factor(jitter: f64, rng: &mut Rng) -> f64 {
     }
 }
 
-/// Keeps a drawn period from being empty, so that on and off cannot alternate without end at one instant.
+/// Keeps a drawn period from being (almost) empty, so that on and off cannot alternate without end.
 trait MaxOne {
     fn max_one(self) -> Self;
 }
 impl MaxOne for Duration {
     fn max_one(self) -> Self {
-        self.max(Duration::from_nanos(1))
+        self.max(Duration::from_micros(1))
     }
 }

@@ -14,7 +14,7 @@ pub const METRICS: &[Metric] = &[
         "goodput_bps",
         "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose data cross the bottleneck), bits per second.",
     ),
-    m("utilization", "throughput_bps over the link's rate (its mean over the window, where it changes)."),
+    m("utilization", "throughput_bps over the link's rate (its mean over the window, where it changes). A packet counts when its transmission starts: a window of few packets may show more than 1."),
     m("queue_mean_pkts", "Waiting packets, time-weighted mean; the packet in transmission does not count."),
     m("queue_sd_pkts", "Waiting packets, time-weighted standard deviation."),
     m("queue_p99_pkts", "Queue length that was not exceeded for 99 % of the time."),

@@ -93,6 +93,8 @@ pub(crate) struct Scheduler {
     slot: u64,
     /// Events of the present slot, the next one last.
     current: Vec<u128>,
+    /// What the present slot got after it was full: thousands of flows that start at one instant would else be inserted one by one.
+    crowd: BinaryHeap<Reverse<u128>>,
     /// First node of each slot's list.
     heads: Vec<u32>,
     occupied: Vec<u64>,
@@ -111,6 +113,8 @@ pub(crate) struct Scheduler {
     seq: u64,
 }
 
+/// As many events of a slot are kept in order; more of them go to a heap.
+const CROWD: usize = 1024;
 /// Turns of the wheel that are told apart.
 const TURNS: usize = 256;
 
@@ -123,6 +127,7 @@ impl Scheduler {
             mask: slots as u64 - 1,
             slot: 0,
             current: Vec::with_capacity(64),
+            crowd: BinaryHeap::new(),
             heads: vec![NIL; slots],
             occupied: vec![0; slots / 64],
             keys: Vec::new(),
@@ -149,6 +154,10 @@ impl Scheduler {
         let key = u128::from(at.as_ticks()) << (128 - TIME_BITS) | order | u128::from(what.0);
         let slot = at.as_ticks() >> self.shift;
         if slot <= self.slot {
+            if self.current.len() >= CROWD {
+                self.crowd.push(Reverse(key));
+                return;
+            }
             let i = self.current.partition_point(|k| *k > key);
             self.current.insert(i, key);
         } else if slot - self.slot <= self.mask {
@@ -226,6 +235,9 @@ impl Scheduler {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, What)> {
         loop {
+            if !self.crowd.is_empty() {
+                return self.pop_of_crowd();
+            }
             if let Some(key) = self.current.pop() {
                 return Some((Time::from_ticks(time_of(key)), what_of(key)));
             }
@@ -233,6 +245,18 @@ impl Scheduler {
                 return None;
             }
         }
+    }
+
+    /// The next event, where the present slot is crowded.
+    #[cold]
+    fn pop_of_crowd(&mut self) -> Option<(Time, What)> {
+        let Reverse(first) = *self.crowd.peek()?;
+        let key = if self.current.last().is_some_and(|key| *key < first) {
+            self.current.pop()?
+        } else {
+            self.crowd.pop()?.0
+        };
+        Some((Time::from_ticks(time_of(key)), what_of(key)))
     }
 
     /// Moves on to the next slot that holds something.

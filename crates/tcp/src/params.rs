@@ -25,6 +25,13 @@ pub enum Variant {
     Dctcp,
 }
 
+impl Variant {
+    /// Whether it answers multi-level ECN's marks; the others' cuts are their own.
+    pub fn speaks_mecn(self) -> bool {
+        matches!(self, Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack)
+    }
+}
+
 /// How the two ends use ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -660,7 +667,7 @@ impl TcpParams {
         }
         if ecn == Ecn::Mecn {
             let tcp = v.word("tcp");
-            if matches!(variant, Variant::Westwood | Variant::Cubic) {
+            if !variant.speaks_mecn() {
                 let problem = format!(
                     "must not be \"mecn\" with tcp = \"{tcp}\", whose cuts are its own; use tahoe, reno, newreno or sack"
                 );
