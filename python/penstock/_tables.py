@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.result import Comparison, Estimate, Result
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from penstock.reproduce.model import Finding, Paper
 
 #: What a comparison shows; `--json` has everything.
 HEADLINES = (
@@ -216,4 +218,39 @@ def _ranking(comparison: Comparison) -> Table:
             f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
         )
         table.caption_justify = "left"
+    return table
+
+
+def papers_table(papers: Sequence[Paper]) -> Table:
+    """What `penstock reproduce --list` shows: every exhibit with the claims about it."""
+    table = _new("papers")
+    table.add_column("exhibit", no_wrap=True)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("what")
+    table.add_column("the paper's number", style="dim")
+    for paper in papers:
+        table.add_row(f"[bold]{paper.key}[/bold]", "", *_literal([paper.citation]))
+        for exhibit in paper.exhibits:
+            table.add_row(*_literal([f"{paper.key}.{exhibit.key}", "", exhibit.title]))
+            for claim in paper.claims:
+                if claim.exhibit == exhibit.key:
+                    table.add_row(*_literal(["", claim.key, claim.text, claim.paper_value]))
+    return table
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """What `penstock reproduce` says of the claims, under the default readings."""
+    from penstock.reproduce.model import DEFAULT
+
+    table = _new("claims")
+    table.add_column("paper", no_wrap=True)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("the paper's number")
+    table.add_column("ours, mean ± 95 %")
+    table.add_column("verdict", no_wrap=True)
+    for found in findings:
+        if found.reading == DEFAULT:
+            claim = found.claim
+            ours = f"{number(found.interval)} {claim.unit}"
+            table.add_row(*_literal([found.paper, claim.key, claim.paper_value, ours, found.verdict]))
     return table
