@@ -189,8 +189,8 @@ def traces(
 
 
 def _look(runs: Runs, label: str, name: str | float | int, order: Sequence[str]) -> style.Look:
-    names = list(order) or runs.labels(label)
-    return style.look(names.index(str(name) if order else name))
+    names: Sequence[str | float | int] = order or runs.labels(label)
+    return style.look(names.index(name))
 
 
 def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
