@@ -23,7 +23,7 @@ from penstock.errors import Error
 from penstock.reproduce import report
 from penstock.reproduce.execute import Spent, Wanted, gather, run
 from penstock.reproduce.kept import Kept
-from penstock.reproduce.model import DEFAULT, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
+from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import judge
 
@@ -84,15 +84,22 @@ class _Plan:
 
     @staticmethod
     def of(papers: Sequence[Paper], settings: Settings) -> _Plan:
+        made: dict[tuple[Cases, str], Wanted] = {}
+
+        def wanted(place: str, cases: Cases, reading: Reading) -> Wanted:
+            # Building scenarios takes as long as running short ones: what several claims share is built once.
+            if (cases, reading.key) not in made:
+                made[cases, reading.key] = Wanted.of(place, cases(settings, reading))
+            return made[cases, reading.key]
+
         exhibits, claims = [], []
         for each in papers:
             for exhibit in each.exhibits:
-                cases = exhibit.cases(settings, DEFAULT)
-                exhibits.append((each, exhibit, Wanted.of(f"{each.name} {exhibit.key}", cases)))
+                exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:
                 for reading in (DEFAULT, *claim.readings):
                     place = f"{each.name} {claim.key} ({reading.key})"
-                    claims.append((each, claim, reading, Wanted.of(place, claim.cases(settings, reading))))
+                    claims.append((each, claim, reading, wanted(place, claim.cases, reading)))
         return _Plan(exhibits, claims)
 
     @property
@@ -134,7 +141,7 @@ def reproduce(
         shown: dict[tuple[str, str], str | TableData] = {}
         with Bar("drawing") as bar:
             for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
-                bar.show(i / len(plan.exhibits), f"drawing {wanted.place}")
+                bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
                 shown[each.key, exhibit.key] = _exhibit(out, each, exhibit, gather(wanted, seeds, kept))
         clock.ended("draw")
     write(out / "claims.csv", claims_csv(findings))

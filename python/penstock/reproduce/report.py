@@ -60,9 +60,10 @@ class _Claim:
         return all(each.verdict == FAILS for each in (self.found, *self.others.values()))
 
     @property
-    def differing(self) -> list[Finding]:
-        """The findings of the other readings that come to another verdict."""
-        return [each for each in self.others.values() if each.verdict != self.found.verdict]
+    def differing(self) -> list[tuple[str, list[Finding]]]:
+        """Verdict → the findings of the other readings that come to it, where it is another than the default's."""
+        verdicts = {v: [each for each in self.others.values() if each.verdict == v] for v in reversed(SIGNS)}
+        return [(v, found) for v, found in verdicts.items() if found and v != self.found.verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,6 @@ def page(
         claims=claims,
         counts=[(verdict, sum(claim.found.verdict == verdict for claim in claims)) for verdict in reversed(SIGNS)],
         failing=[claim for claim in claims if claim.fails_everywhere],
-        differing=[claim for claim in claims if claim.differing],
         default=DEFAULT,
         version=__version__,
         seeds=f"seed {settings.seeds}" if settings.seeds == 1 else f"seeds 1–{settings.seeds}",
