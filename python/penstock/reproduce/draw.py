@@ -166,7 +166,7 @@ def traces(
             part = sorted(runs.where(**{panels: name}), key=lambda run: run.seed)
             _trace(ax, str(name), part, _look(runs, panels, name, order))
             if target is not None:
-                ax.axhspan(*target, color=style.look(2).colour, alpha=0.2, linewidth=0, zorder=1.5)
+                ax.axhspan(*target, color=style.MUTED, alpha=0.22, linewidth=0, zorder=1.5)
             for at in events or {}:
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
             ax.set_ylabel(ylabel)
