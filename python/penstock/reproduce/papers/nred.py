@@ -534,9 +534,9 @@ Lowest delay and lowest loss at once is not to be had by dropping alone: flows w
 to share the same link. Marks cost no packet: the reading ecn, in which RED and NRED mark and DropTail cannot, judges
 the claims on loss anew, and Table 1 does say “dropped or marked”.
 
-The adaptation: n at N = 20 less n at N = 100 is {measured(found["section2.exponent"], 3)}. The rule moves n by one as the
-average enters a region: up below min_th, where every run begins, down when it first passes max_th. Under steady load
-the average stays above min_th from then on, so that n_0 decides, and bounds beyond it do not matter.
+The adaptation: n at N = 20 less n at N = 100 is {measured(found["section2.exponent"], 3)}. The rule moves n by one as
+the average enters a region: up below min_th, where every run begins, down when it first passes max_th. Under steady
+load the average stays above min_th from then on, so that n_0 decides, and bounds beyond it do not matter.
 
 The same algorithms inside ns-2 (validation/ns2x.csv, ten seeds of its own) have, at 100 KB and N = 50, NRED at 263.0 ±
 1.1 ms and 14.0 ± 0.1 % loss, RED at 99.1 ms and 17.8 %, DropTail at 514.7 ms and 9.7 %.
