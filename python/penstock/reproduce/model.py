@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from penstock.result import Estimate
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -182,3 +184,9 @@ class Finding:
     high: float | None
     n: int
     verdict: str
+
+    @property
+    def interval(self) -> Estimate:
+        """The mean with the half-width of its interval."""
+        half = None if self.low is None or self.high is None else (self.high - self.low) / 2
+        return Estimate(mean=self.estimate, ci95=half, n=self.n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from penstock.reproduce.model import Above, Below, Claim, Finding, Reading, Rule
@@ -14,9 +15,10 @@ def judge(paper: str, claim: Claim, reading: Reading, values: Sequence[float]) -
     """The mean of `values` with its interval, and what it says of the claim.
 
     A claim holds where the whole interval is on its side, does not hold where the whole interval is on the other, and
-    is undecided where the interval contains the border, or where there is no interval.
+    is undecided where the interval contains the border, or where there is no interval. A seed in which the quantity
+    does not apply (NaN) does not count.
     """
-    estimate = Estimate.of(values)
+    estimate = Estimate.of([float(value) for value in values if not math.isnan(value)])
     if estimate.mean is None or estimate.ci95 is None:
         return Finding(paper, claim, reading, estimate.mean, None, None, estimate.n, UNDECIDED)
     low, high = estimate.mean - estimate.ci95, estimate.mean + estimate.ci95
