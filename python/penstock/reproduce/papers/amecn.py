@@ -703,27 +703,28 @@ def discussion(found: Mapping[str, Finding]) -> str:
 
     return "\n\n".join(
         (
-            f"**The load changes.** When it rises, AMECN's average ends at {say('fig6.settled')} and is back in its "
+            f"The load changes. When it rises, AMECN's average ends at {say('fig6.settled')} and is back in its "
             f"range of 9 to 12 packets after {say('fig6.return')}; when it falls, at {say('fig8.settled')}, after "
-            f"{say('fig8.return')}. P_max may not exceed 0.5: where the average is above its range with P_max at that "
-            f"bound, nothing is left to adapt. Throughput over MECN's: {say('fig6.throughput')} for the rise, "
+            f"{say('fig8.return')}; 20 s stand for never. P_max may not exceed 0.5: where the average is above its "
+            "range with P_max at that bound, nothing is left to adapt. Throughput over MECN's: "
+            f"{say('fig6.throughput')} for the rise, "
             f"{say('fig8.throughput')} for the fall. P_max takes at least 2 s from 0.5 down to 0.1 (β is 0.66 or more, "
             "twice a second); meanwhile the flows that are left are marked as if the others were still there. MECN has "
             "no such memory.",
             f"The average queue over MECN's: {say('fig6.avg')}. Drops over MECN's: {say('fig6.drops')} of all packets, "
             f"{say('fig6.data_drops')} of data packets. ACKs of the reverse flow are not ECN-capable: what is a mark "
             "for data is a drop for them, so a queue that marks more also drops more of them.",
-            f"**Against ARED.** Utilization over ARED's at the same mean queue: {say('fig9.utilization')}, where it is "
+            f"Against ARED. Utilization over ARED's at the same mean queue: {say('fig9.utilization')}, where it is "
             f"least {say('fig9.least')}; at the same target: {say('fig9.target')}. From the target AMECN's mean queue "
             f"is off by {say('fig10.amecn')}, ARED's by {say('fig10.ared')}; in waiting time of data packets "
             f"{say('fig10.amecn.time')} and {say('fig10.ared.time')}: the queue also holds short ACKs, so that packets "
             f"and time are not proportional. The slope of figure 10 is {say('fig10.amecn.slope')} for AMECN, "
             f"{say('fig10.ared.slope')} for ARED.",
-            f"**Three congested links.** Total throughput over ARED's: {say('fig12.throughput')}; of it the flows over "
+            f"Three congested links. Total throughput over ARED's: {say('fig12.throughput')}; of it the flows over "
             f"two or three links: {say('fig12.long')}. A packet that crosses three links counts once and takes the "
             "place of three that cross one, so the total is highest where the long flows get nothing: read it beside "
             "the panel on the right.",
-            "**Beside ns-2.** An independent implementation inside ns-2 (validation/ns2x.csv) has, for the rise, a "
+            "Beside ns-2. An independent implementation inside ns-2 (validation/ns2x.csv) has, for the rise, a "
             f"utilization of 96.0 % under MECN and 96.6 % under AMECN; here {number('fig5.level')} and "
             f"{number('fig6.level')}. For AMECN's fall it has 90.8 ± 1.8 %; here {number('fig8.level')}.",
         )
