@@ -133,10 +133,7 @@ def reproduce(
                     f"interrupted; what has run is kept in {out / 'runs'}: the same command goes on from there"
                 ) from None
         clock.ended("run")
-        findings = [
-            judge(each.key, claim, reading, claim.values(gather(wanted, seeds, kept)))
-            for each, claim, reading, wanted in plan.claims
-        ]
+        findings = _judge_all(plan, seeds, kept)
         clock.ended("judge")
         shown: dict[tuple[str, str], str | TableData] = {}
         with Bar("drawing") as bar:
@@ -151,6 +148,20 @@ def reproduce(
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
     return Reproduced(page, findings)
+
+
+def _judge_all(plan: _Plan, seeds: Sequence[int], kept: Kept) -> list[Finding]:
+    """The findings, in the order of the plan. Runs that several claims share are gathered once, and not held longer."""
+    sharing: dict[int, list[int]] = {}
+    for i, (*_, wanted) in enumerate(plan.claims):
+        sharing.setdefault(id(wanted), []).append(i)
+    found: dict[int, Finding] = {}
+    for places in sharing.values():
+        runs = gather(plan.claims[places[0]][-1], seeds, kept)
+        for i in places:
+            each, claim, reading, _ = plan.claims[i]
+            found[i] = judge(each.key, claim, reading, claim.values(runs))
+    return [found[i] for i in range(len(found))]
 
 
 def _on(bar: Bar) -> Any:
