@@ -72,7 +72,7 @@ def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:
     assert all("<figcaption>" in figure for figure in figures)
     assert f"Seeds 1–3, Penstock {ps.__version__}" in figures[0]
     assert "<table" in figures[2]
-    assert "A longer buffer: holds." in visit.dom
+    assert "<strong>A longer buffer:</strong> holds." in visit.dom
 
 
 #: Clicks on every column's head twice, and leaves the order of the claims after each click in the document.
@@ -168,6 +168,7 @@ def test_text_from_a_paper_is_text(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "which a &lt;reader&gt; might &amp; would ask about" in text
     assert "Buffers &lt; 20 packets" in text
+    assert "That &lt; is all." in text
 
 
 def test_every_link_leads_somewhere(page: Path) -> None:

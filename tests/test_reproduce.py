@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,6 +22,7 @@ from penstock.reproduce import command
 from penstock.reproduce.execute import Wanted, gather, run
 from penstock.reproduce.kept import Kept, identity
 from penstock.reproduce.model import DEFAULT, Above, Below, Rule, Settings, Within
+from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
 
 #: The mean of 1, 2, 3 is 2, its standard deviation 1; t(2 degrees, 97.5 %) = 4.303, so the interval's half-width is
@@ -56,8 +57,6 @@ VERDICTS: list[tuple[list[float], Rule, str]] = [
 
 @pytest.mark.parametrize(("values", "rule", "verdict"), VERDICTS)
 def test_verdict(values: list[float], rule: Rule, verdict: str) -> None:
-    from dataclasses import replace
-
     claim = replace(tiny_paper.PAPER.claims[0], rule=rule)
     assert judge("tiny", claim, DEFAULT, values).verdict == verdict
 
@@ -241,7 +240,7 @@ def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, how: sign
     arguments = ("amecn", "--only", "amecn.fig1", "--seeds", 1000, "--out", "o")
     journal = tmp_path / "o" / "runs" / "runs.jsonl"
     with subprocess.Popen(
-        line(*arguments), cwd=tmp_path, env={**os.environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        line(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
             time.sleep(0.01)
@@ -262,7 +261,33 @@ def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, how: sign
 
 
 def test_the_help_names_the_papers(penstock: Command) -> None:
-    from penstock.reproduce.papers import KEYS
-
     said = penstock("reproduce", "--help").stdout
     assert all(key in said for key in KEYS)
+
+
+# Every paper
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_paper_fits_together(key: str) -> None:
+    of = paper(key)
+    assert of.key == key
+    exhibits = [exhibit.key for exhibit in of.exhibits]
+    assert len(set(exhibits)) == len(exhibits)
+    claims = [claim.key for claim in of.claims]
+    assert len(set(claims)) == len(claims)
+    readings: dict[str, str] = {DEFAULT.key: DEFAULT.text}
+    for claim in of.claims:
+        assert claim.exhibit in exhibits, claim.key
+        for reading in claim.readings:
+            assert readings.setdefault(reading.key, reading.text) == reading.text, claim.key
+            assert reading != DEFAULT, claim.key
+
+
+def test_the_papers_are_listed(penstock: Command) -> None:
+    done = penstock("reproduce", "--list")
+    assert (done.returncode, done.stderr) == (0, "")
+    for key in KEYS:
+        of = paper(key)
+        assert all(f"{key}.{exhibit.key}" in done.stdout for exhibit in of.exhibits)
+        assert all(claim.key in done.stdout for claim in of.claims)

@@ -87,7 +87,7 @@ def longer(runs: Runs) -> list[float]:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    return f"A longer buffer: {found['fig1.delay'].verdict}.\n\nThat is all."
+    return f"**A longer buffer:** {found['fig1.delay'].verdict}.\n\nThat < is all."
 
 
 PAPER = Paper(

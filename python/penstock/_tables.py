@@ -63,23 +63,36 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     '81.2 ± 1.2'
     >>> number(Estimate(mean=0.5, ci95=None, n=1), sign=True)
     '+0.5000'
+    >>> number(Estimate(mean=-1e-17, ci95=2e-17, n=10))
+    '0 ± 0'
     """
     if estimate.mean is None:
         return "–"
     plus = "+" if sign else ""
-    mean = estimate.mean * factor
+    mean = _shown(estimate.mean * factor)
     if estimate.ci95 is None:
         return f"{mean:{plus}.{_places(mean, 4)}f}"
-    half = estimate.ci95 * factor
-    places = _places(half, 2) if half > 0 else _places(mean, 4)
+    half = _shown(estimate.ci95 * factor)
+    if half == 0:
+        return f"{mean:{plus}.{_places(mean, 4)}f} ± 0"
+    places = _places(half, 2)
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
+
+
+#: Decimal places, at most.
+PLACES = 9
+
+
+def _shown(value: float) -> float:
+    """The value, or 0 where no place shown has a digit of it: what rounding leaves of a difference of equals."""
+    return 0.0 if abs(value) < 0.5 * 10**-PLACES else value
 
 
 def _places(value: float, figures: int) -> int:
     """Decimal places that show `figures` significant figures of `value`; whole numbers show none."""
     if value == 0 or (figures > 2 and value == int(value)):
         return 0
-    return max(0, min(9, figures - 1 - math.floor(math.log10(abs(value)))))
+    return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value)))))
 
 
 def result_table(result: Result) -> Table:

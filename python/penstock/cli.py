@@ -286,8 +286,11 @@ def reproduce(
     settings = Settings(seeds=seeds or (3 if quick else 10), quick=quick)
     try:
         done = command.reproduce(chosen, settings, out, jobs or runner.cores(), timing)
-    except command.Interrupted as interrupted:
-        return _fail(str(interrupted), EXIT_INTERRUPTED)
+    except KeyboardInterrupt:
+        kept = out / "runs"
+        return _fail(
+            f"interrupted; what has run is kept in {kept}: the same command goes on from there", EXIT_INTERRUPTED
+        )
     _draw(_tables().findings_table(done.findings))
     _print(str(done.page))
     return 0

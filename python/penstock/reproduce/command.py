@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 COLUMNS = ("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n", "verdict", "reading")
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while there was something to keep. The message says how to go on."""
-
-
 def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
     """The papers of these names (`all`, or none: every one), narrowed to the exhibits of `only` (`"amecn.fig9"`).
 
@@ -118,25 +114,16 @@ class Reproduced:
 def reproduce(
     papers: Sequence[Paper], settings: Settings, out: Path, jobs: int, timing: Path | None = None
 ) -> Reproduced:
-    """Runs what is not kept yet, judges, draws and writes it all."""
+    """Runs what is not kept yet, judges, draws and writes it all. Interrupted, it leaves in `out/runs` what has run."""
     clock = _Phases()
     plan = _Plan.of(papers, settings)
     clock.ended("plan")
     seeds = range(1, settings.seeds + 1)
     with Kept(out / "runs") as kept:
         with Bar("running") as bar:
-            try:
-                spent = run(plan.wanted, seeds, kept, jobs, _on(bar))
-            except KeyboardInterrupt:
-                kept.flush()
-                raise Interrupted(
-                    f"interrupted; what has run is kept in {out / 'runs'}: the same command goes on from there"
-                ) from None
+            spent = run(plan.wanted, seeds, kept, jobs, _on(bar))
         clock.ended("run")
-        findings = [
-            judge(each.key, claim, reading, claim.values(gather(wanted, seeds, kept)))
-            for each, claim, reading, wanted in plan.claims
-        ]
+        findings = _judge_all(plan, seeds, kept)
         clock.ended("judge")
         shown: dict[tuple[str, str], str | TableData] = {}
         with Bar("drawing") as bar:
@@ -151,6 +138,20 @@ def reproduce(
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
     return Reproduced(page, findings)
+
+
+def _judge_all(plan: _Plan, seeds: Sequence[int], kept: Kept) -> list[Finding]:
+    """The findings, in the order of the plan. Runs that several claims share are gathered once, and not held longer."""
+    sharing: dict[int, list[int]] = {}
+    for i, (*_, wanted) in enumerate(plan.claims):
+        sharing.setdefault(id(wanted), []).append(i)
+    found: dict[int, Finding] = {}
+    for places in sharing.values():
+        runs = gather(plan.claims[places[0]][-1], seeds, kept)
+        for i in places:
+            each, claim, reading, _ = plan.claims[i]
+            found[i] = judge(each.key, claim, reading, claim.values(runs))
+    return [found[i] for i in range(len(found))]
 
 
 def _on(bar: Bar) -> Any:

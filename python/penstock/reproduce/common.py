@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.reproduce.model import Finding, Labels
+from penstock.reproduce.runs import Runs
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from penstock.reproduce.runs import Quantity, Runs
+    from penstock.reproduce.runs import Quantity
 
 
 def difference_along(
@@ -71,19 +72,19 @@ def at_equal(
     """Seed by seed: how much higher `y` is at the same `x` in the cases `ours` than in `theirs`.
 
     along: the label whose values give the points (x, y) of a curve. Both curves of a seed are interpolated linearly at
-        `steps` even steps over the range of x that they share, and the mean of the differences is taken; NaN where
-        they share none.
+        `steps` even steps over the range of x that they share.
+
+    Returns shape (seeds, steps); a seed whose curves share no range is NaN.
     """
-    differences = []
+    found = []
     for seed in runs.seeds:
         curves = []
         for labels in (ours, theirs):
-            part = runs.where(**labels)
-            points = [(part.values(x, **{along: at}), part.values(y, **{along: at})) for at in part.labels(along)]
-            mine = part.seeds.index(seed)
-            curves.append(np.array(sorted((float(a[mine]), float(b[mine])) for a, b in points)))
+            part = Runs([run for run in runs.where(**labels) if run.seed == seed])
+            points = [(part.values(x, **{along: at})[0], part.values(y, **{along: at})[0]) for at in part.labels(along)]
+            curves.append(np.array(sorted(points)))
         low, high = max(c[0, 0] for c in curves), min(c[-1, 0] for c in curves)
         at = np.linspace(low, high, steps)
         one, other = (np.interp(at, c[:, 0], c[:, 1]) for c in curves)
-        differences.append(float(np.mean(one - other)) if low < high else float("nan"))
-    return np.array(differences)
+        found.append(one - other if low < high else np.full(steps, np.nan))
+    return np.array(found)

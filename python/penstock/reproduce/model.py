@@ -155,7 +155,8 @@ class Paper:
     citation: authors, title, year.
     exhibits, claims: in the paper's order.
     unstated: what the paper leaves out and how it was read, one sentence each.
-    discussion: what was found, in plain words; from the judged claims, so that it never says what the numbers do not.
+    discussion: what was found, in plain words, from the findings under the default reading (claim → finding), so that
+        it never says what the numbers do not. An empty line ends a paragraph; `**words**` stand out.
     """
 
     key: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from penstock import __version__, style
 from penstock._tables import number
@@ -98,7 +99,7 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=_number, verdict=SIGNS.__getitem__, rule=_rule, order=_order)
+    environment.filters.update(number=_number, verdict=SIGNS.__getitem__, rule=_rule, order=_order, emphasis=_emphasis)
     return environment.get_template("report.html").render(
         sections=sections,
         claims=claims,
@@ -146,6 +147,11 @@ def _exhibit(paper: Paper, exhibit: Exhibit, shown: str | TableData) -> _Exhibit
 def _id(text: str) -> str:
     """A name that a link can end in."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _emphasis(text: str) -> Markup:
+    """A paragraph in which `**words**` are strong, and all else is text."""
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
 
 
 def _number(found: Finding) -> str:

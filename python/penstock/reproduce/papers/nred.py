@@ -93,7 +93,7 @@ N_0_1 = Reading("n_0=1", "NRED's exponent starts at 1, not 2.")
 GATE = Reading("gate=geometric", "NRED drops each packet with p as it stands, without RED's count.")
 BYTES = Reading("unit=bytes", "Buffer and queues count bytes (headers too), not packets.")
 NOT_GENTLE = Reading("gentle=false", "RED drops every packet when the average is above max_th.")
-ECN = Reading("ecn", "The flows use ECN; RED and NRED mark at any probability below 1, where the paper may mean both.")
+ECN = Reading("ecn", "The flows use ECN; RED and NRED mark at any p below 1 (Table 1: “dropped or marked”).")
 ECN_MARK_P = Reading("ecn,mark_p=0.1", "Likewise, but dropping above a probability of 0.1, as ns-2 since 2002.")
 TAHOE = Reading("tcp=tahoe", "The flows are Tahoe, the plain agent of ns-2.")
 SACK = Reading("tcp=sack", "The flows are SACK.")
@@ -525,18 +525,18 @@ at large buffers against {pair("fig3.large")}; with N = 20 against {pair("fig5.f
 Fig. 1 says what to expect. NRED's curve reaches 1 at the buffer, RED's at 2·max_th = 30 packets whatever the buffer is:
 RED has a p of 0.1 to 0.2 at an average of 15 to 17 packets, NRED with n = 2 and a buffer of 100 at 35 to 47. Flows that
 need such a p hold a longer queue under NRED than under RED, and DropTail's is the buffer. With 20 packets NRED's curve
-is the steeper one: there its delay is {measured(found["fig3.small-red"])} away from RED's, and RED's
-{measured(found["fig3.small-red-droptail"])} from DropTail's. In the paper RED's delay is close to DropTail's as N
-varies; here the difference is {measured(found["fig5.red-droptail"])}. This is where our runs and the paper part, and
-its text does not say what its RED did otherwise.
+is the steeper one; there NRED's delay against RED's: {measured(found["fig3.small-red"])}, RED's against DropTail's:
+{measured(found["fig3.small-red-droptail"])}. In the paper RED's delay is close to DropTail's as N varies; here the
+difference is {measured(found["fig5.red-droptail"])}. This is where our runs and the paper part, and its text does not
+say what its RED did otherwise.
 
 Lowest delay and lowest loss at once is not to be had by dropping alone: flows with a shorter round trip need more loss
 to share the same link. Marks cost no packet: the reading ecn, in which RED and NRED mark and DropTail cannot, judges
 the claims on loss anew, and Table 1 does say “dropped or marked”.
 
-The adaptation: n at N = 20 less n at N = 100 is {measured(found["section2.exponent"], 3)}. The rule moves n by one as the
-average enters a region: up below min_th, where every run begins, down when it first passes max_th. Under steady load
-the average stays above min_th from then on, so that n_0 decides, and bounds beyond it do not matter.
+The adaptation: n at N = 20 less n at N = 100 is {measured(found["section2.exponent"], 3)}. The rule moves n by one as
+the average enters a region: up below min_th, where every run begins, down when it first passes max_th. Under steady
+load the average stays above min_th from then on, so that n_0 decides, and bounds beyond it do not matter.
 
 The same algorithms inside ns-2 (validation/ns2x.csv, ten seeds of its own) have, at 100 KB and N = 50, NRED at 263.0 ±
 1.1 ms and 14.0 ± 0.1 % loss, RED at 99.1 ms and 17.8 %, DropTail at 514.7 ms and 9.7 %.
