@@ -4,13 +4,12 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SEEDS  ?= 10
 
 # The wheel is built again when any of these has changed.
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
-.PHONY: help setup demo test quick lint fmt generate validate bench docs test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate bench docs test-long debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -28,10 +27,13 @@ $(BUILT): $(VENV)/bin/maturin $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test
 	@touch $@
 
-demo: setup ## the main job: a load rise under DropTail, RED and ARED; table here, figures and a page in out/
-	$(BIN)/python -m penstock.demo --out out --seeds $(SEEDS)
+demo: setup ## the main job: five papers reproduced, a quick run; verdicts here, the report in out/report.html
+	$(BIN)/penstock reproduce all --quick --out out
 
-test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the demo's page
+reproduce: setup ## the same in full, ten seeds: minutes
+	$(BIN)/penstock reproduce all --out out
+
+test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	fuzz/run.sh 30 scenario units

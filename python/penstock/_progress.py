@@ -27,6 +27,10 @@ class Bar:
 
     def __call__(self, fraction: float, done: int, total: int) -> None:
         """Draws the state; the extension calls this about twenty times a second."""
+        self.show(fraction, self._label, f"{done}/{total} runs")
+
+    def show(self, fraction: float, label: str, note: str = "") -> None:
+        """Draws the state of a job whose label changes on the way."""
         if self._bar is None:
             if not sys.stderr.isatty() or time.monotonic() - self._begun < PATIENCE_S:
                 return
@@ -36,15 +40,15 @@ class Bar:
             progress = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.percentage:3.0f} %  {task.fields[runs]}"),
+                TextColumn("{task.percentage:3.0f} %  {task.fields[note]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
             progress.start()
-            self._bar = (progress, progress.add_task(self._label, total=1.0, runs=""))
+            self._bar = (progress, progress.add_task(label, total=1.0, note=note))
         progress, task = self._bar
-        progress.update(task, completed=fraction, runs=f"{done}/{total} runs")
+        progress.update(task, completed=fraction, description=label, note=note)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.result import Comparison, Estimate, Result
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from penstock.probing import Probe
+    from penstock.reproduce.model import Finding, Paper
 
 #: What a comparison shows; `--json` has everything.
 HEADLINES = (
@@ -65,23 +66,36 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     '81.2 ± 1.2'
     >>> number(Estimate(mean=0.5, ci95=None, n=1), sign=True)
     '+0.5000'
+    >>> number(Estimate(mean=-1e-17, ci95=2e-17, n=10))
+    '0 ± 0'
     """
     if estimate.mean is None:
         return "–"
     plus = "+" if sign else ""
-    mean = estimate.mean * factor
+    mean = _shown(estimate.mean * factor)
     if estimate.ci95 is None:
         return f"{mean:{plus}.{_places(mean, 4)}f}"
-    half = estimate.ci95 * factor
-    places = _places(half, 2) if half > 0 else _places(mean, 4)
+    half = _shown(estimate.ci95 * factor)
+    if half == 0:
+        return f"{mean:{plus}.{_places(mean, 4)}f} ± 0"
+    places = _places(half, 2)
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
+
+
+#: Decimal places, at most.
+PLACES = 9
+
+
+def _shown(value: float) -> float:
+    """The value, or 0 where no place shown has a digit of it: what rounding leaves of a difference of equals."""
+    return 0.0 if abs(value) < 0.5 * 10**-PLACES else value
 
 
 def _places(value: float, figures: int) -> int:
     """Decimal places that show `figures` significant figures of `value`; whole numbers show none."""
     if value == 0 or (figures > 2 and value == int(value)):
         return 0
-    return max(0, min(9, figures - 1 - math.floor(math.log10(abs(value)))))
+    return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value)))))
 
 
 def result_table(result: Result) -> Table:
@@ -266,4 +280,39 @@ def _ranking(comparison: Comparison) -> Table:
             f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
         )
         table.caption_justify = "left"
+    return table
+
+
+def papers_table(papers: Sequence[Paper]) -> Table:
+    """What `penstock reproduce --list` shows: every exhibit with the claims about it."""
+    table = _new("papers")
+    table.add_column("exhibit", no_wrap=True)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("what")
+    table.add_column("the paper's number", style="dim")
+    for paper in papers:
+        table.add_row(f"[bold]{paper.key}[/bold]", "", *_literal([paper.citation]))
+        for exhibit in paper.exhibits:
+            table.add_row(*_literal([f"{paper.key}.{exhibit.key}", "", exhibit.title]))
+            for claim in paper.claims:
+                if claim.exhibit == exhibit.key:
+                    table.add_row(*_literal(["", claim.key, claim.text, claim.paper_value]))
+    return table
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """What `penstock reproduce` says of the claims, under the default readings."""
+    from penstock.reproduce.model import DEFAULT
+
+    table = _new("claims")
+    table.add_column("paper", no_wrap=True)
+    table.add_column("claim", no_wrap=True)
+    table.add_column("the paper's number")
+    table.add_column("ours, mean ± 95 %")
+    table.add_column("verdict", no_wrap=True)
+    for found in findings:
+        if found.reading == DEFAULT:
+            claim = found.claim
+            ours = f"{number(found.interval)} {claim.unit}"
+            table.add_row(*_literal([found.paper, claim.key, claim.paper_value, ours, found.verdict]))
     return table

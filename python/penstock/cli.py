@@ -296,6 +296,59 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
     return compare_with_ns2(cases, results, out, jobs)
 
 
+@cli.command()
+@click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all]...")
+@click.option("--only", multiple=True, metavar="PAPER.EXHIBIT", help="Only this exhibit and its claims: amecn.fig9.")
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Runs of every case [default: 10; quick: 3].")
+@click.option("--quick", is_flag=True, help="3 seeds and coarser grids: all papers in under a minute.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/reproduce"),
+    metavar="DIR",
+    show_default=True,
+    help="Write report.html, claims.csv, figures and data there, and keep finished runs for the next call.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; default: one a core.")
+@click.option("--timing", type=click.Path(path_type=Path), metavar="FILE", help="Write where the time went.")
+@click.option("--list", "only_list", is_flag=True, help="Show every exhibit and claim; run nothing.")
+def reproduce(
+    papers: tuple[str, ...],
+    only: tuple[str, ...],
+    seeds: int | None,
+    quick: bool,
+    out: Path,
+    jobs: int | None,
+    timing: Path | None,
+    only_list: bool,
+) -> int:
+    """Reproduce the papers' figures and judge their claims, all of them by default.
+
+    DIR/report.html says first, in one table, what holds and what does not. A second call runs only what is not kept
+    in DIR/runs yet; after Ctrl-C the same command goes on.
+    """
+    from penstock import runner
+    from penstock.reproduce import command
+    from penstock.reproduce.model import Settings
+
+    chosen = command.choose(papers, only)
+    if only_list:
+        _draw(_tables().papers_table(chosen))
+        return 0
+    _writable(out=out, timing=timing)
+    settings = Settings(seeds=seeds or (3 if quick else 10), quick=quick)
+    try:
+        done = command.reproduce(chosen, settings, out, jobs or runner.cores(), timing)
+    except KeyboardInterrupt:
+        kept = out / "runs"
+        return _fail(
+            f"interrupted; what has run is kept in {kept}: the same command goes on from there", EXIT_INTERRUPTED
+        )
+    _draw(_tables().findings_table(done.findings))
+    _print(str(done.page))
+    return 0
+
+
 #: What a figure may be written as.
 FIGURES = (".png", ".svg", ".pdf")
 

@@ -100,7 +100,7 @@ class Result:
 
         if name not in SERIES:
             raise ValueError(f"no series is called {name!r}; there are: {', '.join(SERIES)}")
-        return pa.concat_tables([_table(run, name) for run in self._with_table(name)])
+        return pa.concat_tables([recorded(run, name) for run in self._with_table(name)])
 
     @property
     def plot(self) -> Plots:
@@ -191,8 +191,8 @@ def _both(
     return [(x, y) for x, y in values if x is not None and y is not None]
 
 
-def _table(run: RunResult, name: str) -> pa.Table:
-    """One run's table over the extension's buffers, no element touched."""
+def recorded(run: RunResult, name: str) -> pa.Table:
+    """One run's recorded table over the extension's buffers, no element touched."""
     import pyarrow as pa
 
     columns = run.table(name)

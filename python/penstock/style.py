@@ -124,11 +124,11 @@ def themed_svg(svg: str, name: str) -> str:
 
 
 def css() -> str:
-    """The variables that `themed_svg` names, for light paper and, where the reader's system asks for it, dark."""
+    """The variables that `themed_svg` names, for light paper and, where the reader's screen asks for it, dark."""
     dark = {**_DARK, **_COLOURS}
     light_rules = "".join(f"{variable}:{colour};" for colour, variable in _variables())
     dark_rules = "".join(f"{variable}:{dark[colour]};" for colour, variable in _variables())
-    return f":root{{{light_rules}}}\n@media (prefers-color-scheme: dark){{:root{{{dark_rules}}}}}\n"
+    return f":root{{{light_rules}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark_rules}}}}}\n"
 
 
 def _variables() -> list[tuple[str, str]]:

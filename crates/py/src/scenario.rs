@@ -81,4 +81,10 @@ impl Scenario {
     fn duration_s(&self) -> f64 {
         self.inner.duration_s()
     }
+
+    /// Packets of 1000 B that its links can carry: about proportional to the time that a run takes.
+    #[getter]
+    fn work(&self) -> f64 {
+        self.inner.work()
+    }
 }

@@ -227,6 +227,12 @@ impl Scenario {
         self.duration().as_secs_f64()
     }
 
+    /// Packets of 1000 B that the forward and backward links can carry in the run: about proportional to the time that it takes.
+    pub fn work(&self) -> f64 {
+        let bps: f64 = self.plan.topology.links.iter().map(|l| l.rate.as_bps() as f64).sum();
+        bps * self.duration_s() / 8000.0
+    }
+
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
         let entries = self.plan.traffic.iter();

@@ -1,0 +1,265 @@
+"""`penstock reproduce`: from the papers' modules to a folder with figures, data, claims and one report.
+
+The folder: `report.html`; `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`; `data/PAPER.EXHIBIT.parquet`, a row a
+run, and `….series.parquet` where an exhibit shows time; `runs/`, from which a second call takes what it needs.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock import style
+from penstock._files import replacing, write
+from penstock._progress import Bar
+from penstock.errors import Error
+from penstock.reproduce import report
+from penstock.reproduce.execute import Spent, Wanted, gather, run
+from penstock.reproduce.kept import Kept
+from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
+from penstock.reproduce.papers import KEYS, paper
+from penstock.reproduce.verdict import judge
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.reproduce.runs import Runs
+
+#: The columns of `claims.csv`.
+COLUMNS = ("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n", "verdict", "reading")
+
+
+def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
+    """The papers of these names (`all`, or none: every one), narrowed to the exhibits of `only` (`"amecn.fig9"`).
+
+    A paper that is named in `only` alone is chosen by that. Raises `Error` with the nearest name.
+    """
+    for name in names:
+        _known(name, (*KEYS, "all"), "paper")
+    wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
+    for key in wanted:
+        _known(key, (*KEYS, "all"), "paper")
+    chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
+    if not only:
+        return chosen
+    exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
+    for name in only:
+        _known(name, exhibits, "exhibit")
+    narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
+    return [each for each in narrowed if each.exhibits]
+
+
+def _known(name: str, names: Sequence[str], what: str) -> None:
+    if name not in names:
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        hint = f"; nearest: {nearest[0]}" if nearest else ""
+        raise Error(f"no {what} is called {name!r}{hint}; there are: {', '.join(names)}")
+
+
+def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
+    """The paper with these exhibits alone and the claims about them. Its discussion is about all of them: left out."""
+    keys = {name.partition(".")[2] for name in only}
+    exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in keys]
+    claims = [claim for claim in whole.claims if claim.exhibit in keys]
+    return replace(whole, exhibits=exhibits, claims=claims, discussion=lambda found: "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be run, for each exhibit and for each claim under each reading."""
+
+    exhibits: Sequence[tuple[Paper, Exhibit, Wanted]]
+    claims: Sequence[tuple[Paper, Claim, Reading, Wanted]]
+
+    @staticmethod
+    def of(papers: Sequence[Paper], settings: Settings) -> _Plan:
+        made: dict[tuple[Cases, str], Wanted] = {}
+
+        def wanted(place: str, cases: Cases, reading: Reading) -> Wanted:
+            # Building scenarios takes as long as running short ones: what several claims share is built once.
+            if (cases, reading.key) not in made:
+                made[cases, reading.key] = Wanted.of(place, cases(settings, reading))
+            return made[cases, reading.key]
+
+        exhibits, claims = [], []
+        for each in papers:
+            for exhibit in each.exhibits:
+                exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
+            for claim in each.claims:
+                for reading in (DEFAULT, *claim.readings):
+                    place = f"{each.name} {claim.key} ({reading.key})"
+                    claims.append((each, claim, reading, wanted(place, claim.cases, reading)))
+        return _Plan(exhibits, claims)
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        return [wanted for *_, wanted in self.exhibits] + [wanted for *_, wanted in self.claims]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """What came of it: the report's path, and every claim's finding under each of its readings."""
+
+    page: Path
+    findings: Sequence[Finding]
+
+
+def reproduce(
+    papers: Sequence[Paper], settings: Settings, out: Path, jobs: int, timing: Path | None = None
+) -> Reproduced:
+    """Runs what is not kept yet, judges, draws and writes it all. Interrupted, it leaves in `out/runs` what has run."""
+    clock = _Phases()
+    plan = _Plan.of(papers, settings)
+    clock.ended("plan")
+    seeds = range(1, settings.seeds + 1)
+    with Kept(out / "runs") as kept:
+        with Bar("running") as bar:
+            spent = run(plan.wanted, seeds, kept, jobs, _on(bar))
+        clock.ended("run")
+        findings = _judge_all(plan, seeds, kept)
+        clock.ended("judge")
+        shown: dict[tuple[str, str], str | TableData] = {}
+        with Bar("drawing") as bar:
+            for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
+                bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
+                shown[each.key, exhibit.key] = _exhibit(out, each, exhibit, gather(wanted, seeds, kept))
+        clock.ended("draw")
+    write(out / "claims.csv", claims_csv(findings))
+    page = out / "report.html"
+    write(page, report.page(papers, settings, findings, shown))
+    clock.ended("write")
+    if timing is not None:
+        write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
+    return Reproduced(page, findings)
+
+
+def _judge_all(plan: _Plan, seeds: Sequence[int], kept: Kept) -> list[Finding]:
+    """The findings, in the order of the plan. Runs that several claims share are gathered once, and not held longer."""
+    sharing: dict[int, list[int]] = {}
+    for i, (*_, wanted) in enumerate(plan.claims):
+        sharing.setdefault(id(wanted), []).append(i)
+    found: dict[int, Finding] = {}
+    for places in sharing.values():
+        runs = gather(plan.claims[places[0]][-1], seeds, kept)
+        for i in places:
+            each, claim, reading, _ = plan.claims[i]
+            found[i] = judge(each.key, claim, reading, claim.values(runs))
+    return [found[i] for i in range(len(found))]
+
+
+def _on(bar: Bar) -> Any:
+    return lambda done, total, place: bar.show(done / total if total else 1.0, place)
+
+
+def _exhibit(out: Path, of: Paper, exhibit: Exhibit, runs: Runs) -> str | TableData:
+    """Writes an exhibit's files; returns what the report shows: a figure as SVG, or the table."""
+    import pyarrow.parquet as pq
+
+    name = f"{of.key}.{exhibit.key}"
+    for path, table in ((f"{name}.parquet", runs_table(runs)), (f"{name}.series.parquet", series_table(runs))):
+        if table is not None:
+            with replacing(out / "data" / path) as file:
+                pq.write_table(table, file, compression="zstd")
+    drawn = exhibit.show(runs)
+    if isinstance(drawn, TableData):
+        return drawn
+    for kind in ("png", "svg"):
+        style.save(drawn, str(out / "figures" / f"{name}.{kind}"))
+    return (out / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def runs_table(runs: Runs) -> pa.Table:
+    """A row a run: the labels of its case, the seed, its metrics; then those of each traffic entry (`group0.…`) and,
+    where there are several links, of each link (`link.NAME.…`)."""
+    rows = [
+        {
+            **run.labels,
+            "seed": run.seed,
+            **run.metrics,
+            **{f"group{i}.{name}": value for i, group in enumerate(run.groups) for name, value in group.items()},
+            **{f"link.{link}.{name}": value for link, of in run.links.items() for name, value in of.items()},
+        }
+        for run in runs
+    ]
+    return _table(rows)
+
+
+def series_table(runs: Runs) -> pa.Table | None:
+    """The recorded series of all runs behind the labels of their cases; `None` where none is recorded."""
+    import pyarrow as pa
+
+    parts = []
+    for each in runs:
+        if each.trace is not None:
+            labels = _table([each.labels] * each.trace.num_rows)
+            columns = {**_columns(labels), **_columns(each.trace)}
+            parts.append(pa.table(columns))
+    return pa.concat_tables(parts, promote_options="permissive") if parts else None
+
+
+def _columns(table: pa.Table) -> dict[str, Any]:
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as columns: texts, whole numbers, or numbers; a column that mixes texts with numbers is text."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        kinds = {type(value) for value in values if value is not None}
+        if str in kinds:
+            columns[name] = pa.array([None if value is None else str(value) for value in values], pa.string())
+        else:
+            columns[name] = pa.array(values, pa.int64() if kinds == {int} else pa.float64())
+    return pa.table(columns)
+
+
+def claims_csv(findings: Iterable[Finding]) -> str:
+    """A row a claim and reading; what there is not is empty."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for found in findings:
+        numbers = ["" if x is None else repr(x) for x in (found.estimate, found.low, found.high)]
+        claim = found.claim
+        rows.writerow([found.paper, claim.key, claim.paper_value, *numbers, found.n, found.verdict, found.reading.key])
+    return text.getvalue()
+
+
+class _Phases:
+    """Where the time goes, for `--timing`; never in results."""
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.perf_counter()
+        self._cpu = time.process_time()
+        self._phases: dict[str, float] = {}
+
+    def ended(self, phase: str) -> None:
+        now = time.perf_counter()
+        self._phases[phase], self._last = now - self._last, now
+
+    def report(self, jobs: int, spent: Sequence[Spent]) -> dict[str, Any]:
+        places: dict[str, dict[str, float]] = {}
+        for each in spent:
+            place = places.setdefault(each.place, {"runs": 0, "events": 0, "run_s": 0.0})
+            place["runs"] += 1
+            place["events"] += each.events
+            place["run_s"] += each.run_s
+        return {
+            "wall_s": time.perf_counter() - self._begun,
+            "cpu_s": time.process_time() - self._cpu,
+            "jobs": jobs,
+            "runs": len(spent),
+            "events": sum(each.events for each in spent),
+            "phases_s": self._phases,
+            "places": dict(sorted(places.items(), key=lambda item: -item[1]["run_s"])),
+        }

@@ -1,0 +1,275 @@
+"""Figures that several papers share: curves with 95 % intervals, and the queue over time.
+
+Each gives back a matplotlib `Figure` in the house style; the functions on an `Axes` are the same for figures of
+several panels. A series has the look of its place in `order`, so that it keeps it on a figure that lacks the others;
+without `order`, of its place among the figure's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock import style
+from penstock.result import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from penstock.reproduce.runs import Quantity, Run, Runs
+
+#: Points (1/72 inch) from one direct label to the next, at least.
+LABEL_GAP = 12.5
+
+
+def figure(width: float = 7.6, height: float = 3.9) -> Figure:
+    """A figure of that many inches, apart from pyplot and its global list. Inside `style.context()`."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
+
+
+def curves(
+    runs: Runs,
+    x: str | Quantity,
+    quantity: Quantity,
+    series: str,
+    *,
+    xlabel: str,
+    ylabel: str,
+    along: str | None = None,
+    scale: float = 1.0,
+    xscale: float = 1.0,
+    ylim: tuple[float | None, float | None] = (None, None),
+    diagonal: str | None = None,
+    order: Sequence[str] = (),
+) -> Figure:
+    """One panel of `curves_on`. diagonal: text at the line on which y = x, drawn where there is a text."""
+    with style.context():
+        made = figure()
+        ax = made.subplots()
+        curves_on(ax, runs, x, quantity, series, along=along, scale=scale, xscale=xscale, order=order)
+        ax.set_xlabel(xlabel)
+        ax.set_ylabel(ylabel)
+        ax.set_ylim(*ylim)
+        if diagonal is not None:
+            _diagonal(ax, diagonal)
+        label_ends(ax)
+    return made
+
+
+def curves_on(
+    ax: Axes,
+    runs: Runs,
+    x: str | Quantity,
+    quantity: Quantity,
+    series: str,
+    *,
+    along: str | None = None,
+    scale: float = 1.0,
+    xscale: float = 1.0,
+    order: Sequence[str] = (),
+) -> None:
+    """The quantity over x with 95 % intervals over the seeds, a curve for every value of the label `series`.
+
+    x: a label that all cases have; or, with `along`, a quantity too: then each value of the label `along` is a point
+        with an interval in both directions, and the points are joined in that order.
+    scale, xscale: factors from the quantity's unit to the axis's.
+
+    Call `label_ends` when the limits are set.
+    """
+    for name in runs.labels(series):
+        look, part = _look(runs, series, name, order), runs.where(**{series: name})
+        if along is None:
+            points = [(Estimate(mean=at, ci95=None, n=0), e) for at, e in part.curve(str(x), quantity)]
+        else:
+            steps = sorted(part.labels(along), key=float)
+            points = [(part.estimate(x, **{along: at}), part.estimate(quantity, **{along: at})) for at in steps]
+        points = [(a, b) for a, b in points if a.mean is not None and b.mean is not None]
+        at, dx = (np.array([getattr(a, k) or 0.0 for a, _ in points]) * xscale for k in ("mean", "ci95"))
+        mean, dy = (np.array([getattr(b, k) or 0.0 for _, b in points]) * scale for k in ("mean", "ci95"))
+        if along is None:
+            ax.fill_between(at, mean - dy, mean + dy, color=look.colour, alpha=0.16, linewidth=0)
+        ax.errorbar(
+            at,
+            mean,
+            yerr=dy,
+            xerr=dx if dx.any() else None,
+            color=look.colour,
+            linestyle=look.line,
+            marker=look.marker,
+            markersize=4.5,
+            elinewidth=0.9,
+            capsize=2,
+            label=str(name),
+        )
+
+
+def label_ends(ax: Axes) -> None:
+    """Names every curve at its right end, beside the panel, the names apart from each other; a hairline leads from a
+    curve to a name that had to move. Call it last: it needs the limits."""
+    made = ax.get_figure(root=True)
+    assert made is not None
+    ax.set_xlim(ax.get_xlim())
+    ax.set_ylim(ax.get_ylim())
+    named = [(drawn[0], str(drawn.get_label())) for drawn in ax.containers if len(np.asarray(drawn[0].get_xdata()))]
+    ends = []
+    for line, name in named:
+        xs, ys = (np.asarray(values, dtype=np.float64) for values in (line.get_xdata(), line.get_ydata()))
+        last = int(np.argmax(xs))
+        ends.append((float(xs[last]), float(ys[last]), name, line.get_color()))
+    # The panel's height, once the labels' width is taken off: about what the figure's layout will leave.
+    made.draw_without_rendering()
+    gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
+    low, high = ax.get_ylim()
+    ends.sort(key=lambda end: end[1])
+    wanted = [(y - low) / (high - low) for _, y, _, _ in ends]
+    for (x, y, name, colour), level in zip(ends, _apart(wanted, gap), strict=True):
+        ax.annotate(
+            name,
+            (x, y),
+            xytext=(1.025, level),
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            fontweight="bold",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 4},
+        )
+
+
+def traces(
+    runs: Runs,
+    panels: str,
+    *,
+    ylabel: str = "queue [packets]",
+    target: tuple[float, float] | None = None,
+    events: Mapping[float, str] | None = None,
+    top: float | None = None,
+    order: Sequence[str] = (),
+) -> Figure:
+    """The queue over time, a panel for every value of the label `panels`: seed 1's queue in front of every other
+    seed's, with seed 1's average as a heavy line where the discipline has one.
+
+    target: a range of the average, drawn as a band.
+    events: seconds → what happens then.
+    top: upper end of the queue axis; left out: the longest queue.
+    """
+    names = runs.labels(panels)
+    with style.context():
+        made = figure(7.6, 0.9 + 1.85 * len(names))
+        axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for ax, name in zip(axes, names, strict=True):
+            part = sorted(runs.where(**{panels: name}), key=lambda run: run.seed)
+            _trace(ax, str(name), part, _look(runs, panels, name, order))
+            if target is not None:
+                ax.axhspan(*target, color=style.MUTED, alpha=0.22, linewidth=0, zorder=1.5)
+            for at in events or {}:
+                ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
+            ax.set_ylabel(ylabel)
+        axes[0].set_xlim(0, max(run.scenario.duration_s for run in runs))
+        # Room above the longest queue for the events' names.
+        axes[0].set_ylim(0, axes[0].get_ylim()[1] * 1.12 if top is None else top)
+        for at, text in (events or {}).items():
+            axes[0].annotate(
+                text,
+                (at, 0.97),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="top",
+                color=style.MUTED,
+                backgroundcolor=style.PAPER,
+            )
+        axes[-1].set_xlabel("time [s]")
+    return made
+
+
+def _look(runs: Runs, label: str, name: str | float | int, order: Sequence[str]) -> style.Look:
+    names: Sequence[str | float | int] = order or runs.labels(label)
+    return style.look(names.index(name))
+
+
+def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
+    """One panel of `traces`."""
+    strong, *others = part
+    for run in others:
+        assert run.trace is not None
+        ax.plot(run.trace["t_s"], run.trace["queue_pkts"], color=look.colour, alpha=0.12, linewidth=0.5)
+    assert strong.trace is not None
+    ax.plot(strong.trace["t_s"], strong.trace["queue_pkts"], color=look.colour, linewidth=0.8)
+    title = f"{name}: queue, seed {strong.seed}" + (f" (faint: {len(others)} more)" if others else "")
+    if "avg_pkts" in strong.trace.column_names:
+        ax.plot(strong.trace["t_s"], strong.trace["avg_pkts"], color=style.INK, linewidth=1.6, zorder=3)
+        title += "; heavy: its average"
+    ax.set_title(title, color=look.colour)
+
+
+def _apart(wanted: Sequence[float], gap: float) -> list[float]:
+    """Levels near the `wanted` ones (ascending), each at least `gap` above the one before it, none outside [0, 1] as
+    far as there is room: neighbours that are too close share a group around their mean."""
+    groups: list[list[float]] = []
+    for level in wanted:
+        groups.append([level])
+        while len(groups) > 1 and _middle(groups[-1]) - _middle(groups[-2]) < gap * _span(groups[-1], groups[-2]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    levels = []
+    for group in groups:
+        half = gap * (len(group) - 1) / 2
+        middle = min(max(_middle(group), half), max(1 - half, half))
+        levels += [middle - half + gap * k for k in range(len(group))]
+    return levels
+
+
+def _middle(group: Sequence[float]) -> float:
+    return sum(group) / len(group)
+
+
+def _span(upper: Sequence[float], lower: Sequence[float]) -> float:
+    """Gaps from the middle of a group to the middle of the next."""
+    return (len(upper) + len(lower)) / 2
+
+
+def _diagonal(ax: Axes, text: str) -> None:
+    """The line y = x over the panel, named inside it."""
+    low = max(ax.get_xlim()[0], ax.get_ylim()[0])
+    high = min(ax.get_xlim()[1], ax.get_ylim()[1])
+    ax.set_xlim(ax.get_xlim())
+    ax.set_ylim(ax.get_ylim())
+    ax.plot([low, high], [low, high], color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+    ax.annotate(
+        text,
+        (low + 0.7 * (high - low), low + 0.7 * (high - low)),
+        xytext=(6, -6),
+        textcoords="offset points",
+        va="top",
+        color=style.MUTED,
+    )
+
+
+def side_by_side(
+    runs: Runs,
+    x: str,
+    series: str,
+    panels: Sequence[tuple[Quantity, float, str, tuple[float | None, float | None]]],
+    *,
+    xlabel: str,
+    order: Sequence[str] = (),
+) -> Figure:
+    """Several quantities over the same x, a panel each.
+
+    panels: the quantity, the factor to the axis's unit, the axis's label, the axis's limits.
+    """
+    with style.context():
+        made = figure(4.6 * len(panels), 3.7)
+        axes = made.subplots(1, len(panels), squeeze=False)[0]
+        for ax, (quantity, scale, ylabel, ylim) in zip(axes, panels, strict=True):
+            curves_on(ax, runs, x, quantity, series, scale=scale, order=order)
+            ax.set_ylim(*ylim)
+            ax.set_xlabel(xlabel)
+            ax.set_ylabel(ylabel)
+            label_ends(ax)
+    return made

@@ -1,0 +1,30 @@
+// Tables of class `sortable`: a click on a column's head sorts by it, a second the other way round. A cell's
+// `data-sort` goes before its text; numbers sort as numbers, and cells without a value stay last.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    const text = cell.dataset.sort ?? cell.textContent.trim();
+    return text !== "" && isFinite(text) ? Number(text) : text;
+  };
+  const compare = (a, b) => {
+    if (a === "" || b === "") return (a === "") - (b === "");
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    head.setAttribute("aria-sort", "none");
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of heads) other.setAttribute("aria-sort", other === head ? (down ? "descending" : "ascending") : "none");
+      const body = table.tBodies[0];
+      const keyed = [...body.rows].map((row) => ({ row, key: value(row, column) }));
+      keyed.sort((a, b) => (a.key === "" || b.key === "" ? compare(a.key, b.key) : (down ? -1 : 1) * compare(a.key, b.key)));
+      body.append(...keyed.map((each) => each.row));
+    });
+  });
+}

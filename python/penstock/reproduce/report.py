@@ -1,0 +1,172 @@
+"""The report: one page that opens from a file, with every claim and verdict first and every exhibit below.
+
+`page/report.html` is its template, with the style and the script beside it; they go into the page, so that nothing is
+fetched. The same runs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup, escape
+
+from penstock import __version__, style
+from penstock._tables import number
+from penstock.reproduce.model import (
+    DEFAULT,
+    Above,
+    Below,
+    Claim,
+    Exhibit,
+    Finding,
+    Paper,
+    Reading,
+    Rule,
+    Settings,
+    TableData,
+)
+from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+
+#: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
+SIGNS = {FAILS: "fails", UNDECIDED: "undecided", HOLDS: "holds"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Exhibit:
+    """An exhibit as the page shows it: a figure, or a table."""
+
+    exhibit: Exhibit
+    id: str
+    svg: str | None
+    table: TableData | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim with what was found: under the default reading, and under each other."""
+
+    paper: Paper
+    claim: Claim
+    id: str
+    exhibit_id: str
+    found: Finding
+    others: Mapping[str, Finding]
+
+    @property
+    def fails_everywhere(self) -> bool:
+        return all(each.verdict == FAILS for each in (self.found, *self.others.values()))
+
+    @property
+    def differing(self) -> list[tuple[str, list[Finding]]]:
+        """Verdict → the findings of the other readings that come to it, where it is another than the default's."""
+        verdicts = {v: [each for each in self.others.values() if each.verdict == v] for v in reversed(SIGNS)}
+        return [(v, found) for v, found in verdicts.items() if found and v != self.found.verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A paper's part of the page."""
+
+    paper: Paper
+    id: str
+    discussion: Sequence[str]
+    exhibits: Sequence[_Exhibit]
+    claims: Sequence[_Claim]
+    readings: Sequence[Reading]
+
+
+def page(
+    papers: Sequence[Paper],
+    settings: Settings,
+    findings: Sequence[Finding],
+    shown: Mapping[tuple[str, str], str | TableData],
+) -> str:
+    """The page.
+
+    findings: of every claim under the default reading and then its others.
+    shown: (paper, exhibit) → the figure as SVG, as `style.save` writes it, or the table.
+    """
+    sections = [_section(paper, findings, shown) for paper in papers]
+    claims = [claim for section in sections for claim in section.claims]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=_number, verdict=SIGNS.__getitem__, rule=_rule, order=_order, emphasis=_emphasis)
+    return environment.get_template("report.html").render(
+        sections=sections,
+        claims=claims,
+        counts=[(verdict, sum(claim.found.verdict == verdict for claim in claims)) for verdict in reversed(SIGNS)],
+        failing=[claim for claim in claims if claim.fails_everywhere],
+        default=DEFAULT,
+        version=__version__,
+        seeds=f"seed {settings.seeds}" if settings.seeds == 1 else f"seeds 1–{settings.seeds}",
+        n=settings.seeds,
+        quick=settings.quick,
+        variables=style.css(),
+    )
+
+
+def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str, str], str | TableData]) -> _Section:
+    ours = [found for found in findings if found.paper == paper.key]
+    claims = [_claim(paper, claim, [found for found in ours if found.claim.key == claim.key]) for claim in paper.claims]
+    readings = {reading.key: reading for claim in paper.claims for reading in claim.readings}
+    said = paper.discussion({claim.claim.key: claim.found for claim in claims})
+    return _Section(
+        paper=paper,
+        id=_id(paper.key),
+        discussion=[part for part in (" ".join(part.split()) for part in said.split("\n\n")) if part],
+        exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key]) for exhibit in paper.exhibits],
+        claims=claims,
+        readings=list(readings.values()),
+    )
+
+
+def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
+    by_reading = {each.reading.key: each for each in found}
+    default = by_reading.pop(DEFAULT.key)
+    return _Claim(
+        paper, claim, _id(f"{paper.key}-claim-{claim.key}"), _id(f"{paper.key}-{claim.exhibit}"), default, by_reading
+    )
+
+
+def _exhibit(paper: Paper, exhibit: Exhibit, shown: str | TableData) -> _Exhibit:
+    name = _id(f"{paper.key}-{exhibit.key}")
+    if isinstance(shown, TableData):
+        return _Exhibit(exhibit, name, None, shown)
+    return _Exhibit(exhibit, name, style.themed_svg(shown, f"{name}-svg"), None)
+
+
+def _id(text: str) -> str:
+    """A name that a link can end in."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _emphasis(text: str) -> Markup:
+    """A paragraph in which `**words**` are strong, and all else is text."""
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
+
+
+def _number(found: Finding) -> str:
+    """The estimate with its interval; the unit stands beside it."""
+    return number(found.interval).replace("-", "−")
+
+
+def _rule(rule: Rule) -> str:
+    """When a claim holds."""
+    if isinstance(rule, Above):
+        return f"above {rule.bound:g}".replace("-", "−")
+    if isinstance(rule, Below):
+        return f"below {rule.bound:g}".replace("-", "−")
+    return f"within {rule.low:g} … {rule.high:g}".replace("-", "−")
+
+
+def _order(verdict: str) -> int:
+    return list(SIGNS).index(verdict)

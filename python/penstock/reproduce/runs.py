@@ -1,0 +1,96 @@
+"""Finished runs and how a paper's module asks about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from penstock.reproduce.model import Labels
+from penstock.result import Estimate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from penstock.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a case.
+
+    metrics: as `penstock run --json` names them; groups: of each traffic entry; links: of each link, where there are
+    several.
+    trace: the recorded queue series (`t_s`, `queue_pkts`, `avg_pkts`, …), or `None`.
+    """
+
+    labels: Labels
+    seed: int
+    scenario: Scenario
+    metrics: Mapping[str, float | None]
+    groups: Sequence[Mapping[str, float | None]]
+    links: Mapping[str, Mapping[str, float | None]]
+    trace: pa.Table | None
+
+
+#: A metric by name, or a function of a run.
+Quantity: TypeAlias = str | Callable[[Run], float | None]
+
+
+class Runs:
+    """The runs of an exhibit or a claim. Nothing in it changes; `where` gives a part."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = tuple(runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def where(self, **labels: str | float | int) -> Runs:
+        """The runs whose labels are these. Raises `LookupError` if there are none: a misspelled label."""
+        found = [run for run in self._runs if all(run.labels.get(k) == v for k, v in labels.items())]
+        if not found:
+            raise LookupError(f"no run has {labels}")
+        return Runs(found)
+
+    def labels(self, name: str) -> list[str | float | int]:
+        """The values of a label, each once, in the order of the cases."""
+        return list(dict.fromkeys(run.labels[name] for run in self._runs if name in run.labels))
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, ascending."""
+        return sorted({run.seed for run in self._runs})
+
+    def values(self, quantity: Quantity, **labels: str | float | int) -> NDArray[np.float64]:
+        """One number a seed, ascending by seed, of the one case that the labels leave. A metric that does not apply is
+        NaN. Raises `LookupError` where the labels leave several cases."""
+        part = sorted(self.where(**labels) if labels else self, key=lambda run: run.seed)
+        if len({run.seed for run in part}) != len(part):
+            raise LookupError(f"{labels} leaves more than one case")
+        return np.array([_ask(quantity, run) for run in part], dtype=np.float64)
+
+    def estimate(self, quantity: Quantity, **labels: str | float | int) -> Estimate:
+        """Mean and 95 % interval over the seeds of one case."""
+        values = self.values(quantity, **labels)
+        return Estimate.of([float(v) for v in values if not np.isnan(v)])
+
+    def curve(self, x: str, quantity: Quantity, **labels: str | float | int) -> list[tuple[float, Estimate]]:
+        """(x, mean with interval) for every value of the label `x`, ascending."""
+        part = self.where(**labels) if labels else self
+        return [(float(at), part.estimate(quantity, **{x: at})) for at in sorted(part.labels(x), key=float)]
+
+    def difference(self, quantity: Quantity, ours: Labels, theirs: Labels) -> NDArray[np.float64]:
+        """Seed by seed: the quantity of the case `ours` minus that of `theirs` (common random numbers)."""
+        return self.values(quantity, **ours) - self.values(quantity, **theirs)
+
+
+def _ask(quantity: Quantity, run: Run) -> float:
+    value = run.metrics[quantity] if isinstance(quantity, str) else quantity(run)
+    return float("nan") if value is None else float(value)

@@ -1,0 +1,293 @@
+"""What `penstock reproduce` does whatever the paper: verdicts, kept runs, files, the command as a process."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import tiny_paper
+from conftest import ROOT, Command
+from penstock.errors import Error
+from penstock.reproduce import command
+from penstock.reproduce.execute import Wanted, gather, run
+from penstock.reproduce.kept import Kept, identity
+from penstock.reproduce.model import DEFAULT, Above, Below, Rule, Settings, Within
+from penstock.reproduce.papers import KEYS, paper
+from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
+
+#: The mean of 1, 2, 3 is 2, its standard deviation 1; t(2 degrees, 97.5 %) = 4.303, so the interval's half-width is
+#: 4.303 / sqrt(3) = 2.484: from -0.484 to 4.484.
+ONE_TO_THREE = [1.0, 2.0, 3.0]
+
+VERDICTS: list[tuple[list[float], Rule, str]] = [
+    (ONE_TO_THREE, Above(-0.49), HOLDS),
+    (ONE_TO_THREE, Above(-0.48), UNDECIDED),
+    (ONE_TO_THREE, Above(4.48), UNDECIDED),
+    (ONE_TO_THREE, Above(4.49), FAILS),
+    (ONE_TO_THREE, Below(4.49), HOLDS),
+    (ONE_TO_THREE, Below(4.48), UNDECIDED),
+    (ONE_TO_THREE, Below(-0.48), UNDECIDED),
+    (ONE_TO_THREE, Below(-0.49), FAILS),
+    (ONE_TO_THREE, Within(-0.49, 4.49), HOLDS),
+    (ONE_TO_THREE, Within(-0.48, 4.49), UNDECIDED),
+    (ONE_TO_THREE, Within(1.9, 2.1), UNDECIDED),  # the interval is the wider of the two
+    (ONE_TO_THREE, Within(4.49, 9.0), FAILS),
+    (ONE_TO_THREE, Within(-9.0, -0.49), FAILS),
+    # Seeds that all say the same: an interval of one point, which is on neither side of itself.
+    ([2.0, 2.0], Above(1.9), HOLDS),
+    ([2.0, 2.0], Above(2.0), FAILS),
+    ([2.0, 2.0], Below(2.0), FAILS),
+    ([2.0, 2.0], Within(2.0, 2.0), HOLDS),
+    # One seed, or none, says nothing.
+    ([2.0], Above(0.0), UNDECIDED),
+    ([], Within(-1.0, 1.0), UNDECIDED),
+    ([math.nan], Above(0.0), UNDECIDED),
+]
+
+
+@pytest.mark.parametrize(("values", "rule", "verdict"), VERDICTS)
+def test_verdict(values: list[float], rule: Rule, verdict: str) -> None:
+    claim = replace(tiny_paper.PAPER.claims[0], rule=rule)
+    assert judge("tiny", claim, DEFAULT, values).verdict == verdict
+
+
+def test_a_finding_has_the_interval_and_leaves_out_what_does_not_apply() -> None:
+    found = judge("tiny", tiny_paper.PAPER.claims[0], DEFAULT, [1.0, math.nan, 2.0, 3.0])
+    assert found.n == 3
+    assert (found.estimate, found.low, found.high) == pytest.approx((2.0, -0.484, 4.484), abs=1e-3)
+    alone = judge("tiny", tiny_paper.PAPER.claims[0], DEFAULT, [7.0])
+    assert (alone.estimate, alone.low, alone.high, alone.n) == (7.0, None, None, 1)
+
+
+# Kept runs
+
+
+def test_what_a_crash_cut_short_is_dropped_and_the_rest_goes_on(tmp_path: Path) -> None:
+    with Kept(tmp_path) as kept:
+        kept.put("a", {"metrics": {"x": 0.1}}, None)
+        kept.put("b", {"metrics": {"x": None}}, None)
+    with (tmp_path / "runs.jsonl").open("ab") as journal:
+        journal.write(b'{"key":"c","metr')
+    with Kept(tmp_path) as kept:
+        assert kept.get("b") == {"key": "b", "metrics": {"x": None}}
+        assert not kept.has("c", traced=False)
+        kept.put("d", {"metrics": {"x": 2.0}}, None)
+    with Kept(tmp_path) as kept:
+        assert [key for key in "abcd" if kept.has(key, traced=False)] == ["a", "b", "d"]
+        assert not kept.has("a", traced=True)  # its numbers, but no series
+
+
+def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
+    with Kept(tmp_path), pytest.raises(Error, match="another reproduction"):
+        Kept(tmp_path).__enter__()
+
+
+def test_a_run_is_known_by_what_is_run() -> None:
+    base = tiny_paper.scenario(20, DEFAULT)
+    same = tiny_paper.scenario(20, DEFAULT).set_all({"seed": 9, "name": '"another"'})
+    assert identity(base, None) == identity(same, None)
+    others = [base.set("traffic.0.flows", 5), base.set("measure.from", "2 s"), tiny_paper.scenario(20, tiny_paper.RFC)]
+    keys = {identity(base, None), identity(base, 0.1), *(identity(other, None) for other in others)}
+    assert len(keys) == 5
+
+
+def test_each_run_is_run_once(tmp_path: Path) -> None:
+    settings = Settings(seeds=2, quick=False)
+    wanted = [Wanted.of(place, tiny_paper.over_buffer(settings, DEFAULT)) for place in ("one", "two")]
+    with Kept(tmp_path) as kept:
+        assert len(run(wanted, (1, 2), kept, 2, lambda *_: None)) == 6  # three buffers, two seeds: not twelve
+        assert len(run(wanted, (1, 2, 3), kept, 2, lambda *_: None)) == 3
+        runs = gather(wanted[1], (1, 2, 3), kept)
+    with Kept(tmp_path) as kept:
+        assert run(wanted, (1, 2, 3), kept, 1, lambda *_: None) == []
+        again = gather(wanted[0], (1, 2, 3), kept)
+    assert [each.metrics for each in again] == [each.metrics for each in runs]
+
+
+def test_progress_says_where_and_reaches_the_end(tmp_path: Path) -> None:
+    told: list[tuple[float, float, str]] = []
+    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(1, False), DEFAULT))
+    with Kept(tmp_path) as kept:
+        run([wanted], (1,), kept, 1, lambda *state: told.append(state))
+    shares = [done / total for done, total, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    assert {place for *_, place in told} == {"TINY fig1"}
+
+
+# The command
+
+
+def reproduce(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """`penstock reproduce` as another process that knows the tiny paper only."""
+    return subprocess.run(line(*arguments), cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def line(*arguments: object) -> list[str]:
+    return [sys.executable, str(ROOT / "tests" / "tiny_paper.py"), *map(str, arguments)]
+
+
+def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "amecn", "--seeds", 3, "--out", "o")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == str(Path("o", "report.html"))
+    assert "does not hold" in done.stdout
+    out = tmp_path / "o"
+    written = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path.parent.name != "traces"}
+    figures = {f"figures/amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("svg", "png")}
+    data = {f"data/amecn.{key}.parquet" for key in ("fig1", "fig2", "table1", "fig2.series")}
+    assert written == {"report.html", "claims.csv", "runs/runs.jsonl", *figures, *data}
+
+    table = pq.read_table(out / "data" / "amecn.fig1.parquet")
+    assert table.column_names[:2] == ["buffer", "seed"]
+    assert table["buffer"].to_pylist() == [5, 5, 5, 10, 10, 10, 20, 20, 20]
+    assert table["seed"].to_pylist() == [1, 2, 3] * 3
+    assert {"utilization", "delay_mean_s", "loss_ratio"} <= set(table.column_names)
+    series = pq.read_table(out / "data" / "amecn.fig2.series.parquet")
+    assert series.column_names[:4] == ["buffer", "seed", "t_s", "queue_pkts"]
+
+
+def test_claims_csv(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command.reproduce([tiny_paper.PAPER], Settings(3, False), out, jobs=2)
+    text = (out / "claims.csv").read_bytes().decode()
+    assert text.splitlines()[0] == "paper,claim,paper_value,estimate,ci_low,ci_high,n,verdict,reading"
+    assert "\r" not in text
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [(row["claim"], row["reading"]) for row in rows] == [
+        ("fig1.delay", "default"),
+        ("fig1.delay", "rfc"),
+        ("fig1.delay", "rate=1"),
+        ("table1.none", "default"),
+        ("table1.none", "rfc"),
+        ("fig2.seed", "default"),
+    ]
+    seeds = rows[-1]
+    assert (seeds["paper"], seeds["paper_value"], seeds["n"], seeds["verdict"]) == ("amecn", "2", "3", UNDECIDED)
+    assert [float(seeds[c]) for c in ("estimate", "ci_low", "ci_high")] == pytest.approx([2, -0.484, 4.484], abs=1e-3)
+    for row in rows:
+        assert float(row["ci_low"]) <= float(row["estimate"]) <= float(row["ci_high"])
+
+    command.reproduce([tiny_paper.PAPER], Settings(1, True), out, jobs=2)
+    rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
+    assert {(row["n"], row["ci_low"], row["ci_high"], row["verdict"]) for row in rows} == {("1", "", "", UNDECIDED)}
+
+
+def test_the_same_bytes_again_without_running(tmp_path: Path) -> None:
+    for out, jobs in (("a", 1), ("b", 2), ("b", 2)):
+        done = reproduce(tmp_path, "amecn", "--seeds", 2, "--out", out, "--jobs", jobs, "--timing", "t.json")
+        assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["runs"] == 0
+    files = [path for path in (tmp_path / "a").rglob("*") if path.is_file() and path.name != "runs.jsonl"]
+    assert len(files) > 10
+    for path in files:
+        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes(), path
+
+
+def test_only_some_exhibits(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "--only", "amecn.table1", "--seeds", 2, "--out", "o")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "o" / "data").iterdir()] == ["amecn.table1.parquet"]
+    rows = list(csv.DictReader((tmp_path / "o" / "claims.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["claim"] for row in rows} == {"table1.none"}
+
+
+def test_list_runs_nothing(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "amecn", "--list")
+    assert (done.returncode, done.stderr) == (0, "")
+    for claim in tiny_paper.PAPER.claims:
+        assert claim.key in done.stdout
+        assert f"amecn.{claim.exhibit}" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["amcn"], ["no paper is called 'amcn'", "nearest: amecn", "red-at"]),
+        (
+            ["amecn", "--only", "amecn.fig3"],
+            ["no exhibit is called 'amecn.fig3'", "nearest: amecn.fig", "amecn.table1"],
+        ),
+        (["--only", "redat.fig8"], ["no paper is called 'redat'", "nearest: red-at"]),
+        (["--seeds", "0"], ["--seeds", "0"]),
+        (["--out", "file"], ["--out file", "not a folder"]),
+    ],
+)
+def test_wrong_input_is_said_in_one_line(tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    (tmp_path / "file").touch()
+    done = reproduce(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    for word in words:
+        assert word in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, how: signal.Signals, code: int) -> None:
+    arguments = ("amecn", "--only", "amecn.fig1", "--seeds", 1000, "--out", "o")
+    journal = tmp_path / "o" / "runs" / "runs.jsonl"
+    with subprocess.Popen(
+        line(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
+            time.sleep(0.01)
+        process.send_signal(how)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == code, said
+    if how == signal.SIGINT:
+        assert said.splitlines()[-1].startswith("penstock: interrupted; ")
+        assert str(Path("o", "runs")) in said
+    assert not (tmp_path / "o" / "report.html").exists()
+    whole = journal.read_bytes().count(b"\n")
+    assert 0 < whole < 9000  # three buffers under three readings
+
+    done = reproduce(tmp_path, *arguments, "--timing", "t.json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["runs"] == 9000 - whole
+    assert journal.read_bytes().count(b"\n") == 9000
+
+
+def test_the_help_names_the_papers(penstock: Command) -> None:
+    said = penstock("reproduce", "--help").stdout
+    assert all(key in said for key in KEYS)
+
+
+# Every paper
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_paper_fits_together(key: str) -> None:
+    of = paper(key)
+    assert of.key == key
+    exhibits = [exhibit.key for exhibit in of.exhibits]
+    assert len(set(exhibits)) == len(exhibits)
+    claims = [claim.key for claim in of.claims]
+    assert len(set(claims)) == len(claims)
+    readings: dict[str, str] = {DEFAULT.key: DEFAULT.text}
+    for claim in of.claims:
+        assert claim.exhibit in exhibits, claim.key
+        for reading in claim.readings:
+            assert readings.setdefault(reading.key, reading.text) == reading.text, claim.key
+            assert reading != DEFAULT, claim.key
+
+
+def test_the_papers_are_listed(penstock: Command) -> None:
+    done = penstock("reproduce", "--list")
+    assert (done.returncode, done.stderr) == (0, "")
+    for key in KEYS:
+        of = paper(key)
+        assert all(f"{key}.{exhibit.key}" in done.stdout for exhibit in of.exhibits)
+        assert all(claim.key in done.stdout for claim in of.claims)

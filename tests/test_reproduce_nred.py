@@ -1,0 +1,56 @@
+"""NRED's reproduction: its scenarios are the paper's, its claims measure what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.reproduce.model import DEFAULT
+from penstock.reproduce.papers import paper
+from penstock.reproduce.papers.nred import BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE, equation_1, scenario
+from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+
+PAPER = paper("nred")
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "flows", "kb"),
+    [
+        ("nred-droptail-b080", "DropTail", 50, 80),
+        ("nred-red-n020", "RED", 20, 100),
+        ("nred-nred-b040", "NRED", 50, 40),
+        ("nred-nred-n060", "NRED", 60, 100),
+    ],
+)
+def test_the_default_reading_is_what_ns2_ran(case: str, name: str, flows: int, kb: int) -> None:
+    assert differences_from_ns2(case, scenario(name, flows, kb, DEFAULT)) <= {".measure.to"}
+
+
+def test_readings_reach_what_they_are_about() -> None:
+    assert scenario("NRED", 20, 100, GATE).resolved["aqm"]["gate"] == "geometric"
+    assert scenario("RED", 20, 100, NOT_GENTLE).resolved["aqm"]["gentle"] is False
+    assert scenario("RED", 20, 100, ECN_MARK_P).resolved["aqm"]["mark_p"] == 0.1
+    marking = scenario("RED", 20, 100, ECN).resolved
+    assert (marking["aqm"]["ecn"], marking["traffic"][0]["ecn"]) == (True, "classic")
+    for name in ("DropTail", "RED", "NRED"):
+        in_bytes = scenario(name, 20, 100, BYTES).resolved
+        assert in_bytes["aqm"]["unit"] == "bytes"
+        assert in_bytes["topology"]["bottleneck"]["buffer"] == "100 kB"
+    assert readings_that_change_nothing(PAPER) == []
+
+
+def test_equation_1_by_hand() -> None:
+    # min_th 5, B 100: half way at 52.5.
+    assert [float(equation_1(avg, 2)) for avg in (0.0, 5.0, 52.5, 100.0, 120.0)] == [0.0, 0.0, 0.25, 1.0, 1.0]
+
+
+def test_two_seeds_of_the_coarse_grid(tmp_path: Path) -> None:
+    found = reproduce(PAPER, tmp_path)
+    assert found["fig1.profile"].verdict == "holds"
+    # Far from any border: NRED's queue is about half of DropTail's, and about three times RED's.
+    droptail, red = found["fig3.large-droptail"].estimate, found["fig3.large-red"].estimate
+    assert droptail is not None and -60 < droptail < -40  # noqa: PT018
+    assert red is not None and 140 < red < 230  # noqa: PT018
+    said = PAPER.discussion(found)
+    assert all(f"{abs(value):.2f}" in said for value in (droptail, red))
