@@ -248,3 +248,28 @@ def _diagonal(ax: Axes, text: str) -> None:
         va="top",
         color=style.MUTED,
     )
+
+
+def side_by_side(
+    runs: Runs,
+    x: str,
+    series: str,
+    panels: Sequence[tuple[Quantity, float, str, tuple[float | None, float | None]]],
+    *,
+    xlabel: str,
+    order: Sequence[str] = (),
+) -> Figure:
+    """Several quantities over the same x, a panel each.
+
+    panels: the quantity, the factor to the axis's unit, the axis's label, the axis's limits.
+    """
+    with style.context():
+        made = figure(4.6 * len(panels), 3.7)
+        axes = made.subplots(1, len(panels), squeeze=False)[0]
+        for ax, (quantity, scale, ylabel, ylim) in zip(axes, panels, strict=True):
+            curves_on(ax, runs, x, quantity, series, scale=scale, order=order)
+            ax.set_ylim(*ylim)
+            ax.set_xlabel(xlabel)
+            ax.set_ylabel(ylabel)
+            label_ends(ax)
+    return made
