@@ -606,8 +606,8 @@ def _comparison_claims() -> Iterator[Claim]:
         )
         yield Claim(
             key=f"fig10.{aqm.lower()}.time",
-            text=f"{aqm}'s measured delay is very close to the target, within 10 %: the same measure, delays as the time "
-            "that data packets wait.",
+            text=f"{aqm}'s measured delay is very close to the target, within 10 %: the same measure, delays as the "
+            "time that data packets wait.",
             exhibit="fig10",
             paper_value="very closely",
             unit="%",
