@@ -76,9 +76,7 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     if estimate.ci95 is None:
         return f"{mean:{plus}.{_places(mean, 4)}f}"
     half = _shown(estimate.ci95 * factor)
-    if half == 0:
-        return f"{mean:{plus}.{_places(mean, 4)}f} ± 0"
-    places = _places(half, 2)
+    places = _places(half, 2) if half > 0 else _places(mean, 4)
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
 
 
