@@ -297,8 +297,8 @@ CLAIMS = (
     ),
     Claim(
         "section3.max_p-loss",
-        "Beyond 0.8 max_p' does not matter: with 1.0 the loss ratio over m = 1, 5, 10, 15 is within ±0.5 percentage points "
-        "of that with 0.8.",
+        "Beyond 0.8 max_p' does not matter: with 1.0 the loss ratio over m = 1, 5, 10, 15 is within ±0.5 percentage "
+        "points of that with 0.8.",
         "fig5",
         "no effect",
         "percentage points",
