@@ -1,0 +1,1 @@
+"""Sweeps: grids, lists and samples over any key of a scenario, times seeds, on any engine."""
