@@ -87,4 +87,22 @@ impl Scenario {
     fn work(&self) -> f64 {
         self.inner.work()
     }
+
+    /// `[sweep]` and `[[variant]]`: the axes (path, values as JSON), the names of the variants and the number of seeds.
+    fn grid(&self) -> (Vec<(String, String)>, Vec<String>, Option<u64>) {
+        let axes = self.inner.axes().into_iter();
+        let axes = axes.map(|axis| (axis.path, serde_json::Value::Array(axis.values).to_string()));
+        (axes.collect(), self.inner.variants(), self.inner.sweep_seeds())
+    }
+
+    /// A point of the grid: with a variant's changes and then those of the axes (path, value as JSON).
+    fn point(&self, variant: Option<&str>, set: Vec<(String, String)>) -> PyResult<Self> {
+        let values = set.iter().map(|(path, value)| {
+            let value = serde_json::from_str::<serde_json::Value>(value);
+            value.map_err(|e| ScenarioError::new_err(format!("{path}: {e}")))
+        });
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        let set: Vec<_> = set.iter().map(|(path, _)| path.as_str()).zip(&values).collect();
+        made(self.inner.point(variant, &set))
+    }
 }

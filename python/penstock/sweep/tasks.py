@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -56,7 +56,7 @@ class Engine(Protocol):
 def run_task(task: Task) -> Outcome:
     """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
     try:
-        result = _penstock.run(_core(task.scenario), [task.seed], 1)[0]
+        result = _penstock.run(core(task.scenario), [task.seed], 1)[0]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the extension is no Exception
@@ -94,6 +94,19 @@ def simulator() -> str:
     return f"{_penstock.__version__}+{hashlib.sha256(binary).hexdigest()[:16]}"
 
 
-@lru_cache(maxsize=64)  # the seeds of a point come one after the other
-def _core(scenario: str) -> _penstock.Scenario:
-    return _penstock.Scenario.from_json(scenario)
+#: Scenarios that were used last; the seeds of a point come one after the other.
+_CORES: dict[str, _penstock.Scenario] = {}
+_CORES_KEPT = 1024
+
+
+def core(scenario: str) -> _penstock.Scenario:
+    """The scenario of a task."""
+    return _CORES.get(scenario) or remember(scenario, _penstock.Scenario.from_json(scenario))
+
+
+def remember(scenario: str, made: _penstock.Scenario) -> _penstock.Scenario:
+    """Spares reading a scenario that is at hand from its text."""
+    while len(_CORES) >= _CORES_KEPT:
+        _CORES.pop(next(iter(_CORES), ""), None)
+    _CORES[scenario] = made
+    return made
