@@ -2,28 +2,30 @@
 
     python benches/sweep.py [--quick]
 
-Prints Markdown tables for `docs/scale.md`. A run's own time is measured in this process, one thread, without a sweep;
-overhead a run is the wall time of a sweep times its workers, less that, over the number of runs.
+Prints the table of `docs/scale.md`. A run's own time is what one call takes that makes many of them on one thread; what
+a sweep's processes use beyond that is its overhead, in CPU time, so that others on the machine count less. Of three
+turns the best.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import distributed
+import psutil
 
 from penstock import Scenario, _penstock
 from penstock.sweep.drive import Threads
 from penstock.sweep.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweep.tasks import Engine, Task, run_task, simulator
+from penstock.sweep.tasks import Engine, Task, simulator
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 2
+REPEATS = 3
 
 
 def tasks(scenario: _penstock.Scenario, runs: int) -> Iterator[Task]:
@@ -32,21 +34,27 @@ def tasks(scenario: _penstock.Scenario, runs: int) -> Iterator[Task]:
     return (Task(f"{seed:032x}", text, seed) for seed in range(runs))
 
 
-def wall_s(engine: Engine, scenario: _penstock.Scenario, runs: int) -> float:
-    """Seconds of all runs, their outcomes thrown away."""
-    begun = time.perf_counter()
+def spend(engine: Engine, scenario: _penstock.Scenario, runs: int) -> tuple[float, float]:
+    """Wall and CPU seconds of all runs, their outcomes thrown away; scheduler and workers are counted in."""
+    begun, used = time.perf_counter(), cpu_s()
     came = sum(len(batch) for batch in engine.run(tasks(scenario, runs)))
     assert came == runs
-    return time.perf_counter() - begun
+    return time.perf_counter() - begun, cpu_s() - used
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and its living descendants so far."""
+    this = psutil.Process()
+    times = [process.cpu_times() for process in [this, *this.children(recursive=True)]]
+    return sum(each.user + each.system for each in times)
 
 
 def alone_s(scenario: _penstock.Scenario, runs: int) -> float:
-    """Seconds a run, by itself in a loop."""
-    sample = min(runs, 300)
-    begun = time.perf_counter()
-    for task in tasks(scenario, sample):
-        run_task(task)
-    return (time.perf_counter() - begun) / sample
+    """CPU seconds of a run when one call makes many of them."""
+    seeds = range(min(runs, 1000))
+    used = time.process_time()
+    _penstock.run(scenario, seeds, 1)
+    return (time.process_time() - used) / len(seeds)
 
 
 def batches_a_second(client: distributed.Client, batches: int) -> float:
@@ -58,14 +66,6 @@ def batches_a_second(client: distributed.Client, batches: int) -> float:
     return batches / (time.perf_counter() - begun)
 
 
-def rate(work: Callable[[], object], times: int) -> float:
-    """Calls a second."""
-    begun = time.perf_counter()
-    for _ in itertools.repeat(None, times):
-        work()
-    return times / (time.perf_counter() - begun)
-
-
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -73,10 +73,10 @@ def main() -> None:
     share = 10 if parser.parse_args().quick else 1
     load = Scenario.load(ROOT / "scenarios" / "single-flow.toml").core
     cases = [
-        ("tiny", load.set_all([("duration", "2 s"), ("measure.from", "0 s")]), 10_000 // share),
+        ("tiny", load.set_all([("duration", "15 s"), ("measure.from", "0 s")]), 10_000 // share),
         *(
             (name, Scenario.load(ROOT / "scenarios" / f"{name}.toml").core, runs // share)
-            for name, runs in (("single-flow", 400), ("home-line", 200), ("web-mix", 100))
+            for name, runs in (("single-flow", 1000), ("home-line", 300), ("web-mix", 800))
         ),
     ]
     with (
@@ -84,20 +84,21 @@ def main() -> None:
         distributed.Client(cluster) as client,
     ):
         dask, threads = DaskEngine(client), Threads(WORKERS)
-        wall_s(dask, cases[0][1], 200)  # the workers have imported Penstock
+        spend(dask, cases[0][1], 200)  # the workers have imported Penstock
         print(
-            "| scenario | runs | a run, ms | threads, s | overhead a run, µs | Dask, s | overhead a run, µs"
+            "| scenario | runs | a run, CPU ms | overhead a run, CPU µs: threads | Dask | threads, s | Dask, s"
             " | Dask's throughput |"
         )
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name, scenario, runs in cases:
-            alone = alone_s(scenario, runs)
-            here, there = wall_s(threads, scenario, runs), wall_s(dask, scenario, runs)
-            over = [(spent * WORKERS / runs - alone) * 1e6 for spent in (here, there)]
-            print(
-                f"| {name} | {runs:,} | {alone * 1e3:.2f} | {here:.2f} | {over[0]:.0f} | {there:.2f} | {over[1]:.0f}"
-                f" | {here / there:.2f}× |"
+            alone = min(alone_s(scenario, runs) for _ in range(REPEATS))
+            turns = [[spend(engine, scenario, runs) for engine in (threads, dask)] for _ in range(REPEATS)]
+            (here, here_cpu), (there, there_cpu) = (
+                tuple(map(min, zip(*of, strict=True))) for of in zip(*turns, strict=True)
             )
+            over = [f"{(used / runs - alone) * 1e6:.0f}" for used in (here_cpu, there_cpu)]
+            figures = [f"{runs:,}", f"{alone * 1e3:.2f}", *over, f"{here:.2f}", f"{there:.2f}", f"{here / there:.2f}×"]
+            print("| " + " | ".join([name, *figures]) + " |")
         print(f"\nEmpty batches: {batches_a_second(client, 5000 // share):.0f} a second.")
     print(f"Load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
 
