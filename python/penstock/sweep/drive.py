@@ -96,9 +96,7 @@ class Grid:
         self.paths = list(dict.fromkeys([*grid, *listed]))
 
     def __len__(self) -> int:
-        return (
-            max(1, len(self._variants)) * math.prod(map(len, self._axes.values())) * len(self._list or (None,))
-        )
+        return max(1, len(self._variants)) * math.prod(map(len, self._axes.values())) * len(self._list or (None,))
 
     def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario]]:
         """Made as they are asked for; one that is no valid scenario raises `ScenarioError`."""

@@ -6,8 +6,8 @@
     DIR/lock                held while files in `runs` are written
 
 A run is finished when its line is in a journal and flushed to the disk. A process holds a lock on its journal for life;
-who finds one without owner (its process was killed) writes its runs to Parquet. A line that was cut short is dropped. Parquet
-files appear whole, under their name, and before the journal goes; a run that is in both is written once.
+who finds one without owner (its process was killed) writes its runs to Parquet. A line that was cut short is dropped.
+Parquet files appear whole, under their name, and before the journal goes; a run that is in both is written once.
 """
 
 from __future__ import annotations
@@ -254,8 +254,8 @@ class Store:
 
         now = self._columns()
         then = dict(now)
-        for path, kind in wanted.items():
-            then[path] = _wider(now.get(path, "null"), kind)
+        for name, kind in wanted.items():
+            then[name] = _wider(now.get(name, "null"), kind)
         then = dict(sorted(then.items()))
         if then != now or not (self._folder / "schema.json").exists():
             about = {"penstock_store": VERSION, "parameters": then}
@@ -323,8 +323,8 @@ def settle(folder: Path) -> None:
 
 def read(folder: Path, names: Sequence[str] | None = None) -> pa.Table:
     """The runs, or these columns of theirs, in no order."""
-    import pyarrow.parquet as pq
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     schema_ = schema(columns(folder))
     tables = [pq.read_table(part, columns=names) for part in parts(folder)]
