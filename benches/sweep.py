@@ -10,18 +10,22 @@ turns the best.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import distributed
 import psutil
 
 from penstock import Scenario, _penstock
-from penstock.sweep.drive import Threads
+from penstock.sweep.drive import Threads, sweep
 from penstock.sweep.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweep.tasks import Engine, Task, simulator
+from penstock.sweep.store import COMPACT_RUNS, Store
+from penstock.sweep.tasks import Engine, Outcome, Task, run_task, simulator
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 2
@@ -66,6 +70,50 @@ def batches_a_second(client: distributed.Client, batches: int) -> float:
     return batches / (time.perf_counter() - begun)
 
 
+class Echo:
+    """An engine whose runs take no time: what is left is the driver and the store."""
+
+    workers = 1
+
+    def __init__(self, scenario: _penstock.Scenario) -> None:
+        self._like = run_task(next(tasks(scenario, 1)))
+
+    def run(self, tasks: Iterator[Task]) -> Iterator[list[Outcome]]:
+        """The same outcome for every task."""
+        while batch := [replace(self._like, key=task.key) for task in itertools.islice(tasks, 256)]:
+            yield batch
+
+
+def drive(scenario: Scenario, runs: int) -> str:
+    """What driver and store take for a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun, used = time.perf_counter(), time.process_time()
+        sweep(scenario, seeds=runs, out=folder, engine=Echo(scenario.core))
+        wall, cpu = time.perf_counter() - begun, time.process_time() - used
+    each = f"{wall / runs * 1e6:.0f} µs a run ({cpu / runs * 1e6:.0f} of CPU)"
+    return f"Driver and store, {runs:,} runs that take no time: {each}."
+
+
+def learn_s(keys: int) -> float:
+    """Seconds in which an open store of that many runs takes in the keys of one more Parquet file."""
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
+        random = np.random.default_rng(1)
+        store._known = np.sort(np.frombuffer(random.bytes(keys * 32), dtype="S32"))
+        more = [random.bytes(16).hex() for _ in range(COMPACT_RUNS)]
+        begun = time.perf_counter()
+        store._know(more)
+        return time.perf_counter() - begun
+
+
+def disk_bytes(scenario: Scenario, runs: int) -> float:
+    """Bytes of Parquet for a run with numbers of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(scenario, seeds=runs, out=folder)
+        return sum(path.stat().st_size for path in Path(folder).rglob("*.parquet")) / runs
+
+
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -100,6 +148,11 @@ def main() -> None:
             figures = [f"{runs:,}", f"{alone * 1e3:.2f}", *over, f"{here:.2f}", f"{there:.2f}", f"{here / there:.2f}×"]
             print("| " + " | ".join([name, *figures]) + " |")
         print(f"\nEmpty batches: {batches_a_second(client, 5000 // share):.0f} a second.")
+    print("\n" + drive(Scenario.load(ROOT / "scenarios" / "single-flow.toml"), 100_000 // share))
+    short = Scenario.load(ROOT / "scenarios" / "web-mix.toml").set("duration", "5 s").set("measure.from", "0 s")
+    print(f"Parquet: {disk_bytes(short, 5_000 // share):.0f} B a run.")
+    for keys in (1_000_000, 10_000_000 // share):
+        print(f"Keys of a Parquet file into {keys:,}: {learn_s(keys):.3f} s.")
     print(f"Load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
 
 
