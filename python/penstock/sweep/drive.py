@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,14 +99,18 @@ class Grid:
     def __len__(self) -> int:
         return max(1, len(self._variants)) * math.prod(map(len, self._axes.values())) * len(self._list or (None,))
 
-    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario]]:
-        """Made as they are asked for; one that is no valid scenario raises `ScenarioError`."""
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        """Made as they are asked for; with the error, those whose values do not hold together."""
         for values in itertools.product(*self._axes.values()):
             for more in self._list or ({},):
                 at = {**dict(zip(self._axes, values, strict=True)), **more}
                 seen: dict[str, str | None] = {}
                 for variant in self._variants or (None,):
-                    made = self._scenario.core.point(variant, list(at.items()))
+                    try:
+                        made = self._scenario.core.point(variant, list(at.items()))
+                    except ScenarioError as error:
+                        yield Point(identity({"variant": variant, **at}), json.dumps(at), variant), error
+                        continue
                     text = made.resolved_json()
                     point = Point(identity(json.loads(text)), text, variant)
                     if point.identity in seen:
@@ -124,6 +129,7 @@ def sweep(
     seeds: int | None = None,
     out: str | Path = "out/sweep",
     jobs: int | None = None,
+    scheduler: Any = None,
     engine: Engine | None = None,
     fail_fast: bool = False,
     progress: Callable[[Sweep], object] | None = None,
@@ -136,7 +142,8 @@ def sweep(
     seeds: runs of every point, from the scenario's seed on; default: `sweep.seeds`, or 1.
     out: the folder of the runs; read it with `penstock.sweep.store.read`, DuckDB, Polars or pandas.
     jobs: threads; default: one a core.
-    engine: where runs go instead.
+    scheduler: a Dask scheduler's address (`"tcp://head:8786"`) or a `distributed.Client`, whose workers run them.
+    engine: where runs go instead: anything that is an `Engine`.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
     progress: called a few times a second.
     failure: called with each run that failed.
@@ -148,9 +155,13 @@ def sweep(
         over = list(over) or {}
     grid = Grid(base, over)
     first, each = base.seed, seeds or grid.seeds or 1
-    return Driver(
-        grid, range(first, first + each), Path(out), engine or Threads(jobs or runner.cores()), fail_fast
-    ).run(progress, failure)
+    with ExitStack() as stack:
+        if engine is None and scheduler is not None:
+            from penstock.sweep.on_dask import DaskEngine
+
+            engine = stack.enter_context(DaskEngine(scheduler))
+        engine = engine or Threads(jobs or runner.cores())
+        return Driver(grid, range(first, first + each), Path(out), engine, fail_fast).run(progress, failure)
 
 
 class Driver:
@@ -162,6 +173,7 @@ class Driver:
         self._out = out
         self._engine = engine
         self._fail_fast = fail_fast
+        self._failure: Callable[[Failure], object] | None = None
         self._waiting: dict[str, tuple[Point, Task]] = {}
         self.state = Sweep(out, runs=len(grid) * len(seeds))
 
@@ -170,12 +182,13 @@ class Driver:
     ) -> Sweep:
         """All of it."""
         state, begun = self.state, time.monotonic()
+        self._failure = failure
         with Store(self._out, self._grid.paths) as store:
             batches = self._engine.run(self._tasks(store))
             try:
                 for batch in batches:
                     for each in batch:
-                        self._keep(store, each, failure)
+                        self._keep(store, each)
                     state.elapsed_s = time.monotonic() - begun
                     if progress is not None:
                         progress(state)
@@ -187,6 +200,9 @@ class Driver:
 
     def _tasks(self, store: Store) -> Iterator[Task]:
         for point, made in self._grid:
+            if isinstance(made, ScenarioError):
+                self._invalid(point, made)
+                continue
             remember(point.scenario, made)
             for seed in self._seeds:
                 key = run_key(point.identity, seed)
@@ -197,7 +213,7 @@ class Driver:
                 self._waiting[key] = (point, task)
                 yield task
 
-    def _keep(self, store: Store, each: Outcome, failure: Callable[[Failure], object] | None) -> None:
+    def _keep(self, store: Store, each: Outcome) -> None:
         waiting = self._waiting.pop(each.key, None)
         if waiting is None:  # an engine that ran it twice
             return
@@ -208,14 +224,23 @@ class Driver:
             state.ran += 1
             state.events += each.events
             return
+        self._fail(Failure(each.key, task.seed, task.scenario, each.error))
+
+    def _invalid(self, point: Point, error: ScenarioError) -> None:
+        """No seed of this point can run; it is reported once."""
+        self.state.failed += len(self._seeds) - 1
+        at = f"{point.variant}, {point.scenario}" if point.variant else point.scenario
+        self._fail(Failure(run_key(point.identity, self._seeds[0]), self._seeds[0], point.scenario, f"{at}: {error}"))
+
+    def _fail(self, what: Failure) -> None:
+        state = self.state
         state.failed += 1
-        what = Failure(each.key, task.seed, task.scenario, each.error)
         if len(state.failures) < FAILURES:
             state.failures.append(what)
-        if failure is not None:
-            failure(what)
+        if self._failure is not None:
+            self._failure(what)
         if self._fail_fast:
-            raise FailFastError(f"run {each.key}, seed {task.seed}: {each.error}")
+            raise FailFastError(f"run {what.key}, seed {what.seed}: {what.error}")
 
 
 class _CancelledError(Exception):

@@ -198,8 +198,8 @@ class Store:
         for point in _lines(journal):
             if "identity" in point:
                 scenario = json.loads(point["scenario"])
-                for path, kind in columns.items():
-                    columns[path] = _wider(kind, _kind(value_at(scenario, path)))
+                for name, kind in columns.items():
+                    columns[name] = _wider(kind, _kind(value_at(scenario, name)))
         self._add_columns(columns)
         new = self._rows(journal)
         first = next(new, None)
@@ -256,6 +256,12 @@ class Store:
         then = dict(now)
         for name, kind in wanted.items():
             then[name] = _wider(now.get(name, "null"), kind)
+        if new := [name for name in then if name not in now]:
+            for part in parts(self._folder):
+                for text in pq.read_table(part, columns=["scenario"])["scenario"].unique().to_pylist():
+                    scenario = json.loads(text)
+                    for name in new:
+                        then[name] = _wider(then[name], _kind(value_at(scenario, name)))
         then = dict(sorted(then.items()))
         if then != now or not (self._folder / "schema.json").exists():
             about = {"penstock_store": VERSION, "parameters": then}
