@@ -1,0 +1,1 @@
+"""Sweeps: many points, many seeds."""
