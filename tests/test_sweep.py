@@ -19,10 +19,12 @@ import pytest
 from conftest import SMALL, Command
 from penstock import _penstock, runner
 from penstock.errors import Error, ScenarioError
+from penstock.result import Estimate
 from penstock.scenario import Scenario
 from penstock.sweep import drive, store
 from penstock.sweep import show as shows
 from penstock.sweep.drive import Threads
+from penstock.sweep.statistics import Until
 from penstock.sweep.store import Store
 from penstock.sweep.tasks import Engine, Outcome, Task, run_key, run_task
 
@@ -128,7 +130,8 @@ def test_a_new_axis_becomes_a_column_of_all_files(tmp_path: Path) -> None:
 
 
 def test_failures_stop_nothing_but_themselves(tmp_path: Path, whole: bytes) -> None:
-    out, seen = tmp_path / "runs", []
+    out = tmp_path / "runs"
+    seen: list[drive.Failure] = []
     engine = InLine(fails=(2, 7))
     done = sweep(GRID, out, engine=engine, failure=seen.append)
     assert (done.ran, done.failed) == (RUNS - 2, 2)
@@ -146,6 +149,38 @@ def test_values_that_do_not_hold_together_are_failures_of_their_points(tmp_path:
     done = sweep(SMALL, tmp_path / "runs", seeds=2, over=over, failure=seen.append)
     assert (done.ran, done.failed, len(seen)) == (6, 2, 1)
     assert '"aqm.min_th": "12"' in seen[0].error
+
+
+def test_more_seeds_until_the_interval_is_narrow(tmp_path: Path) -> None:
+    over = {"aqm.min_th": [3, 5], "traffic.0.flows": [2, 3]}
+    rule = Until.parse("queue_mean_pkts ±15%", least=4, most=400)
+    done = sweep(SMALL, tmp_path / "runs", over=over, until=rule, jobs=3)
+    assert (done.ran, done.wide) == (store.read(tmp_path / "runs").num_rows, 0)
+    runs: dict[str, dict[int, float]] = {}
+    for run in store.read(tmp_path / "runs").to_pylist():
+        runs.setdefault(run["point"], {})[run["seed"]] = run["queue_mean_pkts"]
+    assert len(runs) == 4
+    for values in runs.values():
+        assert sorted(values) == list(range(1, len(values) + 1))
+        estimates = [Estimate.of([values[s] for s in range(1, n + 1)]) for n in range(4, len(values) + 1)]
+        narrow = [e.ci95 is not None and e.mean is not None and e.ci95 <= 0.15 * e.mean for e in estimates]
+        assert any(narrow)  # at some seed it was, and no further round began after that
+        assert not any(narrow[: max(0, len(narrow) - max(2, len(values) // 4))])
+    again = InLine()
+    assert sweep(SMALL, tmp_path / "runs", over=over, until=rule, engine=again).kept == done.ran
+    assert again.tasks == []
+    sweep(SMALL, tmp_path / "other", over=over, until=rule, engine=InLine())
+    assert csv(tmp_path / "other") == csv(tmp_path / "runs")
+    short = sweep(SMALL, tmp_path / "short", over=over, until="queue_mean_pkts ±0.01%", seeds=3)
+    assert (short.ran, short.wide) == (12, 4)
+
+
+def test_samples_of_ranges(tmp_path: Path) -> None:
+    text = SMALL + '[sweep]\n"aqm.max_p" = { log_uniform = [0.01, 0.5] }\nsamples = 7\nseeds = 2\n'
+    assert sweep(text, tmp_path / "runs").ran == 14
+    values = set(store.read(tmp_path / "runs")["aqm.max_p"].to_pylist())
+    assert len(values) == 7
+    assert all(0.01 <= value <= 0.5 for value in values)
 
 
 def test_variants_must_differ(tmp_path: Path) -> None:

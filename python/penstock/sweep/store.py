@@ -118,6 +118,20 @@ class Store:
         at = int(np.searchsorted(known, key.encode()))
         return at < len(known) and bool(known[at] == key.encode())
 
+    def values(self, points: Iterable[str], names: Sequence[str]) -> dict[str, dict[int, dict[str, float | None]]]:
+        """These metrics of the runs in Parquet files, of points by their identities: identity → seed → metrics."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        found: dict[str, dict[int, dict[str, float | None]]] = {}
+        wanted = list(points)
+        for part in parts(self._folder):
+            runs = pq.read_table(part, columns=["point", "seed", *names], filters=[("point", "in", wanted)])
+            assert isinstance(runs, pa.Table)
+            for run in runs.to_pylist():
+                found.setdefault(run.pop("point"), {})[run.pop("seed")] = run
+        return found
+
     def put(self, point: Point, seed: int, outcome: Outcome) -> None:
         """Keeps a finished run."""
         assert outcome.numbers is not None
