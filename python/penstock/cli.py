@@ -364,8 +364,23 @@ def reproduce(
     help="Keep the runs there; what is there is not run again.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; default: one a core.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--until",
+    metavar='"METRIC ±WIDTH"',
+    help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
-def sweep(file: Path, seeds: int | None, changes: tuple[str, ...], out: Path, jobs: int | None, fail_fast: bool) -> int:
+def sweep(
+    file: Path,
+    seeds: int | None,
+    changes: tuple[str, ...],
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    until: str | None,
+    fail_fast: bool,
+) -> int:
     """Run every point of the [sweep] and [[variant]] of FILE with every seed.
 
     DIR/runs holds Parquet files, one row a run. Killed at any moment, the same command goes on; with more values or
@@ -393,14 +408,23 @@ def sweep(file: Path, seeds: int | None, changes: tuple[str, ...], out: Path, jo
 
         try:
             done = drive.sweep(
-                scenario, seeds=seeds, out=out, jobs=jobs, fail_fast=fail_fast, progress=progress, failure=failure
+                scenario,
+                seeds=seeds,
+                out=out,
+                jobs=jobs,
+                scheduler=scheduler,
+                until=until,
+                fail_fast=fail_fast,
+                progress=progress,
+                failure=failure,
             )
         except KeyboardInterrupt:
             return _fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
         except drive.FailFastError as error:
             return _fail(str(error), EXIT_FAILED)
     failed = f", {done.failed} failed" if done.failed else ""
-    _print(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}")
+    wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
+    _print(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
     return EXIT_FAILED if done.failed else 0
 
 

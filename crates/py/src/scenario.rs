@@ -47,6 +47,20 @@ impl Scenario {
         made(if reverse { self.inner.with_user_reverse_aqm(aqm) } else { self.inner.with_user_aqm(aqm) })
     }
 
+    /// How `[sweep]` chooses values of its ranges: their paths, samples, method and seed; `None` without a range.
+    fn design(&self) -> Option<(Vec<String>, u64, String, u64)> {
+        let design = self.inner.design()?;
+        let paths = self.inner.ranges().into_iter().map(|range| range.path);
+        Some((paths.collect(), design.samples, design.method, design.seed))
+    }
+
+    /// The values of the ranges, in their order, at each point of the unit cube; as JSON.
+    fn sampled(&self, points: Vec<Vec<f64>>) -> Vec<Vec<String>> {
+        let ranges = self.inner.ranges();
+        let values = |point: &Vec<f64>| ranges.iter().zip(point).map(|(r, u)| r.at(*u).to_string()).collect();
+        points.iter().map(values).collect()
+    }
+
     /// Whether a discipline written in Python stands in it.
     #[getter]
     fn has_user_aqm(&self) -> bool {

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from penstock import _penstock
 from penstock._table import plain
 from penstock.errors import Error, ScenarioError
 from penstock.scenario import Scenario
+from penstock.sweep.design import samples
+from penstock.sweep.statistics import Stopping, Until
 from penstock.sweep.store import Point, Store
 from penstock.sweep.tasks import Engine, Outcome, Task, core, failed, identity, outcome, remember, run_key
 
@@ -25,6 +28,8 @@ from penstock.sweep.tasks import Engine, Outcome, Task, core, failed, identity, 
 BUNDLE_S, WAKE_S = 0.1, 0.25
 #: Runs that a thread takes at once.
 BUNDLE_RUNS = 256
+#: Points whose intervals are watched at once.
+WINDOW = 1000
 #: Failures that are kept for the caller; all are counted.
 FAILURES = 1000
 
@@ -44,6 +49,7 @@ class Sweep:
     """What a sweep did, and where its runs are.
 
     runs: of all points and seeds; kept: were there already; ran: finished now; failed: raised.
+    wide: points whose interval was not as narrow as wanted after the most seeds.
     """
 
     folder: Path
@@ -51,6 +57,7 @@ class Sweep:
     kept: int = 0
     ran: int = 0
     failed: int = 0
+    wide: int = 0
     events: int = 0
     elapsed_s: float = 0.0
     failures: list[Failure] = field(default_factory=list)
@@ -82,6 +89,7 @@ class Grid:
             raise ScenarioError("a sweep keeps scenarios as text, which no discipline written in Python is")
         self._scenario = scenario
         own, self._variants, self.seeds = scenario.core.grid()
+        self._sampled = scenario.core.design()
         grid: dict[str, list[str]] = {path: [json.dumps(v) for v in json.loads(values)] for path, values in own}
         self._list: list[dict[str, str]] | None = None
         if isinstance(axes, Mapping):
@@ -93,28 +101,38 @@ class Grid:
             raise ScenarioError(f"{', '.join(empty) or 'the list of points'}: needs at least one value")
         self._axes = grid
         listed = {path: None for point in self._list or () for path in point}
-        self.paths = list(dict.fromkeys([*grid, *listed]))
+        self.paths = list(dict.fromkeys([*grid, *listed, *(self._sampled[0] if self._sampled else ())]))
 
     def __len__(self) -> int:
-        return max(1, len(self._variants)) * math.prod(map(len, self._axes.values())) * len(self._list or (None,))
+        """At most so many: of samples of few whole numbers some may be the same."""
+        sampled = self._sampled[1] if self._sampled else 1
+        listed = math.prod(map(len, self._axes.values())) * len(self._list or (None,))
+        return max(1, len(self._variants)) * listed * sampled
 
-    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario]]:
-        """Made as they are asked for; one that is no valid scenario raises `ScenarioError`."""
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        """Made as they are asked for; with the error, those whose values do not hold together."""
         for values in itertools.product(*self._axes.values()):
             for more in self._list or ({},):
-                at = {**dict(zip(self._axes, values, strict=True)), **more}
-                seen: dict[str, str | None] = {}
-                for variant in self._variants or (None,):
-                    made = self._scenario.core.point(variant, list(at.items()))
-                    text = made.resolved_json()
-                    point = Point(identity(json.loads(text)), text, variant)
-                    if point.identity in seen:
-                        raise ScenarioError(
-                            f"variants {seen[point.identity]} and {variant} are the same scenario at "
-                            + (", ".join(f"{path} = {value}" for path, value in at.items()) or "every point")
-                        )
-                    seen[point.identity] = variant
-                    yield point, made
+                for sample in samples(self._scenario.core):
+                    drawn = {path: json.dumps(value) for path, value in sample.items()}
+                    yield from self._at({**drawn, **dict(zip(self._axes, values, strict=True)), **more})
+
+    def _at(self, values: Mapping[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        """Every variant at these values."""
+        seen: dict[str, str | None] = {}
+        for variant in self._variants or (None,):
+            try:
+                made = self._scenario.core.point(variant, list(values.items()))
+            except ScenarioError as error:
+                yield Point(identity({"variant": variant, **values}), json.dumps(dict(values)), variant), error
+                continue
+            text = made.resolved_json()
+            point = Point(identity(json.loads(text)), text, variant)
+            if point.identity in seen:
+                at = ", ".join(f"{path} = {value}" for path, value in values.items()) or "every point"
+                raise ScenarioError(f"variants {seen[point.identity]} and {variant} are the same scenario at {at}")
+            seen[point.identity] = variant
+            yield point, made
 
 
 def sweep(
@@ -124,7 +142,9 @@ def sweep(
     seeds: int | None = None,
     out: str | Path = "out/sweep",
     jobs: int | None = None,
+    scheduler: Any = None,
     engine: Engine | None = None,
+    until: str | Until | None = None,
     fail_fast: bool = False,
     progress: Callable[[Sweep], object] | None = None,
     failure: Callable[[Failure], object] | None = None,
@@ -136,7 +156,10 @@ def sweep(
     seeds: runs of every point, from the scenario's seed on; default: `sweep.seeds`, or 1.
     out: the folder of the runs; read it with `penstock.sweep.store.read`, DuckDB, Polars or pandas.
     jobs: threads; default: one a core.
-    engine: where runs go instead.
+    scheduler: a Dask scheduler's address (`"tcp://head:8786"`) or a `distributed.Client`, whose workers run them.
+    engine: where runs go instead: anything that is an `Engine`.
+    until: more seeds for each point until its interval is so narrow, as in `"utilization ±0.5%"`; at most `seeds`, or
+        1000.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
     progress: called a few times a second.
     failure: called with each run that failed.
@@ -148,45 +171,113 @@ def sweep(
         over = list(over) or {}
     grid = Grid(base, over)
     first, each = base.seed, seeds or grid.seeds or 1
-    return Driver(
-        grid, range(first, first + each), Path(out), engine or Threads(jobs or runner.cores()), fail_fast
-    ).run(progress, failure)
+    if isinstance(until, str):
+        until = Until.parse(until, most=seeds or 1000)
+    with ExitStack() as stack:
+        if engine is None and scheduler is not None:
+            from penstock.sweep.on_dask import DaskEngine
+
+            engine = stack.enter_context(DaskEngine(scheduler))
+        engine = engine or Threads(jobs or runner.cores())
+        driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until)
+        return driver.run(progress, failure)
 
 
 class Driver:
     """Feeds an engine from a grid and keeps what comes back. What it holds does not grow with the number of runs."""
 
-    def __init__(self, grid: Grid, seeds: Sequence[int], out: Path, engine: Engine, fail_fast: bool) -> None:
+    def __init__(
+        self, grid: Grid, seeds: Sequence[int], out: Path, engine: Engine, fail_fast: bool, until: Until | None = None
+    ) -> None:
         self._grid = grid
         self._seeds = seeds
         self._out = out
         self._engine = engine
         self._fail_fast = fail_fast
+        self._failure: Callable[[Failure], object] | None = None
+        self._progress: Callable[[Sweep], object] | None = None
+        self._begun = 0.0
         self._waiting: dict[str, tuple[Point, Task]] = {}
-        self.state = Sweep(out, runs=len(grid) * len(seeds))
+        self._until = until
+        self._rules: dict[str, Stopping] = {}
+        self.state = Sweep(out, runs=len(grid) * (until.least if until else len(seeds)))
 
     def run(
         self, progress: Callable[[Sweep], object] | None = None, failure: Callable[[Failure], object] | None = None
     ) -> Sweep:
         """All of it."""
-        state, begun = self.state, time.monotonic()
+        self._failure, self._progress = failure, progress
+        self._begun = time.monotonic()
         with Store(self._out, self._grid.paths) as store:
-            batches = self._engine.run(self._tasks(store))
-            try:
-                for batch in batches:
-                    for each in batch:
-                        self._keep(store, each, failure)
-                    state.elapsed_s = time.monotonic() - begun
-                    if progress is not None:
-                        progress(state)
-            finally:
-                close = getattr(batches, "close", None)
-                if close is not None:
-                    close()
-        return state
+            if self._until is None:
+                self._drain(store, self._tasks(store))
+            else:
+                points = iter(self._grid)
+                while window := list(itertools.islice(points, WINDOW)):
+                    self._narrow(store, window, self._until)
+        self.state.runs = self.state.done  # of samples, some may have been the same
+        return self.state
+
+    def _drain(self, store: Store, tasks: Iterator[Task]) -> None:
+        """Runs tasks and keeps what comes of them."""
+        state = self.state
+        batches = self._engine.run(tasks)
+        try:
+            for batch in batches:
+                for each in batch:
+                    self._keep(store, each)
+                state.elapsed_s = time.monotonic() - self._begun
+                if self._progress is not None:
+                    self._progress(state)
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+
+    def _narrow(
+        self, store: Store, window: Sequence[tuple[Point, _penstock.Scenario | ScenarioError]], until: Until
+    ) -> None:
+        """More and more seeds of these points, a quarter at a time, while their intervals are too wide.
+
+        Which seeds run follows from the runs alone, not from who was faster.
+        """
+        first = self._seeds[0]
+        there = store.values((point.identity for point, _ in window), [goal.metric for goal in until.goals])
+        going: list[Point] = []
+        for point, made in window:
+            if isinstance(made, ScenarioError):
+                self._invalid(point, made, until.least)
+            elif point.identity not in self._rules:
+                self._rules[point.identity] = Stopping(until, first)
+                going.append(point)
+        n, target = 0, until.least
+        while going:
+            self._drain(store, self._more(going, there, range(first + n, first + target)))
+            going = [point for point in going if not self._rules[point.identity].done]
+            n, target = target, min(until.most, target + max(2, target // 4))
+            self.state.runs += len(going) * (target - n)
+        self.state.wide += sum(not rule.narrow for rule in self._rules.values())
+        self._rules.clear()
+
+    def _more(
+        self, points: Sequence[Point], there: Mapping[str, Mapping[int, Mapping[str, float | None]]], seeds: range
+    ) -> Iterator[Task]:
+        for point in points:
+            for seed in seeds:
+                kept = there.get(point.identity, {}).get(seed)
+                if kept is not None:
+                    self.state.kept += 1
+                    self._rules[point.identity].add(seed, kept)
+                    continue
+                task = Task(run_key(point.identity, seed), point.scenario, seed)
+                self._waiting[task.key] = (point, task)
+                yield task
 
     def _tasks(self, store: Store) -> Iterator[Task]:
         for point, made in self._grid:
+            if isinstance(made, ScenarioError):
+                self._invalid(point, made, len(self._seeds))
+                continue
             remember(point.scenario, made)
             for seed in self._seeds:
                 key = run_key(point.identity, seed)
@@ -197,25 +288,36 @@ class Driver:
                 self._waiting[key] = (point, task)
                 yield task
 
-    def _keep(self, store: Store, each: Outcome, failure: Callable[[Failure], object] | None) -> None:
+    def _keep(self, store: Store, each: Outcome) -> None:
         waiting = self._waiting.pop(each.key, None)
         if waiting is None:  # an engine that ran it twice
             return
         point, task = waiting
         state = self.state
+        if point.identity in self._rules:
+            self._rules[point.identity].add(task.seed, each.numbers["metrics"] if each.numbers else None)
         if each.error is None:
             store.put(point, task.seed, each)
             state.ran += 1
             state.events += each.events
             return
+        self._fail(Failure(each.key, task.seed, task.scenario, each.error))
+
+    def _invalid(self, point: Point, error: ScenarioError, seeds: int) -> None:
+        """No seed of this point can run; it is reported once."""
+        self.state.failed += seeds - 1
+        at = f"{point.variant}, {point.scenario}" if point.variant else point.scenario
+        self._fail(Failure(run_key(point.identity, self._seeds[0]), self._seeds[0], point.scenario, f"{at}: {error}"))
+
+    def _fail(self, what: Failure) -> None:
+        state = self.state
         state.failed += 1
-        what = Failure(each.key, task.seed, task.scenario, each.error)
         if len(state.failures) < FAILURES:
             state.failures.append(what)
-        if failure is not None:
-            failure(what)
+        if self._failure is not None:
+            self._failure(what)
         if self._fail_fast:
-            raise FailFastError(f"run {each.key}, seed {task.seed}: {each.error}")
+            raise FailFastError(f"run {what.key}, seed {what.seed}: {what.error}")
 
 
 class _CancelledError(Exception):

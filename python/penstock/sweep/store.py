@@ -118,6 +118,20 @@ class Store:
         at = int(np.searchsorted(known, key.encode()))
         return at < len(known) and bool(known[at] == key.encode())
 
+    def values(self, points: Iterable[str], names: Sequence[str]) -> dict[str, dict[int, dict[str, float | None]]]:
+        """These metrics of the runs in Parquet files, of points by their identities: identity → seed → metrics."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        found: dict[str, dict[int, dict[str, float | None]]] = {}
+        wanted = list(points)
+        for part in parts(self._folder):
+            runs = pq.read_table(part, columns=["point", "seed", *names], filters=[("point", "in", wanted)])
+            assert isinstance(runs, pa.Table)
+            for run in runs.to_pylist():
+                found.setdefault(run.pop("point"), {})[run.pop("seed")] = run
+        return found
+
     def put(self, point: Point, seed: int, outcome: Outcome) -> None:
         """Keeps a finished run."""
         assert outcome.numbers is not None
@@ -198,8 +212,8 @@ class Store:
         for point in _lines(journal):
             if "identity" in point:
                 scenario = json.loads(point["scenario"])
-                for path, kind in columns.items():
-                    columns[path] = _wider(kind, _kind(value_at(scenario, path)))
+                for name, kind in columns.items():
+                    columns[name] = _wider(kind, _kind(value_at(scenario, name)))
         self._add_columns(columns)
         new = self._rows(journal)
         first = next(new, None)
@@ -261,6 +275,12 @@ class Store:
         then = dict(now)
         for name, kind in wanted.items():
             then[name] = _wider(now.get(name, "null"), kind)
+        if new := [name for name in then if name not in now]:
+            for part in parts(self._folder):
+                for text in pq.read_table(part, columns=["scenario"])["scenario"].unique().to_pylist():
+                    scenario = json.loads(text)
+                    for name in new:
+                        then[name] = _wider(then[name], _kind(value_at(scenario, name)))
         then = dict(sorted(then.items()))
         if then != now or not (self._folder / "schema.json").exists():
             about = {"penstock_store": VERSION, "parameters": then}
