@@ -6,12 +6,15 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import penstock as ps
 from conftest import SMALL
 from penstock import Error, _penstock
+from penstock.sweep import store
 from penstock.sweep.tasks import Outcome, Task, run_task
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
@@ -84,6 +87,24 @@ def test_a_worker_killed_in_the_middle_costs_nothing(client: Any) -> None:
         found += batch
     assert gathered(iter([found])) == here(200)
     assert victim not in client.run(os.getpid).values()
+
+
+def test_a_store_filled_by_dask_is_the_threads_own_byte_for_byte(client: Any, small: Path, tmp_path: Path) -> None:
+    over = {"aqm.max_th": [12, 15, 18]}
+    ps.sweep(small, over=over, seeds=30, out=tmp_path / "threads", jobs=2)
+    progress = iter([lambda: os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)])
+
+    def kill_once(now: Any) -> None:
+        if now.ran and (kill := next(progress, None)) is not None:
+            kill()
+
+    done = ps.sweep(small, over=over, seeds=30, out=tmp_path / "dask", scheduler=client, progress=kill_once)
+    assert (done.ran, done.failed) == (90, 0)
+    assert next(progress, None) is None  # it was killed
+    ours, theirs = (store.read(tmp_path / name).sort_by("key") for name in ("threads", "dask"))
+    assert ours.num_rows == 90
+    assert ours.equals(theirs)
+    assert ps.sweep(small, over=over, seeds=30, out=tmp_path / "dask", scheduler=client).kept == 90
 
 
 class Deadly(distributed.WorkerPlugin):  # type: ignore[misc, name-defined]

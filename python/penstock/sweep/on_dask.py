@@ -23,8 +23,8 @@ except ImportError as error:
     raise Error("Dask is not installed here; install it with: pip install 'penstock[dask]'") from error
 
 #: Seconds that a batch is meant to take, and after which a worker begins no further run of it.
-AIM_S = 0.5
-LIMIT_S = 1.0
+AIM_S = 0.25
+LIMIT_S = 0.5
 #: The most batches a second for the whole cluster: a scheduler manages a few times that (docs/scale.md).
 MOST_BATCHES_PER_S = 200
 #: The most runs of a batch: what the store writes at once.
@@ -46,7 +46,7 @@ class DaskEngine:
     """Runs tasks on a Dask cluster. Implements `penstock.sweep.tasks.Engine`.
 
     client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
-    batch: runs that are sent at once; `"auto"`: so many that they take about half a second.
+    batch: runs that are sent at once; `"auto"`: so many that they take about a quarter of a second.
 
     A run whose worker is lost is run again by Dask, on another worker. One that is in flight on more lost workers than
     Dask allows (`distributed.scheduler.allowed-failures`, 3) is tried once more by itself, and if it fails so again,
