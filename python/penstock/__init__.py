@@ -24,6 +24,7 @@ from penstock.probing import Probe, probe
 from penstock.result import Comparison, Estimate, Result
 from penstock.runner import compare, run
 from penstock.scenario import Scenario
+from penstock.sweep.drive import sweep
 
 __all__ = [
     "Comparison",
@@ -39,6 +40,7 @@ __all__ = [
     "compare",
     "probe",
     "run",
+    "sweep",
 ]
 __all__ += kinds.__all__
 __all__ += aqm.__all__

@@ -349,6 +349,121 @@ def reproduce(
     return 0
 
 
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--seeds", type=click.IntRange(1, 1_000_000), metavar="N", help="Runs of every point [default: the file's]."
+)
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key: aqm.min_th=7.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/sweep"),
+    metavar="DIR",
+    show_default=True,
+    help="Keep the runs there; what is there is not run again.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; default: one a core.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--until",
+    metavar='"METRIC ±WIDTH"',
+    help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+def sweep(
+    file: Path,
+    seeds: int | None,
+    changes: tuple[str, ...],
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    until: str | None,
+    fail_fast: bool,
+) -> int:
+    """Run every point of the [sweep] and [[variant]] of FILE with every seed.
+
+    DIR/runs holds Parquet files, one row a run. Killed at any moment, the same command goes on; with more values or
+    seeds it runs only what is new.
+    """
+    from penstock._progress import Bar
+    from penstock.sweep import drive
+
+    scenario = _scenario(file, changes)
+    _writable(out=out)
+    state: drive.Sweep | None = None
+    with Bar(scenario.name or file.name) as bar:
+
+        def progress(now: drive.Sweep) -> None:
+            nonlocal state
+            state = now
+            rate = f"{now.ran / now.elapsed_s:.1f}/s" if now.elapsed_s > 0 else ""
+            failed = f", {now.failed} failed" if now.failed else ""
+            bar.show(
+                now.done / max(1, now.runs), scenario.name or file.name, f"{now.done}/{now.runs} runs {rate}{failed}"
+            )
+
+        def failure(what: drive.Failure) -> None:
+            click.echo(f"run {what.key}, seed {what.seed}: {what.error}", err=True)
+
+        try:
+            done = drive.sweep(
+                scenario,
+                seeds=seeds,
+                out=out,
+                jobs=jobs,
+                scheduler=scheduler,
+                until=until,
+                fail_fast=fail_fast,
+                progress=progress,
+                failure=failure,
+            )
+        except KeyboardInterrupt:
+            return _fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
+        except drive.FailFastError as error:
+            return _fail(str(error), EXIT_FAILED)
+    failed = f", {done.failed} failed" if done.failed else ""
+    wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
+    _print(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+    return EXIT_FAILED if done.failed else 0
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("metric", required=False)
+@click.option("--over", metavar="AXIS", help="The axis of the table's rows and the figure: a key path, or variant.")
+@click.option("--by", metavar="AXIS", help="A line for each value of this axis.")
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf.")
+def show(folder: Path, metric: str | None, over: str | None, by: str | None, figure: Path | None) -> None:
+    """Show METRIC of the runs that `penstock sweep` kept in DIR, over any axis, with 95 % intervals.
+
+    Without --over: over every axis that varies. What varies besides is averaged within each seed.
+    """
+    from penstock.sweep import show as shows
+
+    _writable(figure=figure)
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
+    shown = shows.show(folder, metric, over, by)
+    if figure is not None:
+        from penstock import style
+
+        style.save(shows.draw(shown), str(figure))
+    _draw(shows.table(shown, metric or str(folder)))
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line a run, on stdout.")
+def export(folder: Path, as_csv: bool) -> None:
+    """Write the runs that `penstock sweep` kept in DIR in another form, in the order of their keys."""
+    from penstock.sweep import show as shows
+
+    assert as_csv
+    sys.stdout.flush()
+    shows.export(folder, sys.stdout.buffer)
+
+
 #: What a figure may be written as.
 FIGURES = (".png", ".svg", ".pdf")
 

@@ -48,6 +48,13 @@ fn parse_duration(text: &str) -> PyResult<f64> {
     Ok(span.as_nanos() as f64 / 1e9) // a division rounds once: "10 ms" is 0.01
 }
 
+/// Bits per second of a rate with its unit: `"1.5 Mbit/s"`.
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<f64> {
+    let rate = penstock_units::parse_rate(text).map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    Ok(rate.as_bps() as f64)
+}
+
 #[pymodule]
 fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -64,5 +71,6 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(init_template, m)?)?;
     m.add_function(wrap_pyfunction!(t95, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_rate, m)?)?;
     Ok(())
 }

@@ -47,6 +47,20 @@ impl Scenario {
         made(if reverse { self.inner.with_user_reverse_aqm(aqm) } else { self.inner.with_user_aqm(aqm) })
     }
 
+    /// How `[sweep]` chooses values of its ranges: their paths, samples, method and seed; `None` without a range.
+    fn design(&self) -> Option<(Vec<String>, u64, String, u64)> {
+        let design = self.inner.design()?;
+        let paths = self.inner.ranges().into_iter().map(|range| range.path);
+        Some((paths.collect(), design.samples, design.method, design.seed))
+    }
+
+    /// The values of the ranges, in their order, at each point of the unit cube; as JSON.
+    fn sampled(&self, points: Vec<Vec<f64>>) -> Vec<Vec<String>> {
+        let ranges = self.inner.ranges();
+        let values = |point: &Vec<f64>| ranges.iter().zip(point).map(|(r, u)| r.at(*u).to_string()).collect();
+        points.iter().map(values).collect()
+    }
+
     /// Whether a discipline written in Python stands in it.
     #[getter]
     fn has_user_aqm(&self) -> bool {
@@ -86,5 +100,23 @@ impl Scenario {
     #[getter]
     fn work(&self) -> f64 {
         self.inner.work()
+    }
+
+    /// `[sweep]` and `[[variant]]`: the axes (path, values as JSON), the names of the variants and the number of seeds.
+    fn grid(&self) -> (Vec<(String, String)>, Vec<String>, Option<u64>) {
+        let axes = self.inner.axes().into_iter();
+        let axes = axes.map(|axis| (axis.path, serde_json::Value::Array(axis.values).to_string()));
+        (axes.collect(), self.inner.variants(), self.inner.sweep_seeds())
+    }
+
+    /// A point of the grid: with a variant's changes and then those of the axes (path, value as JSON).
+    fn point(&self, variant: Option<&str>, set: Vec<(String, String)>) -> PyResult<Self> {
+        let values = set.iter().map(|(path, value)| {
+            let value = serde_json::from_str::<serde_json::Value>(value);
+            value.map_err(|e| ScenarioError::new_err(format!("{path}: {e}")))
+        });
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        let set: Vec<_> = set.iter().map(|(path, _)| path.as_str()).zip(&values).collect();
+        made(self.inner.point(variant, &set))
     }
 }

@@ -14,6 +14,7 @@ mod lower;
 mod node;
 mod plan;
 mod probe;
+mod range;
 mod scenario;
 mod schema;
 mod show;
@@ -27,9 +28,10 @@ pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;
 pub use probe::Probe;
+pub use range::Range;
 pub use scenario::Scenario;
 pub use schema::{schema, schema_json};
-pub use sweep::Axis;
+pub use sweep::{Axis, Design};
 
 /// A commented scenario to start from.
 pub fn init_template() -> &'static str {

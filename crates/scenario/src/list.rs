@@ -2,8 +2,8 @@
 
 use crate::check;
 use crate::tables::{
-    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_SEEDS, TOP, TOPOLOGIES,
-    TOPOLOGY, TRAFFIC, TRAFFICS,
+    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
+    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
 };
 use penstock_sim::{Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
@@ -158,9 +158,10 @@ fn scenario() -> Vec<Json> {
         entry("measure", "The measured window.", "", params(MEASURE)),
         entry(
             "sweep",
-            "Axes of a grid: a key path to a list of values; besides:",
+            "Axes of a grid: a key path to a list of values, or to a range between two: { uniform = [a, b] }, \
+             { log_uniform = [a, b] } or { integer = [a, b] }; besides:",
             "",
-            params([&SWEEP_SEEDS]),
+            params([&SWEEP_SEEDS].into_iter().chain(SWEEP_DESIGN)),
         ),
     ]
 }

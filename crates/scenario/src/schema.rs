@@ -3,7 +3,7 @@
 use crate::show;
 use crate::tables::{
     ACCESS, AQM_KIND, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, REQUIRED, SIDES,
-    SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    SWEEP_DESIGN, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use crate::walk;
 use penstock_aqm::{COMMON, KINDS};
@@ -251,10 +251,12 @@ fn traffic() -> Json {
 }
 
 fn sweep() -> Json {
+    let own = SWEEP_DESIGN.iter().chain([&SWEEP_SEEDS]);
+    let own: serde_json::Map<_, _> = own.map(|p| (p.name.to_string(), property(p))).collect();
     json!({
-        "description": "Axes of a grid: a key path to a list of values.",
+        "description": "Axes of a grid: a key path to a list of values, or to a range.",
         "type": "object",
-        "properties": { "seeds": property(&SWEEP_SEEDS) },
+        "properties": own,
         "additionalProperties": true,
     })
 }

@@ -1,9 +1,13 @@
 //! `[sweep]` and `[[variant]]`: the axes of a grid, and its points.
 
+use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin};
+use crate::range::Range;
 use crate::scenario::Scenario;
-use crate::walk::{join, leaves};
+use crate::tables::SWEEP_DESIGN;
+use crate::walk::{join, leaves, literal};
+use penstock_units::param::{Param, Value};
 use serde_json::Value as Json;
 
 /// One axis of a grid.
@@ -15,8 +19,19 @@ pub struct Axis {
     pub values: Vec<Json>,
 }
 
+/// How the values of the ranges are chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Points in all; for a grid, values of each axis.
+    pub samples: u64,
+    /// `"lhs"`, `"random"` or `"grid"`.
+    pub method: String,
+    /// Chooses the samples.
+    pub seed: u64,
+}
+
 impl Scenario {
-    /// The axes of `[sweep]`, in the order of the file; variants and seeds are further ones.
+    /// The listed axes of `[sweep]`, in the order of the file; variants and seeds are further ones.
     pub fn axes(&self) -> Vec<Axis> {
         let values = |node: &Node| match &node.item {
             Item::List(list) => Some(list.iter().map(Node::to_json).collect()),
@@ -26,13 +41,31 @@ impl Scenario {
         axes.filter_map(|(path, node)| Some(Axis { path, values: values(node)? })).collect()
     }
 
-    /// `sweep.seeds`: the number of seeds of each point.
-    pub fn sweep_seeds(&self) -> Option<u64> {
-        match self.root.at("sweep.seeds")?.item {
-            Item::Int(n) => u64::try_from(n).ok(),
-            Item::Float(x) => Some(x as u64), // checked to be whole and in range
+    /// The axes of `[sweep]` that are ranges, in the order of the file.
+    pub fn ranges(&self) -> Vec<Range> {
+        let axes = self.sweep().into_iter().filter(|(_, node)| node.table().is_some());
+        // They were read when the scenario was checked.
+        axes.filter_map(|(path, node)| Range::read(&self.root, &path, node).ok()).collect()
+    }
+
+    /// How the values of ranges are chosen; `None` where there is no range.
+    pub fn design(&self) -> Option<Design> {
+        let sweep = self.root.child("sweep")?;
+        let samples = whole(sweep.child("samples")?)?;
+        let [_, method, seed] = SWEEP_DESIGN else { return None };
+        let given = |param: &Param| match sweep.child(param.name) {
+            Some(node) => check::value(node, param, param.name).ok(),
+            None => param.default.map(|text| literal(param, text)),
+        };
+        match (given(method)?, given(seed)?) {
+            (Value::Word(method), Value::Int(seed)) => Some(Design { samples, method, seed: seed as u64 }),
             _ => None,
         }
+    }
+
+    /// `sweep.seeds`: the number of seeds of each point.
+    pub fn sweep_seeds(&self) -> Option<u64> {
+        whole(self.root.at("sweep.seeds")?)
     }
 
     /// The names of the variants, in the order of the file.
@@ -96,6 +129,14 @@ impl Scenario {
             leaves(set, "", &mut changes)?;
         }
         Ok(changes.into_iter().map(|(path, node)| (path, node.clone())).collect())
+    }
+}
+
+fn whole(node: &Node) -> Option<u64> {
+    match node.item {
+        Item::Int(n) => u64::try_from(n).ok(),
+        Item::Float(x) => Some(x as u64), // checked to be whole and in range
+        _ => None,
     }
 }
 

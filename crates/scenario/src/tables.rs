@@ -554,6 +554,36 @@ pub(crate) const SWEEP_SEEDS: Param = Param {
     ..PARAM
 };
 
+/// How the values of ranges are chosen.
+pub(crate) const SWEEP_DESIGN: &[Param] = &[
+    Param {
+        name: "samples",
+        ty: int(1, 1_000_000),
+        unit: "1",
+        auto: "required where an axis has a range",
+        doc: "Points that are sampled over all axes with a range together, for each combination of the listed values; \
+              with `method = \"grid\"`, values of each such axis, all combined.",
+        ..PARAM
+    },
+    Param {
+        name: "method",
+        ty: Ty::Word(&["lhs", "random", "grid"]),
+        default: Some("\"lhs\""),
+        source: "McKay, Beckman, Conover 1979",
+        doc: "`lhs`: a Latin hypercube, each axis in as many equally likely slices as there are samples, and one sample \
+              in each; `random`: independent; `grid`: evenly spaced in the axis's law, both ends included.",
+        ..PARAM
+    },
+    Param {
+        name: "design_seed",
+        ty: int(0, 9_007_199_254_740_992),
+        unit: "1",
+        default: Some("1"),
+        doc: "Chooses the samples, apart from the runs' seeds.",
+        ..PARAM
+    },
+];
+
 /// The topology of that name.
 pub(crate) fn topology(name: &str) -> Option<&'static TopologyKind> {
     TOPOLOGIES.iter().find(|k| k.name == name)

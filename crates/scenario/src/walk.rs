@@ -4,9 +4,10 @@
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
+use crate::range::Range;
 use crate::tables::{
-    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC,
-    TRAFFICS, TRAFFIC_KIND,
+    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP, TOPOLOGIES,
+    TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
@@ -44,17 +45,17 @@ impl Keys {
         self.own.iter().copied().flatten().map(|p| p.name).chain(self.sections.iter().copied())
     }
 
-    /// Checks a value under a declared key; `Ok(false)` if it is not a parameter's.
-    fn check(&self, key: &str, node: &Node) -> Result<bool> {
+    /// Checks a value under a declared key; `None` if it is not a parameter's.
+    fn check(&self, key: &str, node: &Node) -> Result<Option<Value>> {
         let path = join(&self.path, key);
         if let Some(param) = find(&self.own, key) {
-            return check::value(node, param, &path).map(|_| true);
+            return check::value(node, param, &path).map(Some);
         }
         // Kinds may declare one name with different types: one of them must fit.
-        let mut first = Ok(false);
+        let mut first = Ok(None);
         for param in self.foreign.iter().copied().flatten().filter(|p| p.name == key) {
             match check::value(node, param, &path) {
-                Ok(_) => return Ok(true),
+                Ok(value) => return Ok(Some(value)),
                 Err(e) => first = first.and(Err(e)),
             }
         }
@@ -73,7 +74,7 @@ impl Keys {
         for (key, inner) in table(node, &self.path)?.iter() {
             if self.sections.contains(&key) {
                 section(key, inner)?;
-            } else if !self.check(key, inner)? {
+            } else if self.check(key, inner)?.is_none() {
                 return Err(self.unknown(key, inner.origin));
             }
         }
@@ -258,18 +259,14 @@ fn traffic(entry: &Node, i: usize, any: bool) -> Result<Keys> {
 }
 
 /// Checks a value under a dotted path, as `[sweep]` and `[[variant]]` name it.
-fn at_path(root: &Node, path: &str, value: &Node) -> Result<()> {
+pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
     let keys = keys_of(root, section, value.origin)?;
     if keys.sections.contains(&key) {
         let problem = Problem::Conflict("is a table: name one of its keys".into());
         return Err(ScenarioError::at(value, path, problem));
     }
-    if keys.check(key, value)? {
-        Ok(())
-    } else {
-        Err(keys.unknown(key, value.origin))
-    }
+    keys.check(key, value)?.ok_or_else(|| keys.unknown(key, value.origin))
 }
 
 /// What may stand under a section's path.
@@ -370,22 +367,43 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
     let mut axes = vec![];
     table(node, "sweep")?;
     leaves(node, "", &mut axes)?;
+    let mut ranges = false;
     for (path, values) in axes {
         if path == "seeds" {
             check::value(values, &SWEEP_SEEDS, "sweep.seeds")?;
             continue;
         }
+        if let Some(param) = SWEEP_DESIGN.iter().find(|p| p.name == path) {
+            check::value(values, param, &join("sweep", &path))?;
+            continue;
+        }
         match &values.item {
             Item::List(list) if !list.is_empty() => {
-                list.iter().try_for_each(|value| at_path(root, &path, value))?;
+                list.iter().try_for_each(|value| at_path(root, &path, value).map(|_| ()))?;
+            }
+            Item::Table(_) => {
+                Range::read(root, &path, values)?;
+                ranges = true;
             }
             _ => {
-                let allowed = "a list of values, at least one".into();
+                let allowed =
+                    "a list of values, at least one, or a range, for example { uniform = [0.1, 0.5] }".into();
                 return Err(ScenarioError::at(values, &format!("sweep.{path}"), Problem::Value { allowed }));
             }
         }
     }
-    Ok(())
+    let given = SWEEP_DESIGN.iter().find_map(|p| Some((p, node.child(p.name)?)));
+    match given {
+        Some((param, value)) if !ranges => {
+            let problem = Problem::Conflict("chooses values of ranges, and no axis has one".into());
+            Err(ScenarioError::at(value, &join("sweep", param.name), problem))
+        }
+        _ if ranges && node.child("samples").is_none() => {
+            let problem = Problem::Missing { allowed: check::allowed(&SWEEP_DESIGN[0].ty) };
+            Err(ScenarioError::new(node.origin, "sweep.samples", problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 const VARIANT: &[Param] =
@@ -398,7 +416,7 @@ fn variant(root: &Node, node: &Node, i: usize) -> Result<()> {
         let mut changes = vec![];
         table(set, &join(&path, "set"))?;
         leaves(set, "", &mut changes)?;
-        changes.into_iter().try_for_each(|(key, value)| at_path(root, &key, value))
+        changes.into_iter().try_for_each(|(key, value)| at_path(root, &key, value).map(|_| ()))
     })?;
     if let (Some(name), Some(earlier)) = (node.child("name"), root.child("variant")) {
         let taken = list(earlier, "variant")?.iter().take(i).filter_map(|v| v.child("name"));

@@ -141,6 +141,45 @@ fn sweeps_and_variants() {
     assert_eq!(s.source()["sweep"]["seeds"], json!(3));
 }
 
+/// Values by hand: a + u (b - a); a^(1-u) b^u; a + floor(u (b - a + 1)).
+#[test]
+fn ranges_of_a_sweep() {
+    let s = good(&format!(
+        "{SMALL}[aqm]\nkind = \"red\"\nmin_th = 5\nmax_th = 15\n\
+         [sweep]\naqm.kind = [\"red\", \"ared\"]\n\"topology.bottleneck.delay\" = {{ uniform = [\"1 ms\", \"0.101 s\"] }}\n\
+         \"aqm.max_p\" = {{ log_uniform = [0.0625, 0.25] }}\ntraffic.0.flows = {{ integer = [1, 4] }}\n\
+         \"topology.bottleneck.rate\" = {{ log_uniform = [\"1 Mbit/s\", \"100 Mbit/s\"] }}\n\
+         \"topology.bottleneck.buffer\" = {{ uniform = [\"10 kB\", \"20 kB\"] }}\nsamples = 7\ndesign_seed = 3\n"
+    ));
+    let design = s.design().unwrap();
+    assert_eq!((design.samples, design.method.as_str(), design.seed), (7, "lhs", 3));
+    assert_eq!(s.axes().len(), 1, "ranges are no lists");
+    let ranges = s.ranges();
+    for (i, path, values) in [
+        (0, "topology.bottleneck.delay", [json!("1 ms"), json!("26 ms"), json!("51 ms"), json!("101 ms")]),
+        (1, "aqm.max_p", [json!(0.0625), json!(0.08838834764831845), json!(0.125), json!(0.25)]),
+        (2, "traffic.0.flows", [json!(1), json!(2), json!(3), json!(4)]),
+        (
+            3,
+            "topology.bottleneck.rate",
+            [json!("1 Mbit/s"), json!("3.162278 Mbit/s"), json!("10 Mbit/s"), json!("100 Mbit/s")],
+        ),
+        (4, "topology.bottleneck.buffer", [json!("10 kB"), json!("12500 B"), json!("15 kB"), json!("20 kB")]),
+    ] {
+        assert_eq!(ranges[i].path, path);
+        for (u, expected) in [0.0, 0.25, 0.5, 1.0].into_iter().zip(values) {
+            let found = ranges[i].at(u);
+            match (found.as_f64(), expected.as_f64()) {
+                (Some(x), Some(y)) => assert!((x - y).abs() < 1e-15, "{path} at {u}: {x} for {y}"),
+                _ => assert_eq!(found, expected, "{path} at {u}"),
+            }
+        }
+    }
+    let point = s.point(None, &[("topology.bottleneck.delay", &ranges[0].at(0.5))]).unwrap();
+    assert_eq!(point.resolved().pointer("/topology/bottleneck/delay"), Some(&json!("51 ms")));
+    assert!(point.design().is_none() && point.ranges().is_empty());
+}
+
 fn keys(schema: &Value, out: &mut Vec<String>) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         out.extend(properties.keys().cloned());

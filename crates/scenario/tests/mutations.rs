@@ -11,7 +11,7 @@ fn try_all(text: &str) {
     let again = Scenario::from_json(&s.resolved_json()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(again.resolved_json(), s.resolved_json(), "{text}");
     let _ = s.lower_within(1, 1 << 24);
-    let _ = (s.axes(), s.variants(), s.sweep_seeds(), s.point(None, &[]));
+    let _ = (s.axes(), s.ranges(), s.design(), s.variants(), s.sweep_seeds(), s.point(None, &[]));
 }
 
 /// A graph with something of everything.

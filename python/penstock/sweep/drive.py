@@ -1,0 +1,418 @@
+"""A sweep: the points of a grid, list or sample, times seeds; what is not in the store yet runs on an engine."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock import _penstock
+from penstock._table import plain
+from penstock.errors import Error, ScenarioError
+from penstock.scenario import Scenario
+from penstock.sweep.design import samples
+from penstock.sweep.statistics import Stopping, Until
+from penstock.sweep.store import Point, Store
+from penstock.sweep.tasks import Engine, Outcome, Task, core, failed, identity, outcome, remember, run_key
+
+#: Seconds after which finished runs leave a thread, and after which an engine says that none did.
+BUNDLE_S, WAKE_S = 0.1, 0.25
+#: Runs that a thread takes at once.
+BUNDLE_RUNS = 256
+#: Points whose intervals are watched at once.
+WINDOW = 1000
+#: Failures that are kept for the caller; all are counted.
+FAILURES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that failed, and what its scenario is."""
+
+    key: str
+    seed: int
+    scenario: str
+    error: str
+
+
+@dataclass(slots=True)
+class Sweep:
+    """What a sweep did, and where its runs are.
+
+    runs: of all points and seeds; kept: were there already; ran: finished now; failed: raised.
+    wide: points whose interval was not as narrow as wanted after the most seeds.
+    """
+
+    folder: Path
+    runs: int = 0
+    kept: int = 0
+    ran: int = 0
+    failed: int = 0
+    wide: int = 0
+    events: int = 0
+    elapsed_s: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        """Runs that need not be waited for."""
+        return self.kept + self.ran + self.failed
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left at the present rate."""
+        ran = self.ran + self.failed
+        return (self.runs - self.done) * self.elapsed_s / ran if ran else math.inf
+
+
+class FailFastError(Error):
+    """A run failed, and that was to stop the sweep."""
+
+
+class Grid:
+    """The points of a scenario: its variants, times every combination of the axes, the last of which changes first.
+
+    axes: key path → values; or a list of points, each a mapping of key paths to values.
+    """
+
+    def __init__(self, scenario: Scenario, axes: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]]) -> None:
+        if scenario.core.has_user_aqm:
+            raise ScenarioError("a sweep keeps scenarios as text, which no discipline written in Python is")
+        self._scenario = scenario
+        own, self._variants, self.seeds = scenario.core.grid()
+        self._sampled = scenario.core.design()
+        grid: dict[str, list[str]] = {path: [json.dumps(v) for v in json.loads(values)] for path, values in own}
+        self._list: list[dict[str, str]] | None = None
+        if isinstance(axes, Mapping):
+            grid.update({path: [json.dumps(plain(v)) for v in values] for path, values in axes.items()})
+        else:
+            self._list = [{path: json.dumps(plain(v)) for path, v in point.items()} for point in axes]
+        empty = [path for path, values in grid.items() if not values]
+        if empty or self._list == []:
+            raise ScenarioError(f"{', '.join(empty) or 'the list of points'}: needs at least one value")
+        self._axes = grid
+        listed = {path: None for point in self._list or () for path in point}
+        self.paths = list(dict.fromkeys([*grid, *listed, *(self._sampled[0] if self._sampled else ())]))
+
+    def __len__(self) -> int:
+        """At most so many: of samples of few whole numbers some may be the same."""
+        sampled = self._sampled[1] if self._sampled else 1
+        listed = math.prod(map(len, self._axes.values())) * len(self._list or (None,))
+        return max(1, len(self._variants)) * listed * sampled
+
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        """Made as they are asked for; with the error, those whose values do not hold together."""
+        for values in itertools.product(*self._axes.values()):
+            for more in self._list or ({},):
+                for sample in samples(self._scenario.core):
+                    drawn = {path: json.dumps(value) for path, value in sample.items()}
+                    yield from self._at({**drawn, **dict(zip(self._axes, values, strict=True)), **more})
+
+    def _at(self, values: Mapping[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        """Every variant at these values."""
+        seen: dict[str, str | None] = {}
+        for variant in self._variants or (None,):
+            try:
+                made = self._scenario.core.point(variant, list(values.items()))
+            except ScenarioError as error:
+                yield Point(identity({"variant": variant, **values}), json.dumps(dict(values)), variant), error
+                continue
+            text = made.resolved_json()
+            point = Point(identity(json.loads(text)), text, variant)
+            if point.identity in seen:
+                at = ", ".join(f"{path} = {value}" for path, value in values.items()) or "every point"
+                raise ScenarioError(f"variants {seen[point.identity]} and {variant} are the same scenario at {at}")
+            seen[point.identity] = variant
+            yield point, made
+
+
+def sweep(
+    scenario: Scenario | str | Path,
+    *,
+    over: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]] = (),
+    seeds: int | None = None,
+    out: str | Path = "out/sweep",
+    jobs: int | None = None,
+    scheduler: Any = None,
+    engine: Engine | None = None,
+    until: str | Until | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[Sweep], object] | None = None,
+    failure: Callable[[Failure], object] | None = None,
+) -> Sweep:
+    """Runs every point of a scenario's `[sweep]` and `[[variant]]` with every seed, but for what `out` holds already.
+
+    scenario: or the path of its file.
+    over: further axes, key path → values; or a list of points, each a mapping of key paths to values.
+    seeds: runs of every point, from the scenario's seed on; default: `sweep.seeds`, or 1.
+    out: the folder of the runs; read it with `penstock.sweep.store.read`, DuckDB, Polars or pandas.
+    jobs: threads; default: one a core.
+    scheduler: a Dask scheduler's address (`"tcp://head:8786"`) or a `distributed.Client`, whose workers run them.
+    engine: where runs go instead: anything that is an `Engine`.
+    until: more seeds for each point until its interval is so narrow, as in `"utilization ±0.5%"`; at most `seeds`, or
+        1000.
+    fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
+    progress: called a few times a second.
+    failure: called with each run that failed.
+    """
+    from penstock import runner
+
+    base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    if not isinstance(over, Mapping):
+        over = list(over) or {}
+    grid = Grid(base, over)
+    first, each = base.seed, seeds or grid.seeds or 1
+    if isinstance(until, str):
+        until = Until.parse(until, most=seeds or 1000)
+    with ExitStack() as stack:
+        if engine is None and scheduler is not None:
+            from penstock.sweep.on_dask import DaskEngine
+
+            engine = stack.enter_context(DaskEngine(scheduler))
+        engine = engine or Threads(jobs or runner.cores())
+        driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until)
+        return driver.run(progress, failure)
+
+
+class Driver:
+    """Feeds an engine from a grid and keeps what comes back. What it holds does not grow with the number of runs."""
+
+    def __init__(
+        self, grid: Grid, seeds: Sequence[int], out: Path, engine: Engine, fail_fast: bool, until: Until | None = None
+    ) -> None:
+        self._grid = grid
+        self._seeds = seeds
+        self._out = out
+        self._engine = engine
+        self._fail_fast = fail_fast
+        self._failure: Callable[[Failure], object] | None = None
+        self._progress: Callable[[Sweep], object] | None = None
+        self._begun = 0.0
+        self._waiting: dict[str, tuple[Point, Task]] = {}
+        self._until = until
+        self._rules: dict[str, Stopping] = {}
+        self.state = Sweep(out, runs=len(grid) * (until.least if until else len(seeds)))
+
+    def run(
+        self, progress: Callable[[Sweep], object] | None = None, failure: Callable[[Failure], object] | None = None
+    ) -> Sweep:
+        """All of it."""
+        self._failure, self._progress = failure, progress
+        self._begun = time.monotonic()
+        with Store(self._out, self._grid.paths) as store:
+            if self._until is None:
+                self._drain(store, self._tasks(store))
+            else:
+                points = iter(self._grid)
+                while window := list(itertools.islice(points, WINDOW)):
+                    self._narrow(store, window, self._until)
+        self.state.runs = self.state.done  # of samples, some may have been the same
+        return self.state
+
+    def _drain(self, store: Store, tasks: Iterator[Task]) -> None:
+        """Runs tasks and keeps what comes of them."""
+        state = self.state
+        batches = self._engine.run(tasks)
+        try:
+            for batch in batches:
+                for each in batch:
+                    self._keep(store, each)
+                state.elapsed_s = time.monotonic() - self._begun
+                if self._progress is not None:
+                    self._progress(state)
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+
+    def _narrow(
+        self, store: Store, window: Sequence[tuple[Point, _penstock.Scenario | ScenarioError]], until: Until
+    ) -> None:
+        """More and more seeds of these points, a quarter at a time, while their intervals are too wide.
+
+        Which seeds run follows from the runs alone, not from who was faster.
+        """
+        first = self._seeds[0]
+        there = store.values((point.identity for point, _ in window), [goal.metric for goal in until.goals])
+        going: list[Point] = []
+        for point, made in window:
+            if isinstance(made, ScenarioError):
+                self._invalid(point, made, until.least)
+            elif point.identity not in self._rules:
+                self._rules[point.identity] = Stopping(until, first)
+                going.append(point)
+        n, target = 0, until.least
+        while going:
+            self._drain(store, self._more(going, there, range(first + n, first + target)))
+            going = [point for point in going if not self._rules[point.identity].done]
+            n, target = target, min(until.most, target + max(2, target // 4))
+            self.state.runs += len(going) * (target - n)
+        self.state.wide += sum(not rule.narrow for rule in self._rules.values())
+        self._rules.clear()
+
+    def _more(
+        self, points: Sequence[Point], there: Mapping[str, Mapping[int, Mapping[str, float | None]]], seeds: range
+    ) -> Iterator[Task]:
+        for point in points:
+            for seed in seeds:
+                kept = there.get(point.identity, {}).get(seed)
+                if kept is not None:
+                    self.state.kept += 1
+                    self._rules[point.identity].add(seed, kept)
+                    continue
+                task = Task(run_key(point.identity, seed), point.scenario, seed)
+                self._waiting[task.key] = (point, task)
+                yield task
+
+    def _tasks(self, store: Store) -> Iterator[Task]:
+        for point, made in self._grid:
+            if isinstance(made, ScenarioError):
+                self._invalid(point, made, len(self._seeds))
+                continue
+            remember(point.scenario, made)
+            for seed in self._seeds:
+                key = run_key(point.identity, seed)
+                if store.has(key) or key in self._waiting:
+                    self.state.kept += 1
+                    continue
+                task = Task(key, point.scenario, seed)
+                self._waiting[key] = (point, task)
+                yield task
+
+    def _keep(self, store: Store, each: Outcome) -> None:
+        waiting = self._waiting.pop(each.key, None)
+        if waiting is None:  # an engine that ran it twice
+            return
+        point, task = waiting
+        state = self.state
+        if point.identity in self._rules:
+            self._rules[point.identity].add(task.seed, each.numbers["metrics"] if each.numbers else None)
+        if each.error is None:
+            store.put(point, task.seed, each)
+            state.ran += 1
+            state.events += each.events
+            return
+        self._fail(Failure(each.key, task.seed, task.scenario, each.error))
+
+    def _invalid(self, point: Point, error: ScenarioError, seeds: int) -> None:
+        """No seed of this point can run; it is reported once."""
+        self.state.failed += seeds - 1
+        at = f"{point.variant}, {point.scenario}" if point.variant else point.scenario
+        self._fail(Failure(run_key(point.identity, self._seeds[0]), self._seeds[0], point.scenario, f"{at}: {error}"))
+
+    def _fail(self, what: Failure) -> None:
+        state = self.state
+        state.failed += 1
+        if len(state.failures) < FAILURES:
+            state.failures.append(what)
+        if self._failure is not None:
+            self._failure(what)
+        if self._fail_fast:
+            raise FailFastError(f"run {what.key}, seed {what.seed}: {what.error}")
+
+
+class _CancelledError(Exception):
+    """The sweep has ended; ends a run under way."""
+
+
+class Threads:
+    """Runs in threads of this process: the simulator computes without Python's lock."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    @property
+    def workers(self) -> int:
+        """Threads."""
+        return self._jobs
+
+    def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
+        """See `Engine`."""
+        finished: queue.SimpleQueue[list[Outcome] | BaseException | None] = queue.SimpleQueue()
+        stop = threading.Event()
+        size, running = 1, 0
+        pool = ThreadPoolExecutor(self._jobs)
+        begun, ran = time.perf_counter(), 0
+        try:
+            more = True
+            while more or running:
+                while more and running < 2 * self._jobs:
+                    bundle = list(itertools.islice(tasks, size))
+                    if not bundle:
+                        more = False
+                        break
+                    running += 1
+                    pool.submit(_work, bundle, finished, stop)
+                if not running:
+                    break
+                try:
+                    said = finished.get(timeout=WAKE_S)
+                except queue.Empty:
+                    yield ()
+                    continue
+                if isinstance(said, BaseException):
+                    raise said
+                if said is None:
+                    running -= 1
+                    continue
+                ran += len(said)
+                a_run = (time.perf_counter() - begun) * self._jobs / ran
+                size = max(1, min(BUNDLE_RUNS, int(BUNDLE_S / a_run), 2 * size))
+                yield said
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _work(
+    bundle: Sequence[Task], finished: queue.SimpleQueue[list[Outcome] | BaseException | None], stop: threading.Event
+) -> None:
+    """A bundle in a thread: the seeds of a scenario in one call, once it is known how long one takes."""
+
+    def watch(_fraction: float, _done: int, _total: int) -> None:
+        if stop.is_set():
+            raise _CancelledError
+
+    said: list[Outcome] = []
+    since = time.perf_counter()
+    try:
+        for scenario, group in itertools.groupby(bundle, key=lambda task: task.scenario):
+            tasks, at, size = list(group), 0, 1
+            while at < len(tasks):
+                now = tasks[at : at + size]
+                begun = time.perf_counter()
+                said += _run(scenario, now, watch)
+                at += size
+                ended = time.perf_counter()
+                size = max(1, int(BUNDLE_S * size / (ended - begun)))
+                if ended - since > BUNDLE_S:
+                    finished.put(said)
+                    said, since = [], ended
+        finished.put(said)
+        finished.put(None)
+    except _CancelledError:
+        if said:
+            finished.put(said)
+    except BaseException as error:
+        finished.put(error)
+
+
+def _run(scenario: str, tasks: Sequence[Task], watch: Callable[[float, int, int], object]) -> list[Outcome]:
+    try:
+        results = _penstock.run(core(scenario), [task.seed for task in tasks], 1, progress=watch)
+    except (_CancelledError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a panic of the extension is no Exception
+        if len(tasks) == 1:
+            return [failed(tasks[0], error)]
+        return [each for task in tasks for each in _run(scenario, [task], watch)]
+    return [outcome(task, result) for task, result in zip(tasks, results, strict=True)]

@@ -1,0 +1,238 @@
+"""A sweep's runs on Dask: `penstock[dask]`, an existing scheduler, as many workers as it has.
+
+A run can be a millisecond and a message to the scheduler costs one, so runs travel in batches, sized by what the runs
+before them took. A worker stops at a batch's time limit and hands back what it did; the rest is sent again. So a grid
+whose runs suddenly take a thousand times as long neither starves the other workers nor holds back what is finished.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Literal
+
+from penstock.errors import Error
+from penstock.sweep.tasks import Outcome, Task, failed, run_task, simulator
+
+try:
+    import distributed
+    from distributed.scheduler import KilledWorker
+except ImportError as error:
+    raise Error("Dask is not installed here; install it with: pip install 'penstock[dask]'") from error
+
+#: Seconds that a batch is meant to take, and after which a worker begins no further run of it.
+AIM_S = 0.25
+LIMIT_S = 0.5
+#: The most batches a second for the whole cluster: a scheduler manages a few times that (docs/scale.md).
+MOST_BATCHES_PER_S = 200
+#: The most runs of a batch: what the store writes at once.
+MOST_RUNS = 1000
+#: Batches in flight for each thread of the cluster: one that runs, one that waits behind it.
+AHEAD = 2
+#: Batches in flight at least, also while the cluster has no worker yet.
+LEAST_IN_FLIGHT = 4
+#: Seconds between two looks at how many workers there are.
+LOOK_S = 2.0
+#: Seconds after which an empty batch says that none came, so that the sweep can write what it has.
+WAKE_S = 0.25
+
+#: What a batch is as it travels: the scenarios, and of every run its key, its scenario's place and its seed.
+Packed = tuple[list[str], list[tuple[str, int, int]]]
+
+
+class DaskEngine:
+    """Runs tasks on a Dask cluster. Implements `penstock.sweep.tasks.Engine`.
+
+    client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
+    batch: runs that are sent at once; `"auto"`: so many that they take about a quarter of a second.
+
+    A run whose worker is lost is run again by Dask, on another worker. One that is in flight on more lost workers than
+    Dask allows (`distributed.scheduler.allowed-failures`, 3) is tried once more by itself, and if it fails so again,
+    it is a failed outcome: it may be what kills them, for want of memory.
+
+    Raises `Error` if a worker's Penstock is missing or another build than this one, or if the scheduler is lost.
+    """
+
+    def __init__(self, client_or_address: distributed.Client | str, batch: int | Literal["auto"] = "auto") -> None:
+        if batch != "auto" and batch < 1:
+            raise ValueError(f'batch: "auto" or a number of runs from 1 on, not {batch}')
+        self._batch = batch
+        self._ours = isinstance(client_or_address, str)
+        if isinstance(client_or_address, str):
+            try:
+                self._client = distributed.Client(client_or_address, set_as_default=False)
+            except (OSError, ValueError) as error:
+                raise Error(f"no Dask scheduler answers at {client_or_address}: {error}") from error
+        else:
+            self._client = client_or_address
+            if self._client.asynchronous:
+                raise ValueError("client: an asynchronous one cannot drive a sweep; make it with asynchronous=False")
+
+    @property
+    def workers(self) -> int:
+        """The threads of all workers, at this moment."""
+        return sum(self._client.nthreads().values())
+
+    def close(self) -> None:
+        """Leaves the cluster, if it was given by its address; a client that was handed in stays open."""
+        if self._ours:
+            self._client.close()
+
+    def __enter__(self) -> DaskEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
+        """Batches of outcomes, as they are completed; see `penstock.sweep.tasks.Engine`."""
+        flight = _Flight(self._client, tasks, self._batch)
+        try:
+            while flight.send():
+                yield from flight.land()
+        finally:
+            flight.cancel()
+
+
+class _Flight:
+    """One sweep on its way: what is in flight, what has to be sent again, how long a run takes."""
+
+    def __init__(self, client: distributed.Client, tasks: Iterator[Task], batch: int | Literal["auto"]) -> None:
+        self._client = client
+        self._tasks = tasks
+        self._batch = batch
+        self._again: deque[Task] = deque()
+        self._suspects: deque[Task] = deque()
+        self._trial: distributed.Future | None = None
+        self._sent: dict[distributed.Future, list[Task]] = {}
+        self._landed = distributed.as_completed(loop=client.loop, with_results=True, raise_errors=False)
+        self._run_s: float | None = None
+        self._threads = 0
+        self._looked = -math.inf
+
+    def send(self) -> bool:
+        """Sends what there is room for; false once nothing is on its way and nothing is left."""
+        self._look()
+        # Of the suspects one at a time: a worker's death is blamed on all that it had in hand.
+        if self._trial is None and self._suspects:
+            self._trial = self._submit([self._suspects.popleft()])
+        while len(self._sent) < max(LEAST_IN_FLIGHT, AHEAD * self._threads):
+            batch = self._take(self._size())
+            if not batch:
+                break
+            self._submit(batch)
+        return bool(self._sent)
+
+    def land(self) -> Iterator[list[Outcome]]:
+        """Waits for a batch, then gives the outcomes of all that have come; an empty one if none came in time."""
+        with self._landed.thread_condition:
+            if self._landed.queue.empty():
+                self._landed.thread_condition.wait(WAKE_S)
+        landed = self._landed.next_batch(block=False)
+        if not landed:
+            yield []
+        for future, result in landed:
+            tasks = self._sent.pop(future)
+            tried, self._trial = future is self._trial, None if future is self._trial else self._trial
+            error = _error(result)
+            if error is None:
+                outcomes, spent_s = result
+                self._learn(spent_s / len(outcomes))
+                self._again.extend(tasks[len(outcomes) :])
+                yield outcomes
+                continue
+            if not isinstance(error, KilledWorker):
+                raise _explained(error) from error
+            if tried:
+                yield [failed(tasks[0], RuntimeError(f"its workers died, {error.allowed_failures + 1} and again"))]
+            else:
+                self._suspects.extend(tasks)
+
+    def cancel(self) -> None:
+        """Takes back what has not begun; a worker ends the run that it is at."""
+        if self._sent and self._client.status == "running":
+            self._client.cancel(list(self._sent), force=True)
+        self._sent.clear()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked > LOOK_S and self._client.status == "running":
+            self._looked = now
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except OSError as error:
+                raise _explained(error) from error
+
+    def _aim_s(self) -> float:
+        return max(AIM_S, self._threads / MOST_BATCHES_PER_S)
+
+    def _size(self) -> int:
+        if self._batch != "auto":
+            return self._batch
+        if self._run_s is None:
+            return 1
+        return min(max(int(self._aim_s() / self._run_s), 1), MOST_RUNS)
+
+    def _take(self, most: int) -> list[Task]:
+        batch = [self._again.popleft() for _ in range(min(most, len(self._again)))]
+        while len(batch) < most and (task := next(self._tasks, None)) is not None:
+            batch.append(task)
+        return batch
+
+    def _submit(self, tasks: list[Task]) -> distributed.Future:
+        limit_s = self._aim_s() * LIMIT_S / AIM_S if self._batch == "auto" else math.inf
+        if self._client.status != "running":  # a submission would wait for a scheduler that does not come back
+            raise _explained(ConnectionError("no connection to its scheduler"))
+        try:
+            future = self._client.submit(run_batch, simulator(), _packed(tasks), limit_s, pure=False)
+        except (OSError, RuntimeError) as error:  # a client that has been closed raises the latter
+            raise _explained(error) from error
+        self._sent[future] = tasks
+        self._landed.add(future)
+        return future
+
+    def _learn(self, run_s: float) -> None:
+        # The mean of the last few batches; a run takes more than nothing, whatever the clock's resolution.
+        run_s = max(run_s, 1e-6)
+        self._run_s = run_s if self._run_s is None else 0.7 * self._run_s + 0.3 * run_s
+
+
+def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome], float]:
+    """On a worker: the outcomes of the first runs of a batch, at least one, and the seconds that they took."""
+    if simulator() != build:
+        raise Error(
+            f"the worker {distributed.get_worker().address} has Penstock {simulator()}, the sweep {build}: their"
+            " numbers could differ; install the same wheel on both"
+        )
+    scenarios, runs = packed
+    begun = time.perf_counter()
+    outcomes: list[Outcome] = []
+    for key, scenario, seed in runs:
+        outcomes.append(run_task(Task(key, scenarios[scenario], seed)))
+        if time.perf_counter() - begun >= limit_s:
+            break
+    return outcomes, time.perf_counter() - begun
+
+
+def _packed(tasks: Sequence[Task]) -> Packed:
+    # The seeds of a point have one scenario: it travels once.
+    places: dict[str, int] = {}
+    runs = [(task.key, places.setdefault(task.scenario, len(places)), task.seed) for task in tasks]
+    return list(places), runs
+
+
+def _error(result: Any) -> BaseException | None:
+    """What a batch raised, as `as_completed` gives it: an exception with its type and traceback; cancelled, alone."""
+    if isinstance(result, tuple) and len(result) == 3:
+        result = result[1]
+    return result if isinstance(result, BaseException) else None
+
+
+def _explained(error: BaseException) -> Error:
+    if isinstance(error, Error):
+        return error
+    if isinstance(error, ImportError | AttributeError) or isinstance(error.__cause__, ImportError | AttributeError):
+        return Error(f"a worker cannot load Penstock ({error.__cause__ or error}): install it there, the same build")
+    return Error(f"the Dask cluster gave up a batch: {error}; what is finished is kept, the same sweep goes on from it")

@@ -1,0 +1,112 @@
+"""One run as every engine sees it: a task in, an outcome out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from penstock import _penstock
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run to do."""
+
+    #: Identity of the run: hash of the canonical scenario (without name and seed), the seed and the engine's version.
+    key: str
+    #: The resolved scenario as JSON text.
+    scenario: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task."""
+
+    key: str
+    #: `{"metrics": {...}, "groups": [...], "links": {...}}`; `None` if it failed.
+    numbers: dict[str, Any] | None
+    #: What went wrong, for a person.
+    error: str | None
+    events: int
+
+
+class Engine(Protocol):
+    """Where tasks run."""
+
+    def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
+        """Batches of outcomes, in any order.
+
+        Tasks are pulled as there is room for them, so memory does not grow with their number. Closing the iterator
+        cancels what waits.
+        """
+        ...
+
+    @property
+    def workers(self) -> int:
+        """How many runs go on at once."""
+        ...
+
+
+def run_task(task: Task) -> Outcome:
+    """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
+    try:
+        result = _penstock.run(core(task.scenario), [task.seed], 1)[0]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of the extension is no Exception
+        return failed(task, error)
+    return outcome(task, result)
+
+
+def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
+    """The numbers of a finished run."""
+    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
+    return Outcome(task.key, numbers, None, result.events)
+
+
+def failed(task: Task, error: BaseException) -> Outcome:
+    """What is reported of a run that raised."""
+    return Outcome(task.key, None, f"{type(error).__name__}: {error}", 0)
+
+
+def identity(scenario: dict[str, Any], trace_s: float | None = None) -> str:
+    """What the runs of a resolved scenario are, but for the seed; `trace_s`: with series at that interval."""
+    canonical = {key: value for key, value in scenario.items() if key not in ("seed", "name")}
+    text = json.dumps([simulator(), canonical, trace_s], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def run_key(point: str, seed: int) -> str:
+    """The key of the run of that seed; `point` is the scenario's `identity`."""
+    return hashlib.sha256(f"{point}/{seed}".encode()).hexdigest()[:32]
+
+
+@cache
+def simulator() -> str:
+    """Penstock's version and build: between two releases the version alone would pass off old numbers as new ones."""
+    binary = Path(str(_penstock.__file__)).read_bytes()
+    return f"{_penstock.__version__}+{hashlib.sha256(binary).hexdigest()[:16]}"
+
+
+#: Scenarios that were used last; the seeds of a point come one after the other.
+_CORES: dict[str, _penstock.Scenario] = {}
+_CORES_KEPT = 1024
+
+
+def core(scenario: str) -> _penstock.Scenario:
+    """The scenario of a task."""
+    return _CORES.get(scenario) or remember(scenario, _penstock.Scenario.from_json(scenario))
+
+
+def remember(scenario: str, made: _penstock.Scenario) -> _penstock.Scenario:
+    """Spares reading a scenario that is at hand from its text."""
+    while len(_CORES) >= _CORES_KEPT:
+        _CORES.pop(next(iter(_CORES), ""), None)
+    _CORES[scenario] = made
+    return made

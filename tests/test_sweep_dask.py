@@ -1,0 +1,191 @@
+"""A sweep's runs on a real Dask scheduler with worker processes on loopback, against the same runs in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from conftest import SMALL
+from penstock import Error, _penstock
+from penstock.sweep import store
+from penstock.sweep.tasks import Outcome, Task, run_task
+
+distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
+dask = pytest.importorskip("dask")
+
+from penstock.sweep import on_dask  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours to mend
+
+POINTS = [
+    _penstock.Scenario.from_toml(SMALL, "small.toml")
+    .set_all([("aqm.max_th", str(max_th)), ("duration", "2 s")])
+    .resolved_json()
+    for max_th in (12, 15, 18)
+]
+
+
+def tasks(seeds: int) -> Iterator[Task]:
+    for point, scenario in enumerate(POINTS):
+        for seed in range(seeds):
+            yield Task(f"{point}/{seed}", scenario, seed)
+
+
+def here(seeds: int) -> dict[str, Outcome]:
+    return {task.key: run_task(task) for task in tasks(seeds)}
+
+
+def gathered(batches: Iterator[Any]) -> dict[str, Outcome]:
+    """All outcomes by their key, none twice."""
+    found = [outcome for batch in batches for outcome in batch]
+    assert len({outcome.key for outcome in found}) == len(found)
+    return {outcome.key: outcome for outcome in found}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def test_outcomes_are_those_of_this_process(cluster: Any) -> None:
+    bad = Task("bad", POINTS[0].replace("dumbbell", "dumbell"), 1)
+
+    def with_a_bad_one() -> Iterator[Task]:
+        yield bad
+        yield from tasks(100)
+
+    with on_dask.DaskEngine(cluster.scheduler_address) as engine:
+        assert engine.workers == 2
+        found = gathered(engine.run(with_a_bad_one()))
+    assert found.pop("bad") == run_task(bad)
+    assert found == here(100)
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing(client: Any) -> None:
+    engine = on_dask.DaskEngine(client, batch=20)
+    victim = next(iter(client.run(os.getpid).values()))
+    found: list[Outcome] = []
+    for batch in engine.run(tasks(200)):
+        if not found:
+            os.kill(victim, signal.SIGKILL)
+        found += batch
+    assert gathered(iter([found])) == here(200)
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_a_store_filled_by_dask_is_the_threads_own_byte_for_byte(client: Any, small: Path, tmp_path: Path) -> None:
+    over = {"aqm.max_th": [12, 15, 18]}
+    ps.sweep(small, over=over, seeds=30, out=tmp_path / "threads", jobs=2)
+    progress = iter([lambda: os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)])
+
+    def kill_once(now: Any) -> None:
+        if now.ran and (kill := next(progress, None)) is not None:
+            kill()
+
+    done = ps.sweep(small, over=over, seeds=30, out=tmp_path / "dask", scheduler=client, progress=kill_once)
+    assert (done.ran, done.failed) == (90, 0)
+    assert next(progress, None) is None  # it was killed
+    ours, theirs = (store.read(tmp_path / name).sort_by("key") for name in ("threads", "dask"))
+    assert ours.num_rows == 90
+    assert ours.equals(theirs)
+    assert ps.sweep(small, over=over, seeds=30, out=tmp_path / "dask", scheduler=client).kept == 90
+
+
+class Deadly(distributed.WorkerPlugin):  # type: ignore[misc, name-defined]
+    """Makes one run kill whatever worker it is on; pickled by value, as a worker cannot import this file."""
+
+    def setup(self, worker: Any) -> None:
+        from penstock.sweep import on_dask, tasks
+
+        def run(task: Task) -> Outcome:
+            if task.key == "0/5":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return tasks.run_task(task)
+
+        on_dask.run_task = run  # type: ignore[attr-defined]
+
+
+def test_the_run_that_kills_its_workers_fails_and_no_other(client: Any) -> None:
+    client.register_plugin(Deadly())
+    found = gathered(on_dask.DaskEngine(client, batch=4).run(tasks(10)))
+    deadly = found.pop("0/5")
+    assert deadly.numbers is None
+    assert "its workers died" in (deadly.error or "")
+    expected = here(10)
+    del expected["0/5"]
+    assert found == expected
+
+
+def test_tasks_are_pulled_as_there_is_room_and_what_waits_is_cancelled(client: Any) -> None:
+    pulled = 0
+
+    def counted() -> Iterator[Task]:
+        nonlocal pulled
+        for task in tasks(10**6):
+            pulled += 1
+            yield task
+
+    batches = on_dask.DaskEngine(client, batch=5).run(counted())
+    came = 0
+    while came < 30:
+        came += len(next(batches))
+    assert pulled <= came + 5 * 4 * 2  # two threads: four batches in flight, and as many may have come unseen
+    batches.close()
+    deadline = time.monotonic() + 30  # the scheduler hears of it in its own time
+    while client.cluster.scheduler.tasks and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert client.cluster.scheduler.tasks == {}
+
+
+def test_batches_follow_what_a_run_takes(client: Any) -> None:
+    def then_long() -> Iterator[Task]:
+        yield from tasks(2000)
+        long = _penstock.Scenario.from_json(POINTS[0]).set_all([("duration", "2000 s")]).resolved_json()
+        for seed in range(8):
+            yield Task(f"long/{seed}", long, seed)
+
+    batches = on_dask.DaskEngine(client).run(then_long())
+    sizes = [[o.key.startswith("long") for o in batch] for batch in batches if batch]
+    assert len(sizes[0]) == 1  # nothing is known yet
+    assert max(map(len, sizes)) > 100
+    assert sum(map(len, sizes)) == 6008
+    assert sum(map(sum, sizes)) == 8
+
+
+def test_another_build_on_the_workers_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_dask, "simulator", lambda: "0.0.9+other")
+    with pytest.raises(Error, match=r"the worker tcp://.* has Penstock .*, the sweep 0\.0\.9\+other"):
+        list(on_dask.DaskEngine(client).run(tasks(1)))
+
+
+def test_a_lost_scheduler_is_an_error_and_no_hang(cluster: Any) -> None:
+    quick = dask.config.set({"distributed.comm.timeouts.connect": "2s"})
+    with quick, on_dask.DaskEngine(cluster.scheduler_address, batch=5) as engine:
+        batches = engine.run(tasks(10**6))
+        next(batches)
+        cluster.close()
+        with pytest.raises(Error, match="what is finished is kept"):
+            for _ in batches:
+                pass
+
+
+@pytest.mark.parametrize("batch", [0, -1])
+def test_an_impossible_batch_is_refused(client: Any, batch: int) -> None:
+    with pytest.raises(ValueError, match='"auto" or a number of runs'):
+        on_dask.DaskEngine(client, batch)
