@@ -11,7 +11,8 @@ method = "lhs"                                                     # or "random"
 design_seed = 1
 ```
 
-From Python the same tables: `scenario.set_all({"sweep.aqm.max_p": {"log_uniform": [0.001, 0.5]}, "sweep.samples": 64})`.
+From Python the same tables:
+`scenario.set_all({"sweep.aqm.max_p": {"log_uniform": [0.001, 0.5]}, "sweep.samples": 64})`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Sweeps: many points, many seeds."""
