@@ -159,7 +159,7 @@ fn scenario() -> Vec<Json> {
         entry(
             "sweep",
             "Axes of a grid: a key path to a list of values, or to a range between two: { uniform = [a, b] }, \
-             { log_uniform = [a, b] } or { integer = [a, b] }; besides:",
+             { log_uniform = [a, b] } or { integer = [a, b] } (of packets, whole ends give whole numbers); besides:",
             "",
             params([&SWEEP_SEEDS].into_iter().chain(SWEEP_DESIGN)),
         ),

@@ -91,6 +91,16 @@ impl Range {
             }
             _ => {}
         }
+        // A threshold may lie between two packets, a buffer may not: whole ends ask for whole packets.
+        let (law, unit) = match (law, unit) {
+            (Law::Uniform, Unit::Packets) if low.fract() == 0.0 && high.fract() == 0.0 => {
+                (Law::Integer, unit)
+            }
+            (Law::LogUniform, Unit::Packets) if low.fract() == 0.0 && high.fract() == 0.0 => {
+                (law, Unit::Whole)
+            }
+            _ => (law, unit),
+        };
         Ok(Range { path: path.into(), law, unit, low, high })
     }
 

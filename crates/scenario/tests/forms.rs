@@ -149,7 +149,9 @@ fn ranges_of_a_sweep() {
          [sweep]\naqm.kind = [\"red\", \"ared\"]\n\"topology.bottleneck.delay\" = {{ uniform = [\"1 ms\", \"0.101 s\"] }}\n\
          \"aqm.max_p\" = {{ log_uniform = [0.0625, 0.25] }}\ntraffic.0.flows = {{ integer = [1, 4] }}\n\
          \"topology.bottleneck.rate\" = {{ log_uniform = [\"1 Mbit/s\", \"100 Mbit/s\"] }}\n\
-         \"topology.bottleneck.buffer\" = {{ uniform = [\"10 kB\", \"20 kB\"] }}\nsamples = 7\ndesign_seed = 3\n"
+         \"topology.bottleneck.buffer\" = {{ uniform = [\"10 kB\", \"20 kB\"] }}\n\
+         \"topology.bottleneck.reverse_buffer\" = {{ log_uniform = [1, \"100 packets\"] }}\n\
+         \"aqm.min_th\" = {{ uniform = [1, 4] }}\n\"aqm.max_th\" = {{ uniform = [10.5, 20.5] }}\nsamples = 7\ndesign_seed = 3\n"
     ));
     let design = s.design().unwrap();
     assert_eq!((design.samples, design.method.as_str(), design.seed), (7, "lhs", 3));
@@ -165,6 +167,9 @@ fn ranges_of_a_sweep() {
             [json!("1 Mbit/s"), json!("3.162278 Mbit/s"), json!("10 Mbit/s"), json!("100 Mbit/s")],
         ),
         (4, "topology.bottleneck.buffer", [json!("10 kB"), json!("12500 B"), json!("15 kB"), json!("20 kB")]),
+        (5, "topology.bottleneck.reverse_buffer", [json!(1), json!(3), json!(10), json!(100)]),
+        (6, "aqm.min_th", [json!(1), json!(2), json!(3), json!(4)]),
+        (7, "aqm.max_th", [json!(10.5), json!(13.0), json!(15.5), json!(20.5)]),
     ] {
         assert_eq!(ranges[i].path, path);
         for (u, expected) in [0.0, 0.25, 0.5, 1.0].into_iter().zip(values) {

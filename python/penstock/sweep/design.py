@@ -11,7 +11,8 @@ method = "lhs"                                                     # or "random"
 design_seed = 1
 ```
 
-From Python the same tables: `scenario.set_all({"sweep.aqm.max_p": {"log_uniform": [0.001, 0.5]}, "sweep.samples": 64})`.
+From Python the same tables:
+`scenario.set_all({"sweep.aqm.max_p": {"log_uniform": [0.001, 0.5]}, "sweep.samples": 64})`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def samples(core: _penstock.Scenario) -> Iterator[dict[str, Any]]:
     """The sampled points of a scenario's `[sweep]`: key path → value as in the file. Each is run with every combination
     of the listed values; where no axis has a range, it is one point that changes nothing.
 
-    The same file gives the same points in the same order, none twice (which whole numbers could be). Another number of
-    samples moves all points of a Latin hypercube, while `"random"` ones are only added to.
+    The same file gives the same points in the same order, none twice (which whole numbers could be), as long as NumPy
+    and SciPy keep their random streams. Another number of samples moves all points of a Latin hypercube, while
+    `"random"` ones are only added to.
     """
     design = core.design()
     if design is None:

@@ -11,7 +11,8 @@ pub fn scenario(text: &str) {
         Scenario::from_json(&resolved).unwrap_or_else(|e| panic!("what was resolved is refused: {e}"));
     assert_eq!(again.resolved_json(), resolved, "what is resolved stays as it is");
     let _ = s.lower_within(s.seed(), 1 << 22);
-    let _ = (s.axes(), s.variants(), s.sweep_seeds());
+    let _ = (s.axes(), s.variants(), s.sweep_seeds(), s.design());
+    let _: Vec<_> = s.ranges().iter().map(|range| (range.at(0.0), range.at(0.5), range.at(1.0))).collect();
 }
 
 /// Every parser of quantities; what is read can be written and read again.
