@@ -6,18 +6,16 @@ lines of a journal, appended and flushed to the disk at least twice a second; a 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
-from penstock import _penstock
 from penstock._files import replacing
 from penstock.errors import Error
+from penstock.sweep import tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,18 +28,7 @@ FLUSH_S = 0.5
 
 def identity(scenario: Scenario, trace_s: float | None) -> str:
     """What a case's runs are, but for the seed."""
-    resolved = scenario.resolved
-    for key in ("seed", "name"):
-        resolved.pop(key, None)
-    text = json.dumps([_simulator(), resolved, trace_s], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-@cache
-def _simulator() -> str:
-    """Penstock's version and build: between two releases the version alone would pass off old numbers as new ones."""
-    binary = Path(str(_penstock.__file__)).read_bytes()
-    return f"{_penstock.__version__}+{hashlib.sha256(binary).hexdigest()[:16]}"
+    return tasks.identity(scenario.resolved, trace_s)
 
 
 class Kept:

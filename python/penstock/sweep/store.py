@@ -12,7 +12,6 @@ Parquet files appear whole, under their name, and before the journal goes; a run
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._files import replacing, write
@@ -189,7 +188,7 @@ class Store:
     def _locked(self) -> Iterator[None]:
         """No other process writes Parquet files or creates journals meanwhile."""
         with (self._folder / "lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file)
             yield
 
     def _adopt(self) -> list[str]:
@@ -198,7 +197,7 @@ class Store:
         for path in sorted((self._folder / "journal").glob("*.jsonl")):
             with path.open("rb") as file:
                 try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _lock(file, wait=False)
                 except BlockingIOError:
                     live += [line["key"] for line in _lines(path) if "key" in line]
                     continue
@@ -301,7 +300,7 @@ class _Journal:
         self.runs = 0
         self.bytes = 0
         self._file = self.path.open("xb", buffering=0)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        _lock(self._file)
 
     def append(self, text: str, runs: int) -> None:
         data = text.encode()
@@ -319,6 +318,15 @@ class _Journal:
     def remove(self) -> None:
         self.path.unlink()
         self._file.close()
+
+
+def _lock(file: IO[Any], *, wait: bool = True) -> None:
+    """Locks a file until its process ends; without `wait`, raises `BlockingIOError` if another has it."""
+    try:
+        import fcntl
+    except ImportError:
+        raise Error("sweeps need flock, which this system lacks") from None
+    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def parts(folder: Path) -> list[Path]:
