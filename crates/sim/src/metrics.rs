@@ -35,7 +35,7 @@ pub const METRICS: &[Metric] = &[
     ),
     m("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs."),
     m("data_delay_var_s2", "delay_var_s2 of data packets alone."),
-    m("loss_ratio", "Packets dropped at the queue over packets that arrived, ACKs included."),
+    m("loss_ratio", "Packets dropped at the queue over packets that arrived, ACKs included. Where waiting packets are dropped (CoDel), a short window may show more than 1."),
     m("data_loss_ratio", "loss_ratio of data packets alone."),
     m("drops_early", "Packets dropped by the gate."),
     m("drops_forced", "Packets dropped by a full threshold: the average beyond the end of the profile."),
