@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from penstock.errors import Error
@@ -23,8 +23,8 @@ except ImportError as error:
     raise Error("Dask is not installed here; install it with: pip install 'penstock[dask]'") from error
 
 #: Seconds that a batch is meant to take, and after which a worker begins no further run of it.
-AIM_S = 0.5
-LIMIT_S = 1.0
+AIM_S = 0.25
+LIMIT_S = 0.5
 #: The most batches a second for the whole cluster: a scheduler manages a few times that (docs/scale.md).
 MOST_BATCHES_PER_S = 200
 #: The most runs of a batch: what the store writes at once.
@@ -35,6 +35,8 @@ AHEAD = 2
 LEAST_IN_FLIGHT = 4
 #: Seconds between two looks at how many workers there are.
 LOOK_S = 2.0
+#: Seconds after which an empty batch says that none came, so that the sweep can write what it has.
+WAKE_S = 0.25
 
 #: What a batch is as it travels: the scenarios, and of every run its key, its scenario's place and its seed.
 Packed = tuple[list[str], list[tuple[str, int, int]]]
@@ -44,7 +46,7 @@ class DaskEngine:
     """Runs tasks on a Dask cluster. Implements `penstock.sweep.tasks.Engine`.
 
     client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
-    batch: runs that are sent at once; `"auto"`: so many that they take about half a second.
+    batch: runs that are sent at once; `"auto"`: so many that they take about a quarter of a second.
 
     A run whose worker is lost is run again by Dask, on another worker. One that is in flight on more lost workers than
     Dask allows (`distributed.scheduler.allowed-failures`, 3) is tried once more by itself, and if it fails so again,
@@ -84,7 +86,7 @@ class DaskEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
+    def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
         """Batches of outcomes, as they are completed; see `penstock.sweep.tasks.Engine`."""
         flight = _Flight(self._client, tasks, self._batch)
         try:
@@ -124,8 +126,14 @@ class _Flight:
         return bool(self._sent)
 
     def land(self) -> Iterator[list[Outcome]]:
-        """Waits for a batch, then gives the outcomes of all that have come."""
-        for future, result in self._landed.next_batch():
+        """Waits for a batch, then gives the outcomes of all that have come; an empty one if none came in time."""
+        with self._landed.thread_condition:
+            if self._landed.queue.empty():
+                self._landed.thread_condition.wait(WAKE_S)
+        landed = self._landed.next_batch(block=False)
+        if not landed:
+            yield []
+        for future, result in landed:
             tasks = self._sent.pop(future)
             tried, self._trial = future is self._trial, None if future is self._trial else self._trial
             error = _error(result)
@@ -150,7 +158,7 @@ class _Flight:
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._looked > LOOK_S:
+        if now - self._looked > LOOK_S and self._client.status == "running":
             self._looked = now
             try:
                 self._threads = sum(self._client.nthreads().values())
@@ -175,6 +183,8 @@ class _Flight:
 
     def _submit(self, tasks: list[Task]) -> distributed.Future:
         limit_s = self._aim_s() * LIMIT_S / AIM_S if self._batch == "auto" else math.inf
+        if self._client.status != "running":  # a submission would wait for a scheduler that does not come back
+            raise _explained(ConnectionError("no connection to its scheduler"))
         try:
             future = self._client.submit(run_batch, simulator(), _packed(tasks), limit_s, pure=False)
         except (OSError, RuntimeError) as error:  # a client that has been closed raises the latter

@@ -242,9 +242,14 @@ class Store:
     def _know(self, keys: Iterable[str]) -> None:
         import numpy as np
 
-        more = np.array([key.encode() for key in keys], dtype="S32")
-        if len(more):
-            self._known = np.unique(np.concatenate([self._known, more]))
+        # Sorted are the new ones only: to sort all at every file would take most of the time from millions of runs on.
+        more = np.unique(np.array([key.encode() for key in keys], dtype="S32"))
+        if len(self._known) == 0:
+            self._known = more
+            return
+        at = np.searchsorted(self._known, more)
+        new = self._known[np.minimum(at, len(self._known) - 1)] != more
+        self._known = np.insert(self._known, at[new], more[new])
 
     def _learn(self) -> None:
         """Reads the keys of Parquet files that are new."""
