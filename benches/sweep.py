@@ -22,10 +22,10 @@ import distributed
 import psutil
 
 from penstock import Scenario, _penstock
-from penstock.sweep.drive import Threads, sweep
-from penstock.sweep.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweep.store import COMPACT_RUNS, Store
-from penstock.sweep.tasks import Engine, Outcome, Task, run_task, simulator
+from penstock.sweeps.drive import Threads, sweep
+from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
+from penstock.sweeps.store import COMPACT_RUNS, Store
+from penstock.sweeps.tasks import Engine, Outcome, Task, run_task, simulator
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 2

@@ -21,12 +21,12 @@ from penstock import _penstock, runner
 from penstock.errors import Error, ScenarioError
 from penstock.result import Estimate
 from penstock.scenario import Scenario
-from penstock.sweep import drive, store
-from penstock.sweep import show as shows
-from penstock.sweep.drive import Threads
-from penstock.sweep.statistics import Until
-from penstock.sweep.store import Store
-from penstock.sweep.tasks import Engine, Outcome, Task, run_key, run_task
+from penstock.sweeps import drive, store
+from penstock.sweeps import show as shows
+from penstock.sweeps.drive import Threads
+from penstock.sweeps.statistics import Until
+from penstock.sweeps.store import Store
+from penstock.sweeps.tasks import Engine, Outcome, Task, run_key, run_task
 
 GRID = (
     SMALL
@@ -223,7 +223,7 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: bytes) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from penstock.sweep import drive, store
+from penstock.sweeps import drive, store
 store.COMPACT_RUNS, store.FLUSH_RUNS, store.FLUSH_S = 10, 3, 0.02
 drive.sweep(sys.argv[1], out=Path(sys.argv[2]), jobs=int(sys.argv[3]))
 """

@@ -14,13 +14,13 @@ import pytest
 import penstock as ps
 from conftest import SMALL
 from penstock import Error, _penstock
-from penstock.sweep import store
-from penstock.sweep.tasks import Outcome, Task, run_task
+from penstock.sweeps import store
+from penstock.sweeps.tasks import Outcome, Task, run_task
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
 dask = pytest.importorskip("dask")
 
-from penstock.sweep import on_dask  # noqa: E402
+from penstock.sweeps import on_dask  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours to mend
 
@@ -111,7 +111,7 @@ class Deadly(distributed.WorkerPlugin):  # type: ignore[misc, name-defined]
     """Makes one run kill whatever worker it is on; pickled by value, as a worker cannot import this file."""
 
     def setup(self, worker: Any) -> None:
-        from penstock.sweep import on_dask, tasks
+        from penstock.sweeps import on_dask, tasks
 
         def run(task: Task) -> Outcome:
             if task.key == "0/5":

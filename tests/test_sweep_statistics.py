@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.sweep.design import samples, unit_cube
-from penstock.sweep.statistics import (
+from penstock.sweeps.design import samples, unit_cube
+from penstock.sweeps.statistics import (
     Goal,
     Stopping,
     Until,

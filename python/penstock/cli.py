@@ -387,7 +387,7 @@ def sweep(
     seeds it runs only what is new.
     """
     from penstock._progress import Bar
-    from penstock.sweep import drive
+    from penstock.sweeps import drive
 
     scenario = _scenario(file, changes)
     _writable(out=out)
@@ -439,7 +439,7 @@ def show(folder: Path, metric: str | None, over: str | None, by: str | None, fig
 
     Without --over: over every axis that varies. What varies besides is averaged within each seed.
     """
-    from penstock.sweep import show as shows
+    from penstock.sweeps import show as shows
 
     _writable(figure=figure)
     if figure is not None and figure.suffix not in FIGURES:
@@ -457,7 +457,7 @@ def show(folder: Path, metric: str | None, over: str | None, by: str | None, fig
 @click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line a run, on stdout.")
 def export(folder: Path, as_csv: bool) -> None:
     """Write the runs that `penstock sweep` kept in DIR in another form, in the order of their keys."""
-    from penstock.sweep import show as shows
+    from penstock.sweeps import show as shows
 
     assert as_csv
     sys.stdout.flush()

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from penstock._files import replacing
 from penstock.errors import Error
-from penstock.sweep import tasks
+from penstock.sweeps import tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from penstock.errors import Error
-from penstock.sweep.tasks import Outcome, Task, failed, run_task, simulator
+from penstock.sweeps.tasks import Outcome, Task, failed, run_task, simulator
 
 try:
     import distributed
@@ -43,7 +43,7 @@ Packed = tuple[list[str], list[tuple[str, int, int]]]
 
 
 class DaskEngine:
-    """Runs tasks on a Dask cluster. Implements `penstock.sweep.tasks.Engine`.
+    """Runs tasks on a Dask cluster. Implements `penstock.sweeps.tasks.Engine`.
 
     client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
     batch: runs that are sent at once; `"auto"`: so many that they take about a quarter of a second.
@@ -87,7 +87,7 @@ class DaskEngine:
         self.close()
 
     def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
-        """Batches of outcomes, as they are completed; see `penstock.sweep.tasks.Engine`."""
+        """Batches of outcomes, as they are completed; see `penstock.sweeps.tasks.Engine`."""
         flight = _Flight(self._client, tasks, self._batch)
         try:
             while flight.send():

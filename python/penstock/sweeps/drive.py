@@ -19,10 +19,10 @@ from penstock import _penstock
 from penstock._table import plain
 from penstock.errors import Error, ScenarioError
 from penstock.scenario import Scenario
-from penstock.sweep.design import samples
-from penstock.sweep.statistics import Stopping, Until
-from penstock.sweep.store import Point, Store
-from penstock.sweep.tasks import Engine, Outcome, Task, core, failed, identity, outcome, remember, run_key
+from penstock.sweeps.design import samples
+from penstock.sweeps.statistics import Stopping, Until
+from penstock.sweeps.store import Point, Store
+from penstock.sweeps.tasks import Engine, Outcome, Task, core, failed, identity, outcome, remember, run_key
 
 #: Seconds after which finished runs leave a thread, and after which an engine says that none did.
 BUNDLE_S, WAKE_S = 0.1, 0.25
@@ -154,7 +154,7 @@ def sweep(
     scenario: or the path of its file.
     over: further axes, key path → values; or a list of points, each a mapping of key paths to values.
     seeds: runs of every point, from the scenario's seed on; default: `sweep.seeds`, or 1.
-    out: the folder of the runs; read it with `penstock.sweep.store.read`, DuckDB, Polars or pandas.
+    out: the folder of the runs; read it with `penstock.sweeps.store.read`, DuckDB, Polars or pandas.
     jobs: threads; default: one a core.
     scheduler: a Dask scheduler's address (`"tcp://head:8786"`) or a `distributed.Client`, whose workers run them.
     engine: where runs go instead: anything that is an `Engine`.
@@ -175,7 +175,7 @@ def sweep(
         until = Until.parse(until, most=seeds or 1000)
     with ExitStack() as stack:
         if engine is None and scheduler is not None:
-            from penstock.sweep.on_dask import DaskEngine
+            from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
         engine = engine or Threads(jobs or runner.cores())

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import Error
 from penstock.result import Estimate
-from penstock.sweep import store
+from penstock.sweeps import store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 from penstock import _penstock
 from penstock._files import replacing, write
 from penstock.errors import Error
-from penstock.sweep.tasks import Outcome, simulator
+from penstock.sweeps.tasks import Outcome, simulator
 
 if TYPE_CHECKING:
     import numpy as np
