@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
+    from penstock.emulation import Emulated
     from penstock.probing import Probe
     from penstock.reproduce.model import Finding, Paper
 
@@ -114,6 +115,36 @@ def result_table(result: Result) -> Table:
 SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce", "timeouts", "jain")
 #: Side by side up to here, then one below the other.
 SIDE_BY_SIDE = 4
+
+
+def emulated_table(result: Emulated) -> Group:
+    """One run on real packets: its metrics, and how far to believe them."""
+    from rich.console import Group
+    from rich.text import Text
+
+    e = result.emulation
+
+    def us(value: float | None) -> str:
+        return "–" if value is None else f"{value * 1e6:.0f} µs"
+
+    more = f" {e['overhead_bytes']:+d} a packet" if e["overhead_bytes"] else ""
+    lines = [
+        f"{'valid' if e['valid'] else 'NOT VALID'} · {e['backend']}, {e['privilege']}, scheduling {e['priority']}; "
+        f"the rate counts IP bytes{more}",
+        f"late: p50 {us(e['late_p50_s'])}, p99 {us(e['late_p99_s'])}, p99.9 {us(e['late_p999_s'])}, "
+        f"max {us(e['late_max_s'])}; "
+        f"{e['late_share'] * 100:.2f} % by more than one transmission time ({us(e['transmission_s'])}) · "
+        f"CPU {us(e['cpu_per_packet_s'])} a packet",
+        *(f"not valid: {why}" for why in e["invalid_because"]),
+        *(f"note: {note}" for note in e["notes"]),
+    ]
+    if e["frames"]["made_ce"] or e["frames"]["made_ect1"]:
+        received = "unknown" if e["received_ce"] is None else e["received_ce"]
+        lines.append(
+            f"marks of the whole run: {e['frames']['made_ce']} CE and {e['frames']['made_ect1']} ECT(1) made; "
+            f"CE as the receiving kernel counts them: {received}"
+        )
+    return Group(result_table(result), *(Text(line) for line in lines))
 
 
 def comparison_table(comparison: Comparison) -> Table:

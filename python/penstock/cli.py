@@ -428,6 +428,82 @@ def sweep(
     return EXIT_FAILED if done.failed else 0
 
 
+@cli.command(context_settings={"ignore_unknown_options": False})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGUMENT]...]")
+@click.option("--duration", metavar="TIME", help="In place of the file's; own programs: end after it at the latest.")
+@click.option("--client", metavar="CMD", help="A line for the shell on the client's side, instead of the traffic.")
+@click.option("--server", metavar="CMD", help="A line for the shell on the server's side, started before the client.")
+@click.option("--shell", is_flag=True, help="An interactive shell on the client's side, instead of the traffic.")
+@click.option("--download", is_flag=True, help="The bottleneck's forward direction is from the server to the client.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key: aqm.min_th=7.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the document and series there.")
+@click.option("--series", metavar="TIME", help="Sampling interval of the series that --out writes.")
+@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE", help="Capture what arrives at the router.")
+@click.option("--live", is_flag=True, help="Draw the queue while it runs.")
+@click.option("--rootless", is_flag=True, help="Use a user namespace even as root.")
+@click.option("--backend", type=click.Choice(["tun", "packet"]), help="Default: TUN where it may be opened.")
+@click.option("--no-fifo", is_flag=True, help="Do not ask for real-time scheduling.")
+def emulate(
+    file: Path,
+    program: tuple[str, ...],
+    duration: str | None,
+    client: str | None,
+    server: str | None,
+    shell: bool,
+    download: bool,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    pcap: Path | None,
+    live: bool,
+    rootless: bool,
+    backend: str | None,
+    no_fifo: bool,
+) -> int:
+    """Run the scenario in FILE on real packets: its bottleneck between two network namespaces of this machine.
+
+    Its ftp and cbr traffic becomes real flows (iperf3, the kernel's TCP). A PROGRAM after "--", --client and
+    --server run instead of it; without traffic and program a shell is started. Root is not needed where user
+    namespaces are allowed. The run says how late its packets were, and whether it is valid.
+    """
+    from penstock import emulation
+    from penstock._live import Screen
+
+    if sum((bool(program), client is not None, shell)) > 1:
+        raise ScenarioError("--client, --shell and a program after -- exclude each other")
+    scenario, has_traffic = Scenario.load_link(file)
+    scenario = _changed(scenario, changes if duration is None else (*changes, f"duration={duration}"))
+    argv: Sequence[str] | None = ["/bin/sh", "-c", client] if client is not None else list(program) or None
+    if shell or (argv is None and not has_traffic):
+        argv = []
+    if argv is None and server is not None:
+        argv = []
+    interval = _series_interval(scenario, series, out)
+    _writable(out=out, pcap=pcap)
+    with Screen(scenario, live=live, own=argv is not None) as screen:
+        result = emulation.emulate(
+            scenario,
+            client=argv,
+            server=server,
+            download=download,
+            limited=duration is not None,
+            rootless=rootless,
+            backend=backend,
+            fifo=not no_fifo,
+            series=interval,
+            pcap=pcap,
+            progress=screen,
+        )
+    if out is not None:
+        _write_result(out, result)
+    _report(result.json if as_json else lambda: _tables().emulated_table(result))
+    code: int | None = result.emulation["exit_code"]
+    return code or 0
+
+
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("metric", required=False)

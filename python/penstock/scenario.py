@@ -84,14 +84,15 @@ class Scenario:
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Reads a scenario file (TOML). Raises `ScenarioError` with file and line."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ScenarioError(f"{path}: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
-        return cls._of(_penstock.Scenario.from_toml(text, str(path)))
+        return cls._of(_penstock.Scenario.from_toml(_read(Path(path)), str(path)))
+
+    @classmethod
+    def load_link(cls, path: str | Path) -> tuple[Scenario, bool]:
+        """Reads a file that may be a link alone, for `emulate` with own programs: where it has no `[[traffic]]`, one
+        FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
+        """
+        core, has_traffic = _penstock.Scenario.link_from_toml(_read(Path(path)), str(path))
+        return cls._of(core), has_traffic
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
@@ -172,6 +173,15 @@ class Scenario:
 def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _penstock.Scenario:
     # A copy: what becomes of the user's object afterwards changes no scenario.
     return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
 def seconds(span: str | float) -> float:

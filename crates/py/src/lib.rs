@@ -2,6 +2,8 @@
 //! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
 
 mod aqm;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod probe;
 mod run;
 mod scenario;
@@ -64,6 +66,12 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<aqm::QueueView>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        m.add_function(wrap_pyfunction!(emulate::emulate_isolate, m)?)?;
+        m.add_function(wrap_pyfunction!(emulate::emulate_run, m)?)?;
+        m.add_function(wrap_pyfunction!(emulate::emulate_report, m)?)?;
+    }
     m.add_function(wrap_pyfunction!(probe::probe, m)?)?;
     m.add_function(wrap_pyfunction!(probe::room, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;

@@ -195,7 +195,7 @@ pub fn document(
 /// What one run gives back.
 #[pyclass(frozen, module = "penstock._penstock")]
 pub struct RunResult {
-    inner: penstock_sim::RunResult,
+    pub(crate) inner: penstock_sim::RunResult,
 }
 
 fn named<'py>(

@@ -22,6 +22,14 @@ impl Scenario {
         made(penstock_scenario::Scenario::from_toml(text, file_name))
     }
 
+    /// From the text of a file that may be a link alone, without traffic and duration; whether it has traffic comes second.
+    #[staticmethod]
+    fn link_from_toml(text: &str, file_name: &str) -> PyResult<(Self, bool)> {
+        let made = penstock_scenario::Scenario::link_from_toml(text, file_name);
+        let (inner, has_traffic) = made.map_err(|e| ScenarioError::new_err(e.to_string()))?;
+        Ok((Scenario { inner }, has_traffic))
+    }
+
     /// From the same tables as JSON.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {

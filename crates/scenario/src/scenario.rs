@@ -81,6 +81,25 @@ impl Scenario {
         Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
+    /// The same for the text of a file that may be a link alone, for a run of the user's own programs: where it has no `[[traffic]]`,
+    /// one FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
+    ///
+    /// # Errors
+    /// As for [`Scenario::from_toml`].
+    pub fn link_from_toml(text: &str, file_name: &str) -> Result<(Self, bool), ScenarioError> {
+        let mut root = Node::from_toml(text).map_err(|e| syntax(e).in_file(Some(file_name)))?;
+        let has_traffic = root.child("traffic").is_some();
+        let stand_ins = [("traffic", json!([{ "kind": "ftp" }])), ("duration", json!("1 h"))];
+        for (key, value) in stand_ins {
+            if root.child(key).is_none() {
+                if let Some(table) = root.table_mut() {
+                    table.set(key, Node::from_json(&value, Origin::Unknown));
+                }
+            }
+        }
+        Ok((Scenario::checked(root, Some(file_name.into()), UserAqms::default())?, has_traffic))
+    }
+
     /// Reads and checks the same tables as JSON, where a null is the same as an absent key.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use penstock_units::{Duration, Time, TxClock};
 use std::collections::VecDeque;
 
 /// One direction of an access link: half a cache line, since with thousands of flows every packet finds four of them cold.
-pub(crate) struct Pipe {
+pub struct Pipe {
     busy_until: Time,
     delay: Duration,
     /// What most links do without.
@@ -25,7 +25,8 @@ struct Slow {
 }
 
 impl Pipe {
-    fn new(c: &HostConfig, merges: bool) -> Self {
+    /// An idle one. `merges`: packets reach the router's end from more than one link.
+    pub fn new(c: &HostConfig, merges: bool) -> Self {
         let tx = c.rate.map(TxClock::new);
         let whole = tx.and_then(|tx| tx.ticks_per_byte()).and_then(|n| u32::try_from(n).ok());
         let slow = match (tx, whole, c.buffer) {
@@ -46,7 +47,7 @@ impl Pipe {
 
     /// A packet enters at `now` (never before the last one did); when it comes out, or `None` where the buffer is full.
     #[inline]
-    pub(crate) fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {
+    pub fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.slow.is_some() {
             return self.send_slowly(now, bytes);
         }

@@ -116,7 +116,7 @@ impl Trace {
 
 impl LinkConfig {
     /// Mean rate from `from` to `to`, bits per second.
-    pub(crate) fn mean_rate(&self, from: Time, to: Time) -> f64 {
+    pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
         let seconds = to.since(from).as_secs_f64();
         match &self.schedule {
             Schedule::Trace(trace) => {

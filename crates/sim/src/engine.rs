@@ -3,16 +3,15 @@
 use crate::access::Host;
 use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
-use crate::link::{aqm_stream, Arriving, Fate, Link};
+use crate::link::{Arriving, Fate, Link};
 use crate::metrics::{jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::result::{Column, FlowResult, LinkResult, RunResult, Table};
 use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
-use crate::series::{FlowSeries, QueueSeries};
-use crate::stats::LinkStats;
-use crate::user::{Abort, AqmConfig, Start};
-use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
+use crate::series::FlowSeries;
+use crate::user::Abort;
+use penstock_aqm::{Ecn, Packet};
 use penstock_tcp::{Ack, Bits, Block, Io, Mark, Reply, Segment, MAX_BLOCKS};
 use penstock_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -458,18 +457,8 @@ impl Engine {
             return Err(SimError::TooLong);
         }
         let mut links = vec![];
-        for (i, l) in c.links.iter().enumerate() {
-            let aqm = discipline(l, c.seed, abort)?;
-            let mut columns = vec![];
-            aqm.state(&mut |name, _| columns.push(name));
-            let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
-            if i == c.bottleneck || c.measure_links {
-                link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
-            }
-            if i == c.bottleneck && (c.record.series.is_some() || c.record.events) {
-                link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
-            }
-            links.push(link);
+        for i in 0..c.links.len() {
+            links.push(Link::of(c, i, abort)?);
         }
         let mut capture_links = capture_links(c);
         if c.record.pcap.is_some_and(|tap| tap.out) {
@@ -1187,22 +1176,6 @@ fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
 }
 
 /// A link's discipline, new.
-fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
-    match &l.aqm {
-        AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
-            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
-        AqmConfig::User(own) => {
-            let (context, values) = (&l.aqm_context, &l.aqm_values);
-            let rng = aqm_stream(seed, &l.name);
-            let made = own.make(Start { link: &l.name, context, values, rng, abort });
-            made.map(Discipline::User).map_err(|error| {
-                abort.raise(error);
-                SimError::Aborted(abort.message())
-            })
-        }
-    }
-}
-
 /// For each host, whether packets come down to it from more than one link.
 fn feeders(c: &Config) -> Vec<bool> {
     const NONE: u32 = u32::MAX;

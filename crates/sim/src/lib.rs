@@ -16,11 +16,14 @@ mod series;
 mod stats;
 mod user;
 
+pub use access::Pipe;
 pub use config::{
     App, Config, Datagram, FlowConfig, HostConfig, LinkConfig, Record, Schedule, Tap, Trace, UdpPattern,
 };
 pub use engine::{run, run_watched, Control, SimError};
-pub use metrics::{link_metrics, FLOW_METRICS, GROUP_METRICS, METRICS};
+pub use link::{Arriving, Fate, Link};
+pub use metrics::{jain, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
 pub use result::{Column, FlowResult, LinkResult, Metric, RunResult, Table};
 pub use sched::MAX_TIME;
+pub use stats::DelayHistogram;
 pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};

@@ -5,9 +5,13 @@
 //! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
 //! an event when the transmitter falls free. Where the discipline orders the packets itself, the link gives each a handle.
 
-use crate::config::{LinkConfig, Schedule, Trace};
+use crate::config::{Config, LinkConfig, Schedule, Trace};
+use crate::engine::SimError;
+use crate::metrics::link_metric;
+use crate::result::Table;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
+use crate::user::{Abort, AqmConfig, Start};
 use penstock_aqm::{Aqm, Codepoints, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::param::Loss;
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time, TxClock, BYTE_AT_ONE_BPS};
@@ -16,7 +20,7 @@ use std::sync::Arc;
 
 /// What becomes of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It reaches the other end at this time, with this ECN field.
     Through(Time, Ecn),
     /// It waits at an eager link; `Some`: the link asks to be served then.
@@ -27,11 +31,13 @@ pub(crate) enum Fate {
 
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arriving {
-    pub(crate) pkt: Packet,
-    /// Its place in the engine's pool.
-    pub(crate) index: u32,
-    pub(crate) data: bool,
+pub struct Arriving {
+    /// What the discipline sees of it.
+    pub pkt: Packet,
+    /// Its place in the driver's pool.
+    pub index: u32,
+    /// Whether it carries data; else it is an ACK.
+    pub data: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -317,8 +323,8 @@ impl Wire {
     }
 }
 
-/// See the module.
-pub(crate) struct Link {
+/// See the module. Any driver may stand around it: the simulator's engine with its packets, a router with real ones.
+pub struct Link {
     transmitter: Transmitter,
     delay: Duration,
     busy_until: Time,
@@ -336,8 +342,8 @@ pub(crate) struct Link {
     eager: bool,
     /// The discipline orders the packets that are held.
     ordered: bool,
-    /// Places in the engine's pool of packets dropped to make room for the one that arrived last; the engine takes them.
-    pub(crate) evicted: Vec<u32>,
+    /// Places in the driver's pool of packets dropped to make room for the one that arrived last; the driver takes them.
+    pub evicted: Vec<u32>,
     service_due: bool,
     aqm: Discipline,
     codepoints: Codepoints,
@@ -394,6 +400,47 @@ impl Link {
         link
     }
 
+    /// Link `i` of a run, with the counters and the series that the run asks for.
+    ///
+    /// # Errors
+    /// If the discipline's values do not fit together, or a user's own cannot be made.
+    pub fn of(c: &Config, i: usize, abort: &Abort) -> Result<Self, SimError> {
+        let l = &c.links[i];
+        let aqm = discipline(l, c.seed, abort)?;
+        let mut columns = vec![];
+        aqm.state(&mut |name, _| columns.push(name));
+        let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
+        if i == c.bottleneck || c.measure_links {
+            link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
+        }
+        if i == c.bottleneck && (c.record.series.is_some() || c.record.events) {
+            link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
+        }
+        Ok(link)
+    }
+
+    /// The value of one of [`crate::link_metrics`], where the link is measured; the link's mean rate over the window in bits per second.
+    pub fn metric(&self, name: &str, mean_rate: f64) -> Option<f64> {
+        self.stats.as_ref().and_then(|stats| link_metric(stats, mean_rate, name))
+    }
+
+    /// The measured window ends at `at`, if it was to end later.
+    pub fn close(&mut self, at: Time) {
+        if let Some(stats) = &mut self.stats {
+            stats.close(at);
+        }
+    }
+
+    /// The series that were recorded.
+    pub fn tables(&mut self) -> Vec<Table> {
+        self.series.take().map(|series| series.tables()).unwrap_or_default()
+    }
+
+    /// Packets that wait.
+    pub fn waiting(&self) -> u32 {
+        self.q.pkts
+    }
+
     /// How long before its arrival at the other end a packet of `bytes` began to be sent.
     pub(crate) fn crossing(&self, bytes: u32) -> Duration {
         self.transmitter.tx.alone(bytes) + self.delay
@@ -413,7 +460,7 @@ impl Link {
 
     /// Replays what has happened up to and including `now`: departures first, then timers and samples.
     #[inline]
-    pub(crate) fn advance(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time) {
         loop {
             let start = self.waiting.front().map_or(Time::NEVER, |w| w.start);
             if start <= now && start <= self.next_internal {
@@ -473,7 +520,7 @@ impl Link {
 
     /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only where that matters.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
+    pub fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
         if self.ties_by_scheduling {
             self.advance(now.before(Duration::from_ticks(1)));
             let tie = self.waiting.front().is_some_and(|w| w.start == now);
@@ -612,7 +659,7 @@ impl Link {
 
     /// The transmitter is free: the packet that goes next, its fate, and when to be served again. Packets that the discipline drops
     /// at the head go to `dropped`.
-    pub(crate) fn serve(
+    pub fn serve(
         &mut self,
         now: Time,
         mut dropped: impl FnMut(u32),
@@ -662,7 +709,7 @@ impl Link {
     }
 
     /// The run ends at `end`.
-    pub(crate) fn finish(&mut self, end: Time) {
+    pub fn finish(&mut self, end: Time) {
         self.advance(end);
         let pkts = self.q.pkts;
         let avg = self.aqm.average_pkts();
@@ -673,14 +720,30 @@ impl Link {
     }
 
     /// Packets in = out + dropped + held.
-    pub(crate) fn conserves(&self) -> bool {
+    pub fn conserves(&self) -> bool {
         let held = if self.eager { self.held.len() } else { self.waiting.len() } as u64;
         self.arrived == self.departed + self.lost + held && held == u64::from(self.q.pkts)
     }
 }
 
+fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
+    match &l.aqm {
+        AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
+            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
+        AqmConfig::User(own) => {
+            let (context, values) = (&l.aqm_context, &l.aqm_values);
+            let rng = aqm_stream(seed, &l.name);
+            let made = own.make(Start { link: &l.name, context, values, rng, abort });
+            made.map(Discipline::User).map_err(|error| {
+                abort.raise(error);
+                SimError::Aborted(abort.message())
+            })
+        }
+    }
+}
+
 /// The random stream of a link's discipline.
-pub(crate) fn aqm_stream(seed: u64, link: &str) -> Rng {
+fn aqm_stream(seed: u64, link: &str) -> Rng {
     Rng::stream(seed, &format!("aqm/{link}"))
 }
 

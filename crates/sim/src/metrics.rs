@@ -101,13 +101,13 @@ pub const FLOW_METRICS: &[Metric] = &[
 ];
 
 /// Jain's index; `None` where nobody got anything.
-pub(crate) fn jain(x: &[f64]) -> Option<f64> {
+pub fn jain(x: &[f64]) -> Option<f64> {
     let (s1, s2) = x.iter().fold((0.0, 0.0), |(a, b), v| (a + v, b + v * v));
     (s2 > 0.0).then(|| s1 * s1 / (x.len() as f64 * s2))
 }
 
 /// The q-quantile of unsorted values: the smallest with at least `q·n` at or below it.
-pub(crate) fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
+pub fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let rank = (libm::ceil(q * values.len() as f64) as usize).max(1);
     values.get(rank - 1).copied()

@@ -10,7 +10,7 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 
 /// A histogram of durations (in ticks) whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DelayHistogram {
+pub struct DelayHistogram {
     counts: Vec<u32>,
     overflow: Vec<u64>,
     n: u64,
@@ -38,7 +38,8 @@ impl DelayHistogram {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, ns: u64) {
+    /// Adds a duration in ticks.
+    pub fn add(&mut self, ns: u64) {
         let b = Self::bucket(ns);
         if b >= self.counts.len() {
             self.counts.resize(b + 1, 0);
@@ -53,7 +54,7 @@ impl DelayHistogram {
     }
 
     /// The q-quantile in ticks: the smallest value with at least `q·n` at or below it.
-    pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
+    pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = (libm::ceil(q * self.n as f64) as u64).max(1);
         let mut seen = 0u64;
         for (b, c) in self.counts.iter().enumerate() {
@@ -244,6 +245,14 @@ impl LinkStats {
                 self.variations += 1;
             }
             self.last_delay = Some(d);
+        }
+    }
+
+    /// The window ends at `at`, if it was to end later.
+    pub(crate) fn close(&mut self, at: Time) {
+        if at < self.to {
+            self.to = at.max(self.from);
+            self.length = self.to.since(self.from).as_ticks();
         }
     }
 

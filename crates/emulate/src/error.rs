@@ -1,0 +1,54 @@
+//! What may go wrong.
+
+use std::fmt;
+use std::io;
+
+/// Why there was no emulation, or none to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EmulateError {
+    /// The scenario is not one that real packets can play.
+    Scenario(String),
+    /// The machine does not allow it: what forbids it and what helps.
+    Refused(String),
+    /// A program or a kernel's part is missing: which, and how to have it.
+    Missing(String),
+    /// A system call failed.
+    System {
+        /// What was being done.
+        doing: String,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// A program that was started failed.
+    Program(String),
+    /// It was interrupted.
+    Interrupted,
+}
+
+impl EmulateError {
+    /// A system call that failed while doing this.
+    pub fn system(doing: impl Into<String>, error: io::Error) -> Self {
+        EmulateError::System { doing: doing.into(), error }
+    }
+
+    /// Whether the input is at fault, rather than the machine.
+    pub fn is_input(&self) -> bool {
+        matches!(self, EmulateError::Scenario(_))
+    }
+}
+
+impl fmt::Display for EmulateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmulateError::Scenario(s)
+            | EmulateError::Refused(s)
+            | EmulateError::Missing(s)
+            | EmulateError::Program(s) => f.write_str(s),
+            EmulateError::System { doing, error } => write!(f, "{doing}: {error}"),
+            EmulateError::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for EmulateError {}

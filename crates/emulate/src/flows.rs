@@ -1,0 +1,338 @@
+//! What the router can tell of the flows that cross it: payload acknowledged, segments sent again, datagrams delivered.
+//!
+//! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
+
+use crate::frame::{Ends, Seen};
+use crate::path::Side;
+use penstock_units::{Duration, Time};
+use std::collections::HashMap;
+
+/// A flow of the scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The port that its listening end has; no other flow has it.
+    pub port: u16,
+    /// Where its data come from.
+    pub sender: Side,
+    /// Datagrams.
+    pub udp: bool,
+    /// Bytes that the wire counts on a packet beside those of IP.
+    pub header: i32,
+    /// The length of the transfer; `None`: without end.
+    pub bytes: Option<u64>,
+}
+
+/// What was seen of a flow, over the measured window unless it says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Payload newly acknowledged; datagrams: bytes on the wire that were delivered.
+    pub bytes: u64,
+    /// Data segments sent again.
+    pub retransmits: u64,
+    /// Data segments or datagrams sent.
+    pub sent: u64,
+    /// Connections whose handshake ended.
+    pub connections: u64,
+}
+
+/// A transfer that ended: when, which flow's, its bytes and how long it took.
+pub type Transfer = (Time, u32, u64, Duration);
+
+struct Connection {
+    flow: u32,
+    opened: Time,
+    established: bool,
+    /// By the side that sends.
+    halves: [Half; 2],
+    counts: bool,
+    ended: bool,
+}
+
+/// One direction of a connection.
+#[derive(Clone, Copy, Default)]
+struct Half {
+    /// The sequence number behind the last byte that was sent.
+    next: Option<u32>,
+    /// Behind the last byte that was acknowledged.
+    una: Option<u32>,
+    /// The FIN's.
+    fin: Option<u32>,
+    acked: u64,
+}
+
+/// See the module.
+pub struct Flows {
+    known: Vec<Known>,
+    /// Port → flow + 1.
+    ports: Vec<u32>,
+    /// As seen from the left.
+    connections: HashMap<Ends, u32>,
+    list: Vec<Connection>,
+    measured: Vec<Measured>,
+    transfers: Vec<Transfer>,
+    window: (Time, Time),
+    /// On packets of other flows.
+    header: i32,
+    /// Which flows the router does not know from the scenario: a connection each.
+    others: u32,
+}
+
+impl Flows {
+    /// `header`: what the wire counts beside IP on packets of flows that are not known.
+    pub fn new(known: Vec<Known>, window: (Time, Time), header: i32) -> Self {
+        let mut ports = vec![0; 1 << 16];
+        for (i, k) in (1..).zip(&known) {
+            ports[usize::from(k.port)] = i;
+        }
+        Flows {
+            measured: vec![Measured::default(); known.len()],
+            known,
+            ports,
+            connections: HashMap::with_capacity(1024),
+            list: Vec::with_capacity(1024),
+            transfers: vec![],
+            window,
+            header,
+            others: 0,
+        }
+    }
+
+    fn inside(&self, t: Time) -> bool {
+        self.window.0 <= t && t < self.window.1
+    }
+
+    /// The window ends at `at`, if it was to end later.
+    pub fn close(&mut self, at: Time) {
+        self.window.1 = self.window.1.min(at);
+    }
+
+    /// A packet enters from that side: its connection, its flow, and the bytes that the wire counts on it beside those of IP.
+    pub fn arrive(&mut self, now: Time, from: Side, seen: &Seen) -> (u32, u32, i32) {
+        let Some(t) = seen.transport else {
+            // All that is neither TCP nor UDP (ICMP) is one flow.
+            let ends = Ends { from: 0, to: 0, from_port: 0, to_port: 0, udp: true };
+            let at = self.connection(now, Side::Left, ends);
+            return (at, self.list[at as usize].flow, self.header);
+        };
+        let at = self.connection(now, from, t.ends);
+        let inside = self.inside(now);
+        let c = &mut self.list[at as usize];
+        let header = self.known.get(c.flow as usize).map_or(self.header, |k| k.header);
+        let m = &mut self.measured[c.flow as usize];
+        let sends = self.known.get(c.flow as usize).is_none_or(|k| k.sender == from);
+        let Some(tcp) = t.tcp else {
+            m.sent += u64::from(inside && c.counts && sends);
+            return (at, c.flow, header);
+        };
+        let half = &mut c.halves[from as usize];
+        if tcp.syn {
+            (half.next, half.una) = (Some(tcp.seq.wrapping_add(1)), Some(tcp.seq.wrapping_add(1)));
+            if tcp.ack.is_none() && !c.established {
+                c.opened = now;
+            }
+        }
+        let end = tcp.seq.wrapping_add(t.payload);
+        if tcp.fin {
+            half.fin = Some(end);
+        }
+        if t.payload > 0 {
+            let next = *half.next.get_or_insert(tcp.seq);
+            if inside && c.counts && sends {
+                m.sent += 1;
+                m.retransmits += u64::from(before(tcp.seq, next));
+            }
+            if before(next, end) {
+                half.next = Some(end);
+            }
+        }
+        (at, c.flow, header)
+    }
+
+    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long.
+    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) {
+        let Some(t) = seen.transport else { return };
+        let inside = self.inside(now);
+        let c = &mut self.list[connection as usize];
+        let known = self.known.get(c.flow as usize);
+        let sender = known.map(|k| k.sender);
+        let m = &mut self.measured[c.flow as usize];
+        let Some(tcp) = t.tcp else {
+            if inside && c.counts && sender.is_none_or(|side| side == from) {
+                m.bytes += u64::from(wire_bytes);
+            }
+            return;
+        };
+        if !c.established && !tcp.syn && tcp.ack.is_some() {
+            c.established = true;
+            m.connections += u64::from(inside && c.counts);
+        }
+        let Some(ack) = tcp.ack else { return };
+        // It acknowledges what its receiver has sent.
+        let side = from.other();
+        let half = &mut c.halves[side as usize];
+        let una = *half.una.get_or_insert(ack);
+        if !before(una, ack) {
+            return;
+        }
+        let mut new = u64::from(ack.wrapping_sub(una));
+        if half.fin.is_some_and(|fin| before(fin, ack) && !before(fin, una)) {
+            new -= 1;
+        }
+        half.una = Some(ack);
+        half.acked += new;
+        let counted = c.counts && sender.is_none_or(|s| s == side);
+        if inside && counted {
+            m.bytes += new;
+        }
+        if let Some(bytes) = known.and_then(|k| k.bytes).filter(|_| counted && !c.ended) {
+            if half.acked >= bytes {
+                c.ended = true;
+                if inside {
+                    self.transfers.push((now, c.flow, bytes, now.since(c.opened)));
+                }
+            }
+        }
+    }
+
+    fn connection(&mut self, now: Time, from: Side, ends: Ends) -> u32 {
+        let key = if from == Side::Left { ends } else { ends.turned() };
+        if let Some(at) = self.connections.get(&key) {
+            return *at;
+        }
+        let known = [key.from_port, key.to_port].map(|p| self.ports[usize::from(p)]);
+        let known = known.into_iter().find(|f| *f > 0).map(|f| f - 1);
+        let flow = known.unwrap_or_else(|| {
+            self.others += 1;
+            self.measured.push(Measured::default());
+            self.known.len() as u32 + self.others - 1
+        });
+        // iperf3 opens a connection for its own talk before that of the data; a datagram flow's TCP is such talk, too.
+        let talk = known.is_some_and(|f| {
+            let k = &self.known[f as usize];
+            !key.udp && (k.udp || !self.list.iter().any(|c| c.flow == f))
+        });
+        let c = Connection {
+            flow,
+            opened: now,
+            established: false,
+            halves: [Half::default(); 2],
+            counts: !talk,
+            ended: false,
+        };
+        self.list.push(c);
+        let at = (self.list.len() - 1) as u32;
+        self.connections.insert(key, at);
+        at
+    }
+
+    /// The scenario's flows.
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// By flow: the scenario's first, then every other connection.
+    pub fn measured(&self) -> &[Measured] {
+        &self.measured
+    }
+
+    /// Byte-limited transfers that ended in the window.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+}
+
+/// Sequence numbers wrap.
+fn before(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Tcp, Transport};
+    use penstock_aqm::Ecn;
+
+    fn seen(ends: Ends, payload: u32, tcp: Option<Tcp>) -> Seen {
+        let transport = Some(Transport { ends, payload, tcp });
+        Seen { ip_bytes: payload + 40, ecn: Ecn::Ect0, class: 0, transport }
+    }
+
+    const ENDS: Ends = Ends { from: 1, to: 2, from_port: 40_000, to_port: 5201, udp: false };
+
+    fn tcp(seq: u32, ack: Option<u32>) -> Option<Tcp> {
+        Some(Tcp { seq, ack, syn: false, fin: false })
+    }
+
+    fn flows() -> Flows {
+        let known = Known { port: 5201, sender: Side::Left, udp: false, header: 0, bytes: Some(2500) };
+        let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 14);
+        // The talk that comes first.
+        let (at, flow, _) =
+            f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 39_999, ..ENDS }, 37, tcp(1, None)));
+        assert_eq!((at, flow), (0, 0));
+        f
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_and_a_fin_is_no_payload() {
+        let mut f = flows();
+        let isn = u32::MAX - 1000;
+        let t = |ms| Time::from_nanos(ms * 1_000_000);
+        let syn = Some(Tcp { seq: isn, ack: None, syn: true, fin: false });
+        let (at, _, header) = f.arrive(t(1), Side::Left, &seen(ENDS, 0, syn));
+        assert_eq!(header, 0);
+        for (i, seq) in [1u32, 1001, 1001].into_iter().enumerate() {
+            f.arrive(t(2 + i as u64), Side::Left, &seen(ENDS, 1000, tcp(isn.wrapping_add(seq), Some(9))));
+        }
+        let fin = Some(Tcp { seq: isn.wrapping_add(2001), ack: Some(9), syn: false, fin: true });
+        f.arrive(t(6), Side::Left, &seen(ENDS, 500, fin));
+        let ack = |n: u32| seen(ENDS.turned(), 0, tcp(9, Some(isn.wrapping_add(n))));
+        f.deliver(t(7), Side::Right, at, 40, &ack(1001));
+        f.deliver(t(8), Side::Right, at, 40, &ack(1001)); // a duplicate
+        assert_eq!(f.measured()[0].bytes, 1000);
+        assert!(f.transfers().is_empty());
+        f.deliver(t(9), Side::Right, at, 40, &ack(2502)); // the FIN's number too
+        let m = f.measured()[0];
+        assert_eq!((m.bytes, m.sent, m.retransmits, m.connections), (2500, 4, 1, 1));
+        assert_eq!(f.transfers(), [(t(9), 0, 2500, Duration::from_millis(8))]);
+    }
+
+    #[test]
+    fn the_window_cuts() {
+        let mut f = flows();
+        f.close(Time::from_nanos(10));
+        f.arrive(Time::from_nanos(5), Side::Left, &seen(ENDS, 1000, tcp(1, None)));
+        let (at, ..) = f.arrive(Time::from_nanos(10), Side::Left, &seen(ENDS, 1000, tcp(1001, None)));
+        f.deliver(Time::from_nanos(8), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(1))));
+        f.deliver(Time::from_nanos(9), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(1001))));
+        f.deliver(Time::from_nanos(10), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(2001))));
+        assert_eq!((f.measured()[0].sent, f.measured()[0].bytes), (1, 1000));
+    }
+
+    #[test]
+    fn other_programs_have_flows_of_their_own() {
+        let mut f = flows();
+        let web = Ends { to_port: 80, ..ENDS };
+        let one = f.arrive(Time::ZERO, Side::Left, &seen(web, 100, tcp(1, None)));
+        let same = f.arrive(Time::ZERO, Side::Right, &seen(web.turned(), 0, tcp(1, Some(101))));
+        let other = f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 1, ..web }, 1, tcp(1, None)));
+        assert_eq!((one.1, same.1, other.1), (1, 1, 2));
+        assert_eq!(one.2, 14);
+        let icmp = Seen { transport: None, ..seen(web, 0, None) };
+        let a = f.arrive(Time::ZERO, Side::Left, &icmp);
+        assert_eq!(a, f.arrive(Time::ZERO, Side::Right, &icmp));
+        f.deliver(Time::ZERO, Side::Left, a.0, 84, &icmp);
+    }
+
+    #[test]
+    fn a_datagram_flow_counts_its_datagrams_alone() {
+        let known = Known { port: 5201, sender: Side::Left, udp: true, header: 0, bytes: None };
+        let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 0);
+        f.arrive(Time::ZERO, Side::Left, &seen(ENDS, 100, tcp(1, None)));
+        let udp = Ends { udp: true, ..ENDS };
+        let (at, flow, _) = f.arrive(Time::ZERO, Side::Left, &seen(udp, 972, None));
+        f.deliver(Time::ZERO, Side::Left, at, 1000, &seen(udp, 972, None));
+        f.deliver(Time::ZERO, Side::Right, at, 1000, &seen(udp.turned(), 972, None));
+        assert_eq!((flow, f.measured()[0].sent, f.measured()[0].bytes), (0, 1, 1000));
+    }
+}

@@ -1,0 +1,29 @@
+//! Real packets through the simulator's own queue.
+//!
+//! Two network namespaces stand for the hosts of a scenario, and between them a router whose bottleneck is the very
+//! [`penstock_sim::Link`], discipline included, that the simulator runs. Modules, from the wire up: [`sys`] (system calls), [`netns`] and
+//! [`links`] (namespaces, devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and bottleneck in virtual
+//! time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of TCP), [`traffic`], `programs` and `watch` (what runs on the hosts), [`session`] (all of it together).
+
+#![cfg(target_os = "linux")]
+
+pub mod capture;
+pub mod diag;
+mod error;
+pub mod flows;
+pub mod frame;
+pub mod links;
+pub mod netns;
+pub mod path;
+pub mod port;
+mod programs;
+pub mod report;
+pub mod router;
+pub mod session;
+pub mod sys;
+pub mod traffic;
+mod watch;
+
+pub use error::EmulateError;
+pub use report::{Emulation, Report};
+pub use session::{run, Options};

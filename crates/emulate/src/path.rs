@@ -1,0 +1,347 @@
+//! What lies between the two hosts, in virtual time: access links, the bottleneck with its discipline, the way back.
+//!
+//! Sans-IO: frames and the time come in, frames that are due go out. Departures are computed, not waited for, so a late wake-up moves
+//! packets but no lateness ever adds up, and the queue that the discipline sees is that of the ideal link.
+
+use crate::flows::Flows;
+use crate::frame::{self, Layer, Seen};
+use penstock_aqm::{Ecn, Packet};
+use penstock_sim::{Abort, Arriving, Config, Fate, HostConfig, Link, Pipe, SimError};
+use penstock_units::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The side of the router that a frame comes from or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Side {
+    /// The hosts on the scenario's `access` side.
+    Left = 0,
+    /// Those on its `egress` side.
+    Right = 1,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Self {
+        if self == Side::Left {
+            Side::Right
+        } else {
+            Side::Left
+        }
+    }
+}
+
+/// A frame in the router's memory.
+pub struct Slot {
+    /// Its bytes; the first `len` count.
+    pub bytes: Box<[u8]>,
+    /// Its length.
+    pub len: usize,
+    from: Side,
+    flow: u32,
+    connection: u32,
+    wire_bytes: u32,
+    seen: Option<Seen>,
+}
+
+/// Bytes of a slot: an Ethernet frame of an MTU of 1500, and room to notice a longer one.
+pub const SLOT: usize = 2048;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    AtQueue(u32),
+    Serve(u8),
+    Due(u32),
+}
+
+/// The four access pipes of a flow's hosts.
+struct Access {
+    /// From the left host to its router, and back.
+    left: [Pipe; 2],
+    right: [Pipe; 2],
+}
+
+impl Access {
+    fn new(left: &HostConfig, right: &HostConfig) -> Self {
+        let pair = |h: &HostConfig| [Pipe::new(h, false), Pipe::new(h, false)];
+        Access { left: pair(left), right: pair(right) }
+    }
+
+    /// Towards the router.
+    fn up(&mut self, side: Side) -> &mut Pipe {
+        if side == Side::Left {
+            &mut self.left[0]
+        } else {
+            &mut self.right[0]
+        }
+    }
+
+    fn down(&mut self, side: Side) -> &mut Pipe {
+        if side == Side::Left {
+            &mut self.left[1]
+        } else {
+            &mut self.right[1]
+        }
+    }
+}
+
+/// See the module.
+pub struct Path {
+    layer: Layer,
+    links: [Link; 2],
+    access: Vec<Access>,
+    /// What flows that no `[[traffic]]` describes have at their ends.
+    hosts: [HostConfig; 2],
+    delays: [Duration; 2],
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    order: u64,
+    due: Vec<(Time, u32)>,
+    /// What is seen of each flow.
+    pub flows: Flows,
+    /// Of the whole run.
+    pub counts: Counts,
+}
+
+/// Exact counts of the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Frames that came in.
+    pub received: u64,
+    /// Frames that are due or went out.
+    pub forwarded: u64,
+    /// Frames that a queue or a wire dropped.
+    pub dropped: u64,
+    /// IP packets from the left side that were given ECT(1) (a discipline's incipient mark).
+    pub made_ect1: u64,
+    /// Those that were given CE.
+    pub made_ce: u64,
+}
+
+impl Path {
+    /// The links of a dumbbell, and the access links of its flows.
+    ///
+    /// # Errors
+    /// If a discipline cannot be made.
+    pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, SimError> {
+        let back = c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
+        let links = [Link::of(c, c.bottleneck, abort)?, Link::of(c, back, abort)?];
+        let ends = |f: &penstock_sim::FlowConfig| {
+            // Route 0 leads forward: a sender on the right takes another.
+            let (left, right) = if f.forward == 0 { (f.src, f.dst) } else { (f.dst, f.src) };
+            [c.hosts[left as usize], c.hosts[right as usize]]
+        };
+        let none = HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
+        Ok(Path {
+            layer,
+            links,
+            access: c.flows.iter().map(|f| Access::new(&ends(f)[0], &ends(f)[1])).collect(),
+            hosts: c.flows.first().map_or([none; 2], ends),
+            delays: [c.links[c.bottleneck].delay, c.links[back].delay],
+            slots: vec![],
+            free: vec![],
+            events: BinaryHeap::new(),
+            order: 0,
+            due: vec![],
+            flows,
+            counts: Counts::default(),
+        })
+    }
+
+    /// A free slot to read a frame into; give it to [`Path::arrive`] or [`Path::release`].
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                bytes: vec![0; SLOT].into(),
+                len: 0,
+                from: Side::Left,
+                flow: 0,
+                connection: 0,
+                wire_bytes: 0,
+                seen: None,
+            });
+            (self.slots.len() - 1) as u32
+        })
+    }
+
+    /// The slot of that number.
+    pub fn slot(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    /// The frame in a slot.
+    pub fn frame(&self, slot: u32) -> &[u8] {
+        let s = &self.slots[slot as usize];
+        &s.bytes[..s.len]
+    }
+
+    /// The frame is no longer needed.
+    pub fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Time> {
+        self.events.peek().map(|Reverse((t, ..))| *t)
+    }
+
+    /// Packets that wait at the bottleneck.
+    pub fn waiting(&self) -> u32 {
+        self.links[0].waiting()
+    }
+
+    /// The bottleneck, or with [`Side::Right`] the link back.
+    pub fn link(&mut self, from: Side) -> &mut Link {
+        &mut self.links[from as usize]
+    }
+
+    /// The bottleneck.
+    pub fn bottleneck(&self) -> &Link {
+        &self.links[0]
+    }
+
+    fn at(&mut self, t: Time, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((t, self.order, event)));
+    }
+
+    /// A frame that came from one side at `now`. Call [`Path::advance`] up to `now` before.
+    pub fn arrive(&mut self, now: Time, from: Side, slot: u32) {
+        self.counts.received += 1;
+        let place = slot as usize;
+        let s = &self.slots[place];
+        let seen = frame::read(self.layer, &s.bytes[..s.len]);
+        let Some(seen) = seen else {
+            // ARP and the like: no queue, no discipline, only the way.
+            let delay = self.delays[from as usize] + self.hosts[0].delay + self.hosts[1].delay;
+            let s = &mut self.slots[place];
+            (s.from, s.seen) = (from, None);
+            self.at(now + delay, Event::Due(slot));
+            return;
+        };
+        let (connection, flow, header) = self.flows.arrive(now, from, &seen);
+        while self.access.len() <= flow as usize {
+            self.access.push(Access::new(&self.hosts[0], &self.hosts[1]));
+        }
+        let wire_bytes = (i64::from(seen.ip_bytes) + i64::from(header)).max(1) as u32;
+        let s = &mut self.slots[place];
+        (s.from, s.flow, s.connection, s.wire_bytes, s.seen) =
+            (from, flow, connection, wire_bytes, Some(seen));
+        match self.access[flow as usize].up(from).send(now, wire_bytes) {
+            None => self.drop(slot),
+            Some(t) if t <= now => self.at_queue(now, slot),
+            Some(t) => self.at(t, Event::AtQueue(slot)),
+        }
+    }
+
+    /// Everything up to and including `now`.
+    pub fn advance(&mut self, now: Time) {
+        while let Some(Reverse((t, _, event))) = self.events.peek().copied() {
+            if t > now {
+                break;
+            }
+            self.events.pop();
+            match event {
+                Event::AtQueue(slot) => self.at_queue(t, slot),
+                Event::Serve(link) => self.serve(t, link),
+                Event::Due(slot) => {
+                    self.flows_due(t, slot);
+                    self.due.push((t, slot));
+                }
+            }
+        }
+    }
+
+    /// Frames that are to go out: when each was due, and its slot, which the caller sends and releases. In order.
+    pub fn due(&mut self) -> std::vec::Drain<'_, (Time, u32)> {
+        self.due.drain(..)
+    }
+
+    /// Where a due frame goes to.
+    pub fn to(&self, slot: u32) -> Side {
+        self.slots[slot as usize].from.other()
+    }
+
+    fn drop(&mut self, slot: u32) {
+        self.counts.dropped += 1;
+        self.free.push(slot);
+    }
+
+    fn at_queue(&mut self, t: Time, slot: u32) {
+        let s = &self.slots[slot as usize];
+        let from = s.from;
+        let Some(seen) = s.seen else { return };
+        let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
+        let data = seen.transport.is_none_or(|x| x.payload > 0);
+        let link = &mut self.links[from as usize];
+        let fate = link.arrive(t, &Arriving { pkt, index: slot, data }, || t);
+        let mut evicted = std::mem::take(&mut link.evicted);
+        for index in evicted.drain(..) {
+            self.drop(index);
+        }
+        self.links[from as usize].evicted = evicted;
+        match fate {
+            Fate::Held(None) => {}
+            Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),
+            Fate::Through(at, ecn) => self.through(at, ecn, slot),
+            Fate::Dropped => self.drop(slot),
+        }
+    }
+
+    fn serve(&mut self, t: Time, link: u8) {
+        let (free, counts) = (&mut self.free, &mut self.counts);
+        let served = self.links[usize::from(link)].serve(t, |index| {
+            counts.dropped += 1;
+            free.push(index);
+        });
+        let Some((arriving, fate, again)) = served else { return };
+        if let Some(at) = again {
+            self.at(at, Event::Serve(link));
+        }
+        match fate {
+            Fate::Through(at, ecn) => self.through(at, ecn, arriving.index),
+            _ => self.drop(arriving.index),
+        }
+    }
+
+    /// It leaves the link at `at`, and is at its host after that one's access link.
+    fn through(&mut self, at: Time, ecn: Ecn, slot: u32) {
+        let s = &mut self.slots[slot as usize];
+        if let Some(seen) = s.seen.filter(|seen| seen.ecn != ecn) {
+            frame::write_ecn(self.layer, &mut s.bytes[..s.len], ecn);
+            if s.from == Side::Left {
+                self.counts.made_ce += u64::from(ecn == Ecn::Ce);
+                self.counts.made_ect1 += u64::from(ecn == Ecn::Ect1 && seen.ecn != Ecn::Ect1);
+            }
+        }
+        let (flow, to, bytes) = (s.flow as usize, s.from.other(), s.wire_bytes);
+        if at >= penstock_sim::MAX_TIME {
+            return self.drop(slot); // the link stays down
+        }
+        match self.access[flow].down(to).send(at, bytes) {
+            None => self.drop(slot),
+            Some(due) => self.at(due, Event::Due(slot)),
+        }
+    }
+
+    fn flows_due(&mut self, t: Time, slot: u32) {
+        self.counts.forwarded += 1;
+        let s = &self.slots[slot as usize];
+        if let Some(seen) = &s.seen {
+            self.flows.deliver(t, s.from, s.connection, s.wire_bytes, seen);
+        }
+    }
+
+    /// Nothing is under way any more.
+    pub fn empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Frames in = out + dropped + under way.
+    pub fn conserves(&self) -> bool {
+        let held = (self.slots.len() - self.free.len()) as u64;
+        self.counts.received == self.counts.forwarded + self.counts.dropped + held
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's own TUN device.
+
+use crate::frame::Layer;
+use crate::path::SLOT;
+use crate::sys;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What stands between the router and a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// AF_PACKET on a veth pair.
+    Packet,
+    /// A TUN device in each host.
+    Tun,
+}
+
+impl Backend {
+    /// What a frame begins with.
+    pub fn layer(self) -> Layer {
+        match self {
+            Backend::Packet => Layer::Ethernet,
+            Backend::Tun => Layer::Ip,
+        }
+    }
+}
+
+/// One side of the router.
+pub struct Port {
+    backend: Backend,
+    fd: OwnedFd,
+    buffers: Vec<Box<[u8]>>,
+    lengths: [usize; BATCH],
+}
+
+/// Frames that are read at once.
+pub const BATCH: usize = 64;
+
+impl Port {
+    /// From a descriptor of that kind.
+    pub fn new(backend: Backend, fd: OwnedFd) -> Self {
+        let buffers = (0..BATCH).map(|_| vec![0; SLOT].into()).collect();
+        Port { backend, fd, buffers, lengths: [0; BATCH] }
+    }
+
+    /// For waiting.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Reads what is there, at most [`BATCH`] frames; [`Port::hand_over`] has them.
+    pub fn receive(&mut self) -> io::Result<usize> {
+        if self.backend == Backend::Packet {
+            return sys::receive(self.fd.as_fd(), &mut self.buffers, &mut self.lengths);
+        }
+        for (n, buffer) in self.buffers.iter_mut().enumerate() {
+            match sys::read(self.fd.as_fd(), buffer)? {
+                Some(length) => self.lengths[n] = length,
+                None => return Ok(n),
+            }
+        }
+        Ok(BATCH)
+    }
+
+    /// Exchanges the buffer of the frame that was read as the `i`th for another, and returns the frame's length.
+    pub fn hand_over(&mut self, i: usize, buffer: &mut Box<[u8]>) -> usize {
+        std::mem::swap(&mut self.buffers[i], buffer);
+        self.lengths[i]
+    }
+
+    /// Sends frames; how many went.
+    pub fn send(&self, frames: &[&[u8]]) -> io::Result<usize> {
+        match self.backend {
+            Backend::Packet => sys::send(self.fd(), frames),
+            Backend::Tun => {
+                for (n, frame) in frames.iter().enumerate() {
+                    if !sys::write(self.fd(), frame)? {
+                        return Ok(n);
+                    }
+                }
+                Ok(frames.len())
+            }
+        }
+    }
+
+    /// Frames that the kernel dropped before the router could read them, since the last call.
+    pub fn missed(&self) -> u64 {
+        match self.backend {
+            Backend::Packet => sys::packet_drops(self.fd()),
+            Backend::Tun => 0, // the device counts them; see `links`
+        }
+    }
+}

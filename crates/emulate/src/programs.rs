@@ -1,0 +1,274 @@
+//! The programs of a run: iperf3 for the scenario's traffic, the user's own, those of multi-level ECN.
+
+use crate::diag::Diag;
+use crate::error::EmulateError;
+use crate::netns::Privilege;
+use crate::path::Side;
+use crate::port::Backend;
+use crate::session::{address6, Hosts, Options, DEVICE};
+use crate::sys;
+use crate::traffic::{EcnUse, TrafficPlan, ADDRESSES};
+use penstock_units::Time;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration as Wall, Instant};
+
+/// The programs of a run. They die with this process, the first of its process namespace.
+pub(crate) struct Programs {
+    listeners: Vec<Child>,
+    senders: Vec<Sender>,
+    client: Option<Child>,
+    mecn: Option<Child>,
+    pub(crate) mecn_counts: Option<serde_json::Value>,
+    pub(crate) notes: Vec<String>,
+}
+
+struct Sender {
+    child: Child,
+    start: Time,
+    stop: Time,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waits,
+    Runs,
+    Ended,
+}
+
+impl Programs {
+    pub(crate) fn start(
+        hosts: &Hosts,
+        plan: &TrafficPlan,
+        options: &Options,
+        privilege: Privilege,
+    ) -> Result<Self, EmulateError> {
+        let mut p = Programs {
+            listeners: vec![],
+            senders: vec![],
+            client: None,
+            mecn: None,
+            mecn_counts: None,
+            notes: vec![],
+        };
+        let at = |side: Side| hosts.namespaces[side as usize].fd().as_raw_fd();
+        if options.client.is_some() || options.server.is_some() {
+            p.own(hosts, options)?;
+            return Ok(p);
+        }
+        let mut mecn_name = None;
+        if let Some(betas) = plan.betas {
+            match start_mecn(hosts, options, privilege, betas) {
+                Ok(child) => {
+                    p.mecn = Some(child);
+                    mecn_name = Some("penstock_mecn");
+                }
+                Err(why) => p.notes.push(format!(
+                    "ecn = \"mecn\": {why}; the flows use classic ECN, the marks are those that MECN would have made"
+                )),
+            }
+        }
+        for f in &plan.flows {
+            let mut command = Command::new("iperf3");
+            command.args(&f.listener).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            sys::enter_on_exec(&mut command, at(f.known.sender.other()));
+            p.listeners.push(command.spawn().map_err(no_iperf3)?);
+            // The shell waits for its line, so that the flow starts when it is to start.
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "read -r go && exec iperf3 \"$@\"", "sh"]).args(&f.sender);
+            if let Some(congestion) = f.congestion {
+                let own = mecn_name.filter(|_| f.ecn == EcnUse::Mecn);
+                command.args(["-C", own.unwrap_or(congestion)]);
+            }
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+            sys::enter_on_exec(&mut command, at(f.known.sender));
+            let child = command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
+            p.senders.push(Sender { child, start: f.start, stop: f.stop, state: State::Waits });
+        }
+        listening(hosts, plan)?;
+        Ok(p)
+    }
+
+    fn own(&mut self, hosts: &Hosts, options: &Options) -> Result<(), EmulateError> {
+        let environment = [
+            ("PENSTOCK_CLIENT", ADDRESSES[0][0].to_string()),
+            ("PENSTOCK_SERVER", ADDRESSES[1][0].to_string()),
+            ("PENSTOCK_CLIENT6", address6(0).to_string()),
+            ("PENSTOCK_SERVER6", address6(1).to_string()),
+        ];
+        if let Some(server) = &options.server {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null());
+            sys::enter_on_exec(&mut command, hosts.namespaces[1].fd().as_raw_fd());
+            self.listeners.push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
+            // A server is ready when it listens; one of datagrams never shows.
+            let begun = Instant::now();
+            while begun.elapsed() < Wall::from_secs(2) {
+                let ask = hosts.namespaces[1].with(|| Diag::open()?.connections());
+                if ask.is_ok_and(|all| all.iter().any(|c| c.listens)) {
+                    break;
+                }
+                std::thread::sleep(Wall::from_millis(20));
+            }
+        }
+        let argv = options.client.clone().unwrap_or_default();
+        let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
+        let (program, arguments) = argv.split_first().map_or((&shell, &[][..]), |(p, a)| (p, a));
+        let mut command = Command::new(program);
+        command.args(arguments).envs(environment);
+        sys::enter_on_exec(&mut command, hosts.namespaces[0].fd().as_raw_fd());
+        let child = command.spawn().map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => EmulateError::Scenario(format!("{program}: no such program")),
+            _ => EmulateError::system(format!("starting {program}"), e),
+        })?;
+        self.client = Some(child);
+        Ok(())
+    }
+
+    /// Starts and stops what is due at `now`; when the next is.
+    pub(crate) fn at(&mut self, now: Time) -> Result<Time, EmulateError> {
+        let mut next = Time::NEVER;
+        for s in &mut self.senders {
+            if s.state == State::Waits && s.start <= now {
+                let told = s.child.stdin.take().map(|mut pipe| pipe.write_all(b"go\n"));
+                told.transpose().map_err(|e| EmulateError::system("starting iperf3", e))?;
+                s.state = State::Runs;
+            }
+            if s.state == State::Runs && s.stop <= now {
+                let _ = s.child.kill();
+                let _ = s.child.wait();
+                s.state = State::Ended;
+            }
+            if s.state == State::Runs {
+                if let Ok(Some(status)) = s.child.try_wait() {
+                    s.state = State::Ended;
+                    if !status.success() {
+                        return Err(EmulateError::Program(complaint(&mut s.child)));
+                    }
+                }
+            }
+            next = next.min(match s.state {
+                State::Waits => s.start,
+                State::Runs => s.stop,
+                State::Ended => Time::NEVER,
+            });
+        }
+        Ok(next)
+    }
+
+    /// The exit code of the user's own program, once it has ended.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let status = self.client.as_mut()?.try_wait().ok()??;
+        Some(status.code().unwrap_or(128))
+    }
+
+    /// Ends them all.
+    pub(crate) fn finish(&mut self) -> Result<Option<i32>, EmulateError> {
+        let code = self.ended();
+        if let Some(mut child) = self.mecn.take() {
+            drop(child.stdin.take());
+            let mut text = String::new();
+            if let Some(mut out) = child.stdout.take() {
+                let _ = out.read_to_string(&mut text);
+            }
+            let _ = child.wait();
+            self.mecn_counts = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        }
+        let all = self.senders.iter_mut().map(|s| &mut s.child);
+        for child in all.chain(&mut self.listeners).chain(&mut self.client) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        Ok(code)
+    }
+}
+
+fn start_mecn(
+    hosts: &Hosts,
+    options: &Options,
+    privilege: Privilege,
+    betas: [f64; 3],
+) -> Result<Child, String> {
+    let program = options.mecn.as_ref().ok_or("the program penstock-mecn is not there (`make mecn`)")?;
+    if privilege != Privilege::Root {
+        return Err("the kernel takes its programs from root alone".into());
+    }
+    if hosts.backend == Backend::Tun {
+        return Err("needs --backend packet".into());
+    }
+    let fds = [hosts.namespaces[0].fd(), hosts.namespaces[1].fd()].map(|fd| fd.as_raw_fd());
+    let mut command = Command::new(program);
+    let pid = std::process::id();
+    command.args(["--client-ns", &format!("/proc/{pid}/fd/{}", fds[0]), "--client-dev", DEVICE]);
+    command.args(["--server-ns", &format!("/proc/{pid}/fd/{}", fds[1]), "--server-dev", DEVICE]);
+    for (name, beta) in ["--beta1", "--beta2", "--beta3"].iter().zip(betas) {
+        command.args([*name, &beta.to_string()]);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("{}: {e}", program.display()))?;
+    let mut line = vec![];
+    let out = child.stdout.as_mut().ok_or("no pipe")?;
+    let mut byte = [0];
+    while out.read(&mut byte).is_ok_and(|n| n == 1) && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    if line == b"ready" {
+        return Ok(child);
+    }
+    let mut why = String::new();
+    if let Some(mut e) = child.stderr.take() {
+        let _ = e.read_to_string(&mut why);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(why.trim().lines().last().unwrap_or("penstock-mecn did not start").to_owned())
+}
+
+fn no_iperf3(e: io::Error) -> EmulateError {
+    if e.kind() == io::ErrorKind::NotFound {
+        return EmulateError::Missing(
+            "iperf3 is not installed, which sends the scenario's traffic: `apt install iperf3`; or run your own program (--client, --server)".into(),
+        );
+    }
+    EmulateError::system("starting iperf3", e)
+}
+
+/// What iperf3 said before it gave up.
+fn complaint(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(mut out) = child.stdout.take() {
+        let _ = out.read_to_string(&mut text);
+    }
+    let error = serde_json::from_str::<serde_json::Value>(&text)
+        .ok()
+        .and_then(|v| v["error"].as_str().map(str::to_owned));
+    format!("iperf3: {}", error.unwrap_or_else(|| format!("ended: {}", text.trim())))
+}
+
+/// Waits until every flow's listening end listens.
+fn listening(hosts: &Hosts, plan: &TrafficPlan) -> Result<(), EmulateError> {
+    let begun = Instant::now();
+    let most = Wall::from_secs(10) + Wall::from_millis(100) * plan.flows.len() as u32;
+    loop {
+        let mut found = 0;
+        for host in &hosts.namespaces {
+            let all = host
+                .with(|| Diag::open()?.connections())
+                .map_err(|e| EmulateError::system("asking for listening sockets", e))?;
+            found += all.iter().filter(|c| c.listens).count();
+        }
+        if found >= plan.flows.len() {
+            return Ok(());
+        }
+        if begun.elapsed() > most {
+            return Err(EmulateError::Program(format!(
+                "iperf3: {found} of {} servers listen after {:.0} s",
+                plan.flows.len(),
+                most.as_secs_f64()
+            )));
+        }
+        std::thread::sleep(Wall::from_millis(20));
+    }
+}

@@ -1,0 +1,309 @@
+//! What an emulation gives back: the simulator's own result, and how far reality was from the ideal path.
+
+use crate::flows::{Measured, Transfer};
+use crate::netns::Privilege;
+use crate::path::Counts;
+use crate::port::Backend;
+use crate::sys::Priority;
+use penstock_sim::{
+    jain, quantile, Column, Config, FlowResult, Link, RunResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS,
+};
+use penstock_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// How the emulation went. Times in seconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Emulation {
+    /// How frames reach the router.
+    pub backend: Backend,
+    /// With which rights.
+    pub privilege: Privilege,
+    /// How the router's thread was scheduled.
+    pub priority: Priority,
+    /// Bytes that the wire counts on a packet beside those of IP (the scenario's `overhead` less 40).
+    pub overhead_bytes: i32,
+    /// The run's length.
+    pub duration_s: f64,
+    /// Frames of the whole run.
+    pub frames: Counts,
+    /// Median lateness: the time at which a frame was sent minus the time at which the ideal path delivers it, over the frames due in
+    /// the measured window.
+    pub late_p50_s: Option<f64>,
+    /// Its 99th percentile.
+    pub late_p99_s: Option<f64>,
+    /// Its 99.9th percentile.
+    pub late_p999_s: Option<f64>,
+    /// The largest.
+    pub late_max_s: f64,
+    /// The share of frames that were later than one transmission time of a full packet.
+    pub late_share: f64,
+    /// One transmission time of a full packet.
+    pub transmission_s: f64,
+    /// CPU that the router's thread used.
+    pub cpu_s: f64,
+    /// The same for each frame that came in.
+    pub cpu_per_packet_s: Option<f64>,
+    /// Whether the run may be believed; see [`Emulation::judge`].
+    pub valid: bool,
+    /// Why not.
+    pub invalid_because: Vec<String>,
+    /// Frames lost beside the queue: not sent, not read in time, longer than an MTU; and frames missing in the capture.
+    pub unsent: u64,
+    /// See above.
+    pub missed: u64,
+    /// See above.
+    pub oversized: u64,
+    /// See above.
+    pub uncaptured: u64,
+    /// Segments with CE, as the kernels of the right side's hosts counted them over the whole run; null where the kernel does not.
+    pub received_ce: Option<u64>,
+    /// Payload bytes with ECT(1), likewise.
+    pub received_ect1_bytes: Option<u64>,
+    /// By flow of the scenario: what the kernel said that it uses.
+    pub kernel: Vec<KernelFlow>,
+    /// What was asked for and is not in force.
+    pub notes: Vec<String>,
+    /// What the multi-level ECN programs counted.
+    pub mecn: Option<serde_json::Value>,
+    /// The exit code of the user's own program.
+    pub exit_code: Option<i32>,
+}
+
+/// A connection as its sender's kernel has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelFlow {
+    /// Congestion control.
+    pub congestion: Option<String>,
+    /// Whether ECN was negotiated.
+    pub ecn: Option<bool>,
+    /// Payload of a full segment, by the MSS.
+    pub mss: Option<u32>,
+    /// The smallest round-trip time.
+    pub min_rtt_s: Option<f64>,
+}
+
+/// Above this share of frames later than `max(one transmission time, 1 ms)` a run is not valid.
+pub const LATE_SHARE: f64 = 0.01;
+/// See above.
+pub const LATE_AT_LEAST: Duration = Duration::from_millis(1);
+
+impl Emulation {
+    /// Says whether the run is valid: at most 1 % of its frames left later than the larger of one transmission time and 1 ms, and none
+    /// was lost but by the queue.
+    pub fn judge(&mut self, share_beyond_bound: f64) {
+        let mut why = vec![];
+        if share_beyond_bound > LATE_SHARE {
+            why.push(format!(
+                "{:.2} % of the frames left more than {:.2} ms late; the bound is 1 %",
+                share_beyond_bound * 100.0,
+                self.transmission_s.max(LATE_AT_LEAST.as_secs_f64()) * 1e3
+            ));
+        }
+        for (n, what) in [
+            (self.unsent, "frames could not be sent: the device behind the router was full"),
+            (self.missed, "frames were lost in front of the router: it was not run in time"),
+            (self.oversized, "frames were longer than an MTU: segmentation offload was on"),
+        ] {
+            if n > 0 {
+                why.push(format!("{n} {what}"));
+            }
+        }
+        self.valid = why.is_empty();
+        self.invalid_because = why;
+    }
+}
+
+/// All of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// As the simulator's.
+    pub result: RunResult,
+    /// See there.
+    pub emulation: Emulation,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    seed: u64,
+    events: u64,
+    metrics: Vec<Option<f64>>,
+    groups: Vec<Vec<Option<f64>>>,
+    flows: Vec<(u32, Vec<Option<f64>>)>,
+    series: Vec<(String, Vec<(String, WireColumn)>)>,
+    emulation: Emulation,
+}
+
+#[derive(Serialize, Deserialize)]
+enum WireColumn {
+    /// A null is no number.
+    F(Vec<Option<f64>>),
+    U(Vec<u64>),
+}
+
+/// Tables that an emulation writes.
+const TABLES: &[&str] = &["queue", "cwnd", "rtt", "fct"];
+
+impl Report {
+    /// For the process that asked.
+    pub fn to_json(&self) -> String {
+        let r = &self.result;
+        let column = |(name, column): &(String, Column)| {
+            let column = match column {
+                Column::F64(x) => WireColumn::F(x.iter().map(|x| x.is_finite().then_some(*x)).collect()),
+                Column::U64(x) => WireColumn::U(x.clone()),
+                Column::Word(..) => WireColumn::U(vec![]),
+            };
+            (name.clone(), column)
+        };
+        let wire = Wire {
+            seed: r.seed,
+            events: r.events,
+            metrics: r.metrics.clone(),
+            groups: r.groups.clone(),
+            flows: r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect(),
+            series: r
+                .series
+                .iter()
+                .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
+                .collect(),
+            emulation: self.emulation.clone(),
+        };
+        serde_json::to_string(&wire).expect("plain values")
+    }
+
+    /// In that process.
+    ///
+    /// # Errors
+    /// If the text is not [`Report::to_json`]'s.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let wire: Wire = serde_json::from_str(text)?;
+        let column = |(name, column)| {
+            let column = match column {
+                WireColumn::F(x) => Column::F64(x.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect()),
+                WireColumn::U(x) => Column::U64(x),
+            };
+            (name, column)
+        };
+        let table = |(name, columns): (String, Vec<_>)| {
+            let name = TABLES.iter().find(|t| **t == name)?;
+            Some(Table { name, columns: columns.into_iter().map(column).collect() })
+        };
+        let result = RunResult {
+            seed: wire.seed,
+            events: wire.events,
+            metrics: wire.metrics,
+            groups: wire.groups,
+            flows: wire.flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect(),
+            links: vec![],
+            series: wire.series.into_iter().filter_map(table).collect(),
+            pcap: None,
+        };
+        Ok(Report { result, emulation: wire.emulation })
+    }
+}
+
+/// What the kernel says of a flow at the window's ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowFacts {
+    /// Timeouts within the window.
+    pub timeouts: Option<u64>,
+    /// The last smoothed round-trip time.
+    pub srtt_s: Option<f64>,
+}
+
+/// What is measured at the end of a run.
+pub struct Window<'a> {
+    /// Its length in seconds.
+    pub seconds: f64,
+    /// The link's mean rate in it, bits per second.
+    pub mean_rate: f64,
+    /// By flow.
+    pub measured: &'a [Measured],
+    /// See there.
+    pub transfers: &'a [Transfer],
+    /// By flow of the scenario.
+    pub facts: &'a [FlowFacts],
+}
+
+/// The metrics of a run, as the simulator has them. Where the user's own programs ran, `config` has no flows, and every connection counts
+/// in `goodput_bps`.
+pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
+    let bps = |m: &Measured| m.bytes as f64 * 8.0 / w.seconds;
+    let flows: Vec<FlowResult> = config
+        .flows
+        .iter()
+        .enumerate()
+        .map(|(i, f)| {
+            let m = w.measured.get(i).copied().unwrap_or_default();
+            let facts = w.facts.get(i).copied().unwrap_or_default();
+            let tcp = !matches!(f.app, penstock_sim::App::Udp { .. });
+            let metrics = FLOW_METRICS.iter().map(|metric| match metric.name {
+                "goodput_bps" => Some(bps(&m)),
+                "sent" => Some(m.sent as f64),
+                "retransmits" => tcp.then_some(m.retransmits as f64),
+                "timeouts" => facts.timeouts.filter(|_| tcp).map(|n| n as f64),
+                "connections" => tcp.then_some(m.connections as f64),
+                "srtt_s" => facts.srtt_s.filter(|_| tcp),
+                // Why a window shrank is the kernel's secret.
+                _ => None,
+            });
+            FlowResult { group: f.group, metrics: metrics.collect() }
+        })
+        .collect();
+    let place = |name: &str| FLOW_METRICS.iter().position(|m| m.name == name).expect("a flow's metric");
+    let sum = |name: &str, of: &dyn Fn(usize) -> bool| {
+        let parts: Vec<f64> =
+            (0..flows.len()).filter(|i| of(*i)).filter_map(|i| flows[i].metrics[place(name)]).collect();
+        (!parts.is_empty()).then(|| parts.iter().sum())
+    };
+    let udp = |i: usize| matches!(config.flows[i].app, penstock_sim::App::Udp { .. });
+    let counted: Vec<f64> = if config.flows.is_empty() {
+        w.measured.iter().map(bps).filter(|x| *x > 0.0).collect()
+    } else {
+        (0..flows.len()).filter(|i| config.flows[*i].counts).map(|i| bps(&w.measured[i])).collect()
+    };
+    let mut fct: Vec<f64> = w.transfers.iter().map(|t| t.3.as_secs_f64()).collect();
+    let transfers = fct.len() as f64;
+    let metrics = METRICS.iter().map(|m| match m.name {
+        "goodput_bps" => (!counted.is_empty()).then(|| counted.iter().sum()),
+        "jain" => jain(&counted),
+        "retransmits" if config.flows.is_empty() => {
+            Some(w.measured.iter().map(|m| m.retransmits).sum::<u64>() as f64)
+        }
+        "retransmits" | "timeouts" => sum(m.name, &|i| !udp(i)),
+        "udp_goodput_bps" => sum("goodput_bps", &udp),
+        "fct_p50_s" => quantile(&mut fct, 0.5),
+        "fct_p99_s" => quantile(&mut fct, 0.99),
+        "transfers" => Some(transfers),
+        name => link.metric(name, w.mean_rate),
+    });
+    let metrics = metrics.collect();
+    let groups = (0..config.groups as u32).map(|group| {
+        let mine = |i: usize| config.flows[i].group == group;
+        let goodputs: Vec<f64> = (0..flows.len()).filter(|i| mine(*i)).map(|i| bps(&w.measured[i])).collect();
+        let ended: Vec<f64> =
+            w.transfers.iter().filter(|t| mine(t.1 as usize)).map(|t| t.3.as_secs_f64()).collect();
+        GROUP_METRICS
+            .iter()
+            .map(|m| match m.name {
+                "goodput_bps" | "retransmits" | "timeouts" | "sent" => sum(m.name, &mine),
+                "jain" => jain(&goodputs),
+                "fct_mean_s" => (!ended.is_empty()).then(|| ended.iter().sum::<f64>() / ended.len() as f64),
+                "transfers" => Some(ended.len() as f64),
+                _ => None,
+            })
+            .collect()
+    });
+    let groups = groups.collect();
+    let column = |name: &str, c| (name.to_owned(), c);
+    series.push(Table {
+        name: "fct",
+        columns: vec![
+            column("t_s", Column::F64(w.transfers.iter().map(|t| t.0.as_secs_f64()).collect())),
+            column("flow", Column::U64(w.transfers.iter().map(|t| u64::from(t.1)).collect())),
+            column("bytes", Column::U64(w.transfers.iter().map(|t| t.2).collect())),
+            column("fct_s", Column::F64(w.transfers.iter().map(|t| t.3.as_secs_f64()).collect())),
+        ],
+    });
+    RunResult { seed: config.seed, events: 0, metrics, groups, flows, links: vec![], series, pcap: None }
+}

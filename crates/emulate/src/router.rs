@@ -1,0 +1,268 @@
+//! The packet loop: reads both sides, asks the path, sends what is due, sleeps until the next departure.
+//!
+//! One thread for both directions. It never spins: under SCHED_FIFO a spinning thread is stopped by the kernel for 50 ms of every second.
+
+use crate::capture::Recorder;
+use crate::path::{Path, Side};
+use crate::port::{Port, BATCH};
+use crate::sys::{self, Priority};
+use penstock_sim::{DelayHistogram, MAX_TIME};
+use penstock_units::{Duration, Time};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration as Wall;
+
+/// What the router's thread and the others say to each other.
+#[derive(Debug)]
+pub struct Shared {
+    /// When arrivals end, in nanoseconds of the router's clock; may be moved forward.
+    pub until_ns: AtomicU64,
+    /// Ends it at once.
+    pub stop: AtomicBool,
+    /// The router's clock.
+    pub now_ns: AtomicU64,
+    /// Packets that wait at the bottleneck.
+    pub waiting: AtomicU64,
+    /// Frames received, dropped, given CE or ECT(1).
+    pub counts: [AtomicU64; 3],
+}
+
+impl Shared {
+    /// Until that time.
+    pub fn new(until: Time) -> Self {
+        Shared {
+            until_ns: AtomicU64::new(until.as_nanos()),
+            stop: AtomicBool::new(false),
+            now_ns: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+            counts: Default::default(),
+        }
+    }
+}
+
+/// How late frames left: the time of their sending minus the time at which the ideal path would have delivered them.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    histogram: DelayHistogram,
+    max: Duration,
+    n: u64,
+    late: u64,
+    beyond: u64,
+}
+
+impl Lateness {
+    fn add(&mut self, late: Duration, transmission: Duration, bound: Duration) {
+        self.histogram.add(late.as_ticks());
+        self.max = self.max.max(late);
+        self.n += 1;
+        self.late += u64::from(late > transmission);
+        self.beyond += u64::from(late > bound);
+    }
+
+    /// A quantile in seconds.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        self.histogram.quantile(q).map(|ticks| Duration::from_ticks(ticks as u64).as_secs_f64())
+    }
+
+    /// The largest, in seconds.
+    pub fn max_s(&self) -> f64 {
+        self.max.as_secs_f64()
+    }
+
+    /// The share of frames that were more than one transmission time of a full packet late.
+    pub fn share_late(&self) -> f64 {
+        self.share(self.late)
+    }
+
+    /// The share of frames beyond the bound of validity.
+    pub fn share_beyond(&self) -> f64 {
+        self.share(self.beyond)
+    }
+
+    fn share(&self, n: u64) -> f64 {
+        if self.n == 0 {
+            0.0
+        } else {
+            n as f64 / self.n as f64
+        }
+    }
+}
+
+/// What the loop says at its end.
+pub struct Ran {
+    /// The path, with all that was counted.
+    pub path: Path,
+    /// Of the frames within the measured window.
+    pub lateness: Lateness,
+    /// How the thread was scheduled.
+    pub priority: Priority,
+    /// CPU of this thread, seconds.
+    pub cpu_s: f64,
+    /// Frames that could not be sent although they were due: the device took none.
+    pub unsent: u64,
+    /// Frames longer than an MTU: offload was not off.
+    pub oversized: u64,
+    /// Frames that the kernel dropped in front of the router.
+    pub missed: u64,
+    /// Frames that the capture could not take in time.
+    pub uncaptured: u64,
+}
+
+/// What one run of the loop needs.
+pub struct Loop<'a> {
+    /// In between.
+    pub path: Path,
+    /// Left, right.
+    pub ports: [Port; 2],
+    /// SCHED_FIFO if it can be had.
+    pub fifo: bool,
+    /// The time that a full packet takes.
+    pub bound: Duration,
+    /// Later than this is too late for a valid run.
+    pub valid_bound: Duration,
+    /// Whose lateness counts.
+    pub window: (Time, Time),
+    /// Where frames are written down.
+    pub capture: Option<Recorder>,
+    /// See there.
+    pub shared: &'a Shared,
+    /// When the clock shows zero, in nanoseconds of the monotonic clock.
+    pub zero_ns: u64,
+}
+
+impl Loop<'_> {
+    /// Runs it on this thread.
+    ///
+    /// # Errors
+    /// If a port fails.
+    pub fn run(mut self) -> io::Result<Ran> {
+        let priority = sys::prioritise(self.fifo);
+        let cpu = sys::thread_cpu_ns();
+        let mut out = Out::default();
+        let mut oversized = 0;
+        let shared = self.shared;
+        while sys::monotonic_ns() < self.zero_ns {
+            sys::wait(&[], Wall::from_nanos(self.zero_ns.saturating_sub(sys::monotonic_ns())));
+        }
+        let clock = move |zero: u64| Time::from_nanos(sys::monotonic_ns().saturating_sub(zero));
+        let mut open = true;
+        loop {
+            let until = Time::from_nanos(shared.until_ns.load(Ordering::Relaxed));
+            let mut busy = false;
+            for side in [Side::Left, Side::Right] {
+                let n = if open { self.ports[side as usize].receive()? } else { 0 };
+                let now = clock(self.zero_ns);
+                if now >= until {
+                    open = false;
+                }
+                busy |= n == BATCH;
+                self.path.advance(now.min(MAX_TIME));
+                for i in 0..if open { n } else { 0 } {
+                    let slot = self.path.take();
+                    let s = self.path.slot(slot);
+                    s.len = self.ports[side as usize].hand_over(i, &mut s.bytes);
+                    oversized += u64::from(s.len > 1514);
+                    if let Some(capture) = &mut self.capture {
+                        capture.frame(now, &s.bytes[..s.len]);
+                    }
+                    self.path.arrive(now, side, slot);
+                }
+            }
+            let now = clock(self.zero_ns);
+            self.path.advance(now.min(MAX_TIME));
+            out.send(&mut self.path, &mut self.ports, (self.bound, self.valid_bound), self.window, || {
+                clock(self.zero_ns)
+            })?;
+            shared.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+            shared.waiting.store(u64::from(self.path.waiting()), Ordering::Relaxed);
+            let c = &self.path.counts;
+            for (shared, count) in shared.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
+            {
+                shared.store(count, Ordering::Relaxed);
+            }
+            if shared.stop.load(Ordering::Relaxed) || (!open && self.path.empty() && out.pending.is_empty()) {
+                break;
+            }
+            if busy {
+                continue;
+            }
+            // Others may move the end: look at it a few times a second.
+            let mut most = Wall::from_millis(50);
+            if let Some(next) = self.path.next() {
+                most = most.min(Wall::from_nanos(next.since(now).as_nanos()));
+            }
+            if open {
+                most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
+                sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most);
+            } else {
+                sys::wait(&[], most);
+            }
+        }
+        let missed = self.ports.iter().map(Port::missed).sum();
+        Ok(Ran {
+            path: self.path,
+            lateness: out.lateness,
+            priority,
+            cpu_s: (sys::thread_cpu_ns() - cpu) as f64 / 1e9,
+            unsent: out.unsent,
+            oversized,
+            missed,
+            uncaptured: self.capture.map_or(0, Recorder::finish),
+        })
+    }
+}
+
+/// Frames that are due.
+#[derive(Default)]
+struct Out {
+    pending: Vec<(Time, u32)>,
+    lateness: Lateness,
+    unsent: u64,
+}
+
+impl Out {
+    fn send(
+        &mut self,
+        path: &mut Path,
+        ports: &mut [Port; 2],
+        bounds: (Duration, Duration),
+        window: (Time, Time),
+        clock: impl Fn() -> Time,
+    ) -> io::Result<()> {
+        self.pending.extend(path.due());
+        let mut done = 0;
+        while done < self.pending.len() {
+            // Frames to one side that follow each other go in one call.
+            let to = path.to(self.pending[done].1);
+            let run =
+                self.pending[done..].iter().take(BATCH).take_while(|(_, slot)| path.to(*slot) == to).count();
+            let mut sent = 0;
+            for attempt in 0..100 {
+                let slots = &self.pending[done + sent..done + run];
+                let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
+                for (frame, (_, slot)) in frames.iter_mut().zip(slots) {
+                    *frame = path.frame(*slot);
+                }
+                sent += ports[to as usize].send(&frames[..slots.len()])?;
+                if sent == run {
+                    break;
+                }
+                // The device is full: its reader is behind. A moment, not a spin.
+                if attempt > 0 {
+                    sys::wait(&[], Wall::from_micros(100));
+                }
+            }
+            let now = clock();
+            for (i, (due, slot)) in self.pending[done..done + run].iter().enumerate() {
+                if window.0 <= *due && *due < window.1 {
+                    self.lateness.add(now.since(*due), bounds.0, bounds.1);
+                }
+                self.unsent += u64::from(i >= sent);
+                path.release(*slot);
+            }
+            done += run;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+}

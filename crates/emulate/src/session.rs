@@ -1,0 +1,433 @@
+//! One emulation from its beginning to its end: hosts, router, programs, what the kernels say, the report.
+
+use crate::capture;
+use crate::error::EmulateError;
+use crate::flows::Flows;
+use crate::links::Links;
+use crate::netns::{Namespace, Privilege};
+use crate::path::{Path, Side};
+use crate::port::{Backend, Port};
+use crate::programs::Programs;
+use crate::report::{self, Emulation, Report, Window, LATE_AT_LEAST};
+use crate::router::{Loop, Ran, Shared};
+use crate::sys;
+use crate::traffic::{self, EcnUse, TrafficPlan, ADDRESSES};
+use crate::watch::{Said, Watch};
+use penstock_scenario::Scenario;
+use penstock_sim::{Abort, App, Config};
+use penstock_units::{Duration, Time, TxClock};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// The device of a host.
+pub(crate) const DEVICE: &str = "eth0";
+/// How to emulate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// `None`: TUN where it may be opened, else AF_PACKET.
+    pub backend: Option<Backend>,
+    /// Do not ask for SCHED_FIFO.
+    pub no_fifo: bool,
+    /// The user's own program on the client's side instead of the scenario's traffic; empty: a shell.
+    pub client: Option<Vec<String>>,
+    /// The same on the server's side, a line for the shell.
+    pub server: Option<String>,
+    /// The bottleneck's forward direction is from the server to the client.
+    pub download: bool,
+    /// End own programs after the scenario's duration.
+    pub limited: bool,
+    /// Capture what arrives at the router into this file.
+    pub pcap: Option<PathBuf>,
+    /// Sampling interval of the series.
+    pub series_s: Option<f64>,
+    /// The program that makes multi-level ECN's ends.
+    pub mecn: Option<PathBuf>,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Status {
+    /// Seconds since the beginning; negative before it.
+    pub t_s: f64,
+    /// Packets that wait at the bottleneck.
+    pub queue_pkts: u64,
+    /// Frames received so far.
+    pub received: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// Marked.
+    pub marked: u64,
+}
+
+/// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of its process namespace: when it ends,
+/// everything ends. `tell` is called about ten times a second; `false` ends the run.
+///
+/// # Errors
+/// Where the scenario or the machine does not allow it, or a program fails.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    options: &Options,
+    privilege: Privilege,
+    tell: &mut dyn FnMut(Status) -> bool,
+) -> Result<Report, EmulateError> {
+    let own = options.client.is_some() || options.server.is_some();
+    let (mut config, plan) = prepare(scenario, seed, options, own)?;
+    let abort = Abort::default();
+    let header = header(&config);
+    let window = (config.measure_from, config.measure_to);
+    let known = plan.flows.iter().map(|f| f.known).collect();
+    let hosts = Hosts::new(options, &plan, own, scenario)?;
+    let flows = Flows::new(known, window, header);
+    let path = Path::new(&config, hosts.backend.layer(), &abort, flows)
+        .map_err(|e| EmulateError::Scenario(e.to_string()))?;
+    if own {
+        config.flows.clear();
+        config.groups = 0;
+    }
+    let capture = options.pcap.as_ref().map(|file| {
+        let file = std::fs::File::create(file)?;
+        capture::start(file, hosts.backend.layer())
+    });
+    let capture = capture.transpose().map_err(|e| EmulateError::system("opening the capture", e))?;
+    let (recorder, writer) = capture.map_or((None, None), |(r, w)| (Some(r), Some(w)));
+
+    let mut programs = Programs::start(&hosts, &plan, options, privilege)?;
+    let transmission = transmission(&config, header);
+    let endless = own && !options.limited;
+    let until = if endless { penstock_sim::MAX_TIME } else { Time::ZERO + config.duration };
+    let shared = Shared::new(until);
+    let zero_ns = sys::monotonic_ns() + 50_000_000;
+    let Hosts { namespaces, ports, backend, .. } = hosts;
+    let packet_loop = Loop {
+        path,
+        ports,
+        fifo: !options.no_fifo,
+        bound: transmission,
+        valid_bound: transmission.max(LATE_AT_LEAST),
+        window,
+        capture: recorder,
+        shared: &shared,
+        zero_ns,
+    };
+    let mut watch = Watch::new(&namespaces, &plan, &config, zero_ns, usize::from(!options.download))?;
+    let (ran, interrupted) = std::thread::scope(|scope| {
+        let router = scope.spawn(move || packet_loop.run());
+        let watched = watch.run(&shared, &mut programs, endless, &abort, tell, || router.is_finished());
+        if watched.is_err() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        let ran = router.join().unwrap_or_else(|_| Err(io::Error::other("the router panicked")));
+        (ran, watched)
+    });
+    let interrupted = interrupted?;
+    if let Some(error) = abort.take() {
+        return Err(EmulateError::Program(error.to_string()));
+    }
+    if interrupted {
+        return Err(EmulateError::Interrupted);
+    }
+    let ran = ran.map_err(|e| EmulateError::system("the router", e))?;
+    // The router has stopped and everything that was under way has arrived: what the kernels say now is final.
+    watch.ask()?;
+    let exit_code = programs.finish()?;
+    let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
+    if let Some(writer) = writer {
+        writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
+    }
+    let end = if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
+    let mut facts = Facts {
+        privilege,
+        backend,
+        header,
+        transmission,
+        exit_code,
+        end,
+        device_drops,
+        mecn: None,
+        notes: plan.notes.clone(),
+    };
+    facts.mecn = programs.mecn_counts.take();
+    facts.notes.append(&mut programs.notes);
+    Ok(conclude(config, ran, watch.said(), facts))
+}
+
+/// The router alone, between two interfaces of this namespace (left, right) that somebody else has set up, for `seconds` or the
+/// scenario's duration. The traffic is somebody else's, too: the scenario's is not started, and flows are told apart as they come.
+///
+/// # Errors
+/// As for [`run`].
+pub fn bridge(
+    scenario: &Scenario,
+    interfaces: [&str; 2],
+    seconds: Option<f64>,
+) -> Result<Report, EmulateError> {
+    let options = Options { limited: true, ..Options::default() };
+    let (mut config, plan) = prepare(scenario, scenario.seed(), &options, true)?;
+    if let Some(seconds) = seconds {
+        config.duration = Duration::from_secs_f64(seconds);
+        config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
+    }
+    let port = |name: &str| -> io::Result<Port> {
+        Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(name)?)?))
+    };
+    let open = |name: &str| port(name).map_err(|e| EmulateError::system(format!("interface {name}"), e));
+    let ports = [open(interfaces[0])?, open(interfaces[1])?];
+    let header = header(&config);
+    let flows = Flows::new(vec![], (config.measure_from, config.measure_to), header);
+    let path = Path::new(&config, Backend::Packet.layer(), &Abort::default(), flows)
+        .map_err(|e| EmulateError::Scenario(e.to_string()))?;
+    config.flows.clear();
+    config.groups = 0;
+    let end = Time::ZERO + config.duration;
+    let transmission = transmission(&config, header);
+    let shared = Shared::new(end);
+    let ran = Loop {
+        path,
+        ports,
+        fifo: true,
+        bound: transmission,
+        valid_bound: transmission.max(LATE_AT_LEAST),
+        window: (config.measure_from, config.measure_to),
+        capture: None,
+        shared: &shared,
+        zero_ns: sys::monotonic_ns(),
+    }
+    .run()
+    .map_err(|e| EmulateError::system("the router", e))?;
+    let facts = Facts {
+        privilege: Privilege::Root,
+        backend: Backend::Packet,
+        header,
+        transmission,
+        exit_code: None,
+        end,
+        device_drops: 0,
+        mecn: None,
+        notes: plan.notes.clone(),
+    };
+    Ok(conclude(config, ran, Said::default(), facts))
+}
+
+fn header(config: &Config) -> i32 {
+    let of = config.flows.iter().find_map(|f| match &f.app {
+        App::Ftp { tcp, .. } => Some(traffic::header(tcp)),
+        _ => None,
+    });
+    of.unwrap_or(0)
+}
+
+/// The time that a packet of an MTU of 1500 takes on the bottleneck.
+fn transmission(config: &Config, header: i32) -> Duration {
+    TxClock::new(config.links[config.bottleneck].rate).alone((1500 + header).max(1) as u32)
+}
+
+/// What is known beside what the router counted.
+struct Facts {
+    privilege: Privilege,
+    backend: Backend,
+    header: i32,
+    transmission: Duration,
+    exit_code: Option<i32>,
+    end: Time,
+    device_drops: u64,
+    mecn: Option<serde_json::Value>,
+    notes: Vec<String>,
+}
+
+fn prepare(
+    scenario: &Scenario,
+    seed: u64,
+    options: &Options,
+    own: bool,
+) -> Result<(Config, TrafficPlan), EmulateError> {
+    let refuse = |text: &str| Err(EmulateError::Scenario(text.into()));
+    if scenario.resolved()["topology"]["kind"] != "dumbbell" {
+        return refuse("topology.kind: emulation has one bottleneck; allowed: dumbbell");
+    }
+    let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
+    config.record.series = options.series_s.map(Duration::from_secs_f64);
+    // Real packets have no order of scheduling.
+    config.ties_by_scheduling = false;
+    if own {
+        if !options.limited {
+            config.measure_from = Time::ZERO;
+            config.measure_to = penstock_sim::MAX_TIME;
+        }
+        let plan = TrafficPlan { flows: vec![], sack: true, betas: None, notes: vec![] };
+        return Ok((config, plan));
+    }
+    let plan = traffic::plan(&config, &scenario.source())?;
+    Ok((config, plan))
+}
+
+/// Both hosts, and the router's ports to them.
+pub(crate) struct Hosts {
+    pub(crate) namespaces: [Namespace; 2],
+    ports: [Port; 2],
+    pub(crate) backend: Backend,
+}
+
+impl Hosts {
+    fn new(
+        options: &Options,
+        plan: &TrafficPlan,
+        own: bool,
+        scenario: &Scenario,
+    ) -> Result<Self, EmulateError> {
+        let failed = |e| EmulateError::system("making the hosts", e);
+        let namespaces = [Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?];
+        let _ = Namespace::current().and_then(|here| no_ipv6(&here));
+        for (i, host) in namespaces.iter().enumerate() {
+            settings(host, plan, own, scenario).map_err(|e| EmulateError::system(format!("host {i}"), e))?;
+        }
+        let tun = || -> io::Result<[Port; 2]> {
+            let made = [namespaces[0].with(|| sys::tun(DEVICE))?, namespaces[1].with(|| sys::tun(DEVICE))?];
+            Ok(made.map(|fd| Port::new(Backend::Tun, fd)))
+        };
+        let (backend, ports) = match options.backend {
+            Some(Backend::Packet) => (Backend::Packet, None),
+            Some(Backend::Tun) => {
+                let ports = tun().map_err(|e| {
+                    EmulateError::Refused(format!("/dev/net/tun: {e}; --backend packet needs no device"))
+                })?;
+                (Backend::Tun, Some(ports))
+            }
+            None => tun().map_or((Backend::Packet, None), |ports| (Backend::Tun, Some(ports))),
+        };
+        let ports = match ports {
+            Some(ports) => ports,
+            None => wires(&namespaces)?,
+        };
+        for (side, host) in namespaces.iter().enumerate() {
+            addresses(host, side, own, backend)
+                .map_err(|e| EmulateError::system(format!("setting up host {side}"), e))?;
+        }
+        let [left, right] = ports;
+        // With --download the client's host is on the right of the bottleneck.
+        Ok(Hosts { namespaces, ports: if options.download { [right, left] } else { [left, right] }, backend })
+    }
+}
+
+/// Two wires, and raw sockets on this end of each.
+fn wires(namespaces: &[Namespace; 2]) -> Result<[Port; 2], EmulateError> {
+    let make = || -> io::Result<[Port; 2]> {
+        let links = Links::open()?;
+        let one = |name: &str, host: &Namespace| -> io::Result<Port> {
+            links.wire(name, DEVICE, host.fd().as_fd())?;
+            links.queue(name, 10_000)?;
+            links.up(name)?;
+            Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(name)?)?))
+        };
+        Ok([one("left", &namespaces[0])?, one("right", &namespaces[1])?])
+    };
+    make().map_err(|e| EmulateError::system("making the wires", e))
+}
+
+fn no_ipv6(host: &Namespace) -> io::Result<()> {
+    if std::path::Path::new("/proc/sys/net/ipv6").exists() {
+        host.sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
+        host.sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
+    }
+    Ok(())
+}
+
+/// The host's TCP.
+fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario) -> io::Result<()> {
+    // What one connection has learnt is not for the next.
+    host.sysctl("net/ipv4/tcp_no_metrics_save", "1")?;
+    if own {
+        if scenario.resolved()["aqm"]["ecn"] == true {
+            host.sysctl("net/ipv4/tcp_ecn", "1")?;
+        }
+        return Ok(());
+    }
+    no_ipv6(host)?;
+    let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
+    // Passive: those flows ask for it whose route says so.
+    host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
+        if accurate {
+            io::Error::other(format!("ecn = \"accecn\": this kernel's TCP cannot negotiate it ({e})"))
+        } else {
+            e
+        }
+    })?;
+    host.sysctl("net/ipv4/tcp_sack", if plan.sack { "1" } else { "0" })
+}
+
+fn addresses(host: &Namespace, side: usize, own: bool, backend: Backend) -> io::Result<()> {
+    host.with(|| {
+        let links = Links::open()?;
+        if backend == Backend::Packet {
+            sys::no_offload(DEVICE)?;
+        }
+        links.queue(DEVICE, 10_000)?;
+        for address in ADDRESSES[side] {
+            links.address(DEVICE, IpAddr::V4(address), 24)?;
+        }
+        if own && std::path::Path::new("/proc/sys/net/ipv6").exists() {
+            links.address(DEVICE, IpAddr::V6(address6(side)), 64)?;
+        }
+        links.up(DEVICE)?;
+        links.ecn_route(DEVICE, ADDRESSES[1 - side][1])
+    })
+}
+
+pub(crate) fn address6(side: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd09, 0, 0, 0, 0, 0, 0, 1 + side as u16)
+}
+
+fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Report {
+    let end = facts.end.min(config.measure_to);
+    config.measure_to = end;
+    ran.path.flows.close(end);
+    let link = ran.path.link(Side::Left);
+    link.finish(facts.end);
+    link.close(end);
+    let mut series = link.tables();
+    series.extend(said.series);
+    let window = Window {
+        seconds: end.since(config.measure_from).as_secs_f64(),
+        mean_rate: config.links[config.bottleneck].mean_rate(config.measure_from, end),
+        measured: ran.path.flows.measured(),
+        transfers: ran.path.flows.transfers(),
+        facts: &said.facts,
+    };
+    let result = report::result(&config, ran.path.bottleneck(), &window, series);
+    let counts = ran.path.counts;
+    let mut emulation = Emulation {
+        backend: facts.backend,
+        privilege: facts.privilege,
+        priority: ran.priority,
+        overhead_bytes: facts.header,
+        duration_s: facts.end.as_secs_f64(),
+        frames: counts,
+        late_p50_s: ran.lateness.quantile_s(0.5),
+        late_p99_s: ran.lateness.quantile_s(0.99),
+        late_p999_s: ran.lateness.quantile_s(0.999),
+        late_max_s: ran.lateness.max_s(),
+        late_share: ran.lateness.share_late(),
+        transmission_s: facts.transmission.as_secs_f64(),
+        cpu_s: ran.cpu_s,
+        cpu_per_packet_s: (counts.received > 0).then(|| ran.cpu_s / counts.received as f64),
+        valid: true,
+        invalid_because: vec![],
+        unsent: ran.unsent,
+        missed: ran.missed + facts.device_drops,
+        oversized: ran.oversized,
+        uncaptured: ran.uncaptured,
+        received_ce: said.received_ce,
+        received_ect1_bytes: said.received_ect1_bytes,
+        kernel: said.kernel,
+        notes: facts.notes,
+        mecn: facts.mecn,
+        exit_code: facts.exit_code,
+    };
+    emulation.judge(ran.lateness.share_beyond());
+    Report { result, emulation }
+}

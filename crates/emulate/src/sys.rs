@@ -1,0 +1,324 @@
+//! The system calls that no library of ours wraps safely: raw sockets, TUN, scheduling.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` outlives the call, and this clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Nanoseconds of CPU that this thread has used.
+pub fn thread_cpu_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// The index of an interface in this namespace.
+pub fn interface(name: &str) -> io::Result<u32> {
+    let c = CString::new(name)?;
+    // SAFETY: a string with its end.
+    match unsafe { libc::if_nametoindex(c.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of a value that lives here; every T used is a plain C type.
+    check(unsafe {
+        libc::setsockopt(fd, level, name, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
+    })
+    .map(|_| ())
+}
+
+/// An AF_PACKET socket on an interface, which sees what arrives there and nothing of what it sends itself.
+pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: a fresh descriptor, owned from here on.
+    let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?) };
+    let raw = fd.as_raw_fd();
+    set(raw, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1i32)?;
+    set(raw, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1i32)?;
+    // Room for what comes while the router is not running; FORCE needs privileges.
+    if set(raw, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20i32).is_err() {
+        set(raw, libc::SOL_SOCKET, libc::SO_RCVBUF, 64 << 20i32)?;
+    }
+    if set(raw, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 16 << 20i32).is_err() {
+        set(raw, libc::SOL_SOCKET, libc::SO_SNDBUF, 16 << 20i32)?;
+    }
+    // SAFETY: all zeros are a valid sockaddr_ll.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as i32;
+    // SAFETY: the address lives here and is as long as said.
+    check(unsafe {
+        libc::bind(raw, (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t)
+    })?;
+    Ok(fd)
+}
+
+/// Frames that the kernel had to drop for want of room in the socket, since the last call.
+pub fn packet_drops(fd: BorrowedFd<'_>) -> u64 {
+    // SAFETY: all zeros are a valid tpacket_stats, which the kernel fills.
+    let mut stats: libc::tpacket_stats = unsafe { zeroed() };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+    // SAFETY: the pointers are to values of the length given.
+    let result =
+        unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, (&raw mut stats).cast(), &raw mut length) };
+    if result == 0 {
+        u64::from(stats.tp_drops)
+    } else {
+        0
+    }
+}
+
+/// A TUN device of that name in this namespace: IP packets, nothing before them.
+pub fn tun(name: &str) -> io::Result<OwnedFd> {
+    let path = c"/dev/net/tun";
+    // SAFETY: a constant string; a fresh descriptor, owned from here on.
+    let fd = unsafe {
+        let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags))?)
+    };
+    // SAFETY: all zeros are a valid ifreq; the name fits with its end, and the kernel writes into it at most.
+    unsafe {
+        let mut request: libc::ifreq = zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        check(libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request))?;
+    }
+    Ok(fd)
+}
+
+/// Turns off transmit checksum offload, and with it all segmentation offload, of an interface in this namespace: what it sends is
+/// whole packets.
+pub fn no_offload(name: &str) -> io::Result<()> {
+    const ETHTOOL_STXCSUM: u32 = 0x17;
+    const ETHTOOL_SGSO: u32 = 0x24;
+    const ETHTOOL_SGRO: u32 = 0x2c;
+    #[repr(C)]
+    struct Value {
+        cmd: u32,
+        data: u32,
+    }
+    // SAFETY: a fresh descriptor, owned from here on.
+    let fd = unsafe {
+        OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))?)
+    };
+    for cmd in [ETHTOOL_STXCSUM, ETHTOOL_SGSO, ETHTOOL_SGRO] {
+        let mut value = Value { cmd, data: 0 };
+        // SAFETY: the request points to a value of the kind that the command takes, and both live here.
+        let result = unsafe {
+            let mut request: libc::ifreq = zeroed();
+            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+                *to = from as libc::c_char;
+            }
+            request.ifr_ifru.ifru_data = (&raw mut value).cast();
+            check(libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request))
+        };
+        // Without the first there is no connection; the others only save work.
+        if cmd == ETHTOOL_STXCSUM {
+            result?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads up to `buffers.len()` frames, and returns the length of each in `lengths`. `Ok(0)`: none is there.
+pub fn receive(fd: BorrowedFd<'_>, buffers: &mut [Box<[u8]>], lengths: &mut [usize]) -> io::Result<usize> {
+    const MOST: usize = 64;
+    let n = buffers.len().min(MOST);
+    // SAFETY: all zeros are valid mmsghdrs and iovecs (no name, no control, no buffers).
+    let (mut vectors, mut messages): ([libc::iovec; MOST], [libc::mmsghdr; MOST]) =
+        unsafe { (zeroed(), zeroed()) };
+    for ((vector, message), buffer) in vectors.iter_mut().zip(&mut messages).zip(buffers.iter_mut()) {
+        *vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        message.msg_hdr.msg_iov = vector;
+        message.msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the first `n` messages point to buffers that live and are as long as said.
+    let result = unsafe {
+        libc::recvmmsg(
+            fd.as_raw_fd(),
+            messages.as_mut_ptr(),
+            n as u32,
+            libc::MSG_DONTWAIT as _,
+            std::ptr::null_mut(),
+        )
+    };
+    match check(result) {
+        Ok(got) => {
+            for (length, message) in lengths.iter_mut().zip(&messages[..got as usize]) {
+                *length = message.msg_len as usize;
+            }
+            Ok(got as usize)
+        }
+        Err(e) if would_block(&e) => Ok(0),
+        Err(e) => Err(e),
+    }
+}
+
+/// Sends frames in one call; how many went.
+pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
+    const MOST: usize = 64;
+    let n = frames.len().min(MOST);
+    // SAFETY: as above.
+    let (mut vectors, mut messages): ([libc::iovec; MOST], [libc::mmsghdr; MOST]) =
+        unsafe { (zeroed(), zeroed()) };
+    for ((vector, message), frame) in vectors.iter_mut().zip(&mut messages).zip(frames) {
+        *vector = libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
+        message.msg_hdr.msg_iov = vector;
+        message.msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the first `n` messages point to frames that live and are as long as said; the kernel only reads them.
+    let result =
+        unsafe { libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), n as u32, libc::MSG_DONTWAIT as _) };
+    match check(result) {
+        Ok(sent) => Ok(sent as usize),
+        Err(e) if would_block(&e) => Ok(0),
+        Err(e) => Err(e),
+    }
+}
+
+/// Reads one packet.
+pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    // SAFETY: the buffer lives and is as long as said.
+    let got = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    if got >= 0 {
+        return Ok(Some(got as usize));
+    }
+    let e = io::Error::last_os_error();
+    if would_block(&e) {
+        Ok(None)
+    } else {
+        Err(e)
+    }
+}
+
+/// Writes one packet; whether it went.
+pub fn write(fd: BorrowedFd<'_>, packet: &[u8]) -> io::Result<bool> {
+    // SAFETY: the packet lives and is as long as said.
+    let put = unsafe { libc::write(fd.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
+    if put >= 0 {
+        return Ok(true);
+    }
+    let e = io::Error::last_os_error();
+    if would_block(&e) {
+        Ok(false)
+    } else {
+        Err(e)
+    }
+}
+
+fn would_block(e: &io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENETDOWN))
+}
+
+/// Waits until one of the descriptors can be read, or the time is over.
+pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
+    const MOST: usize = 4;
+    // SAFETY: all zeros are valid pollfds.
+    let mut polls: [libc::pollfd; MOST] = unsafe { zeroed() };
+    for (poll, fd) in polls.iter_mut().zip(fds) {
+        *poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    }
+    let timeout = libc::timespec {
+        tv_sec: most.as_secs() as libc::time_t,
+        tv_nsec: most.subsec_nanos() as libc::c_long,
+    };
+    // SAFETY: as many polls as there are descriptors; no signal mask.
+    unsafe {
+        libc::ppoll(polls.as_mut_ptr(), fds.len().min(MOST) as libc::nfds_t, &timeout, std::ptr::null())
+    };
+}
+
+/// How a thread came to be scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    /// SCHED_FIFO.
+    Fifo,
+    /// As every other, but nicer to itself.
+    Nice,
+    /// As every other.
+    Normal,
+}
+
+/// Gives this thread what timing needs, as far as it is allowed: SCHED_FIFO, timers without slack, memory that stays.
+pub fn prioritise(wanted: bool) -> Priority {
+    // SAFETY: these take numbers alone; `parameters` lives here.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1usize, 0usize, 0usize, 0usize);
+        if !wanted {
+            return Priority::Normal;
+        }
+        // A limit on locked memory refuses this without privileges, which costs a page fault at worst.
+        libc::mlockall(libc::MCL_CURRENT);
+        let parameters = libc::sched_param { sched_priority: 10 };
+        if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 {
+            return Priority::Fifo;
+        }
+        if libc::setpriority(libc::PRIO_PROCESS, 0, -20) == 0 {
+            return Priority::Nice;
+        }
+    }
+    Priority::Normal
+}
+
+/// This process is killed when the thread that made it ends.
+pub fn die_with_parent() {
+    // SAFETY: numbers alone.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0usize, 0usize, 0usize) };
+}
+
+/// Runs `child` in a new process and returns that one's id. `child` never returns here.
+///
+/// The caller has one thread: what another held in the middle of a fork (a lock, an allocator) would stay held.
+pub fn fork(child: impl FnOnce() -> i32) -> io::Result<libc::pid_t> {
+    // SAFETY: see above; `child` ends in `_exit`, whatever it does.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(101);
+            // SAFETY: ends this process without running what the parent would run at its exit.
+            unsafe { libc::_exit(code) }
+        }
+        pid => Ok(pid),
+    }
+}
+
+/// Lets a process start inside a network namespace.
+pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec it makes system calls alone, which are allowed there.
+    unsafe {
+        command.pre_exec(move || {
+            check(libc::setns(namespace, libc::CLONE_NEWNET))?;
+            // What the router took for itself is not for its children: timers with slack again, no signals blocked.
+            libc::prctl(libc::PR_SET_TIMERSLACK, 0usize, 0usize, 0usize, 0usize);
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,271 @@
+//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes a flow; or the user's own.
+
+use crate::error::EmulateError;
+use crate::flows::Known;
+use crate::path::Side;
+use penstock_sim::{App, Config, UdpPattern};
+use penstock_tcp::{Ecn, TcpParams, Variant};
+use penstock_units::Time;
+use std::net::Ipv4Addr;
+
+/// Ports of the listening ends, one a flow.
+const FIRST_PORT: u16 = 20_000;
+/// As many flows as have ports.
+const MOST_FLOWS: usize = 40_000;
+
+/// Addresses of the two sides: the first of each asks for nothing, connections to the second ask for ECN.
+pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
+    [Ipv4Addr::new(10, 9, 0, 1), Ipv4Addr::new(10, 9, 0, 3)],
+    [Ipv4Addr::new(10, 9, 0, 2), Ipv4Addr::new(10, 9, 0, 4)],
+];
+
+/// How a flow uses ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnUse {
+    /// Not.
+    Off,
+    /// RFC 3168.
+    Classic,
+    /// Multi-level ECN.
+    Mecn,
+    /// AccECN.
+    Accurate,
+}
+
+/// A flow as a pair of programs.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// For the router.
+    pub known: Known,
+    /// When it starts and stops.
+    pub start: Time,
+    /// See above.
+    pub stop: Time,
+    /// The congestion control that the kernel is to use; `None`: datagrams.
+    pub congestion: Option<&'static str>,
+    /// See there.
+    pub ecn: EcnUse,
+    /// Arguments of the sending iperf3.
+    pub sender: Vec<String>,
+    /// Arguments of the listening one.
+    pub listener: Vec<String>,
+}
+
+/// What the traffic of a scenario becomes.
+#[derive(Clone, Debug)]
+pub struct TrafficPlan {
+    /// In the order of the scenario's flows.
+    pub flows: Vec<Planned>,
+    /// Whether TCP may use selective acknowledgements.
+    pub sack: bool,
+    /// The parts of the window that multi-level ECN's three signals take, if any flow uses it.
+    pub betas: Option<[f64; 3]>,
+    /// Keys of the scenario that the kernel's TCP has no use for.
+    pub notes: Vec<String>,
+}
+
+/// What the kernel calls a transport.
+fn kernel_name(variant: Variant) -> Result<&'static str, EmulateError> {
+    Ok(match variant {
+        Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
+        Variant::Vegas => "vegas",
+        Variant::Westwood => "westwood",
+        Variant::Cubic => "cubic",
+        Variant::Dctcp => "dctcp",
+        other => {
+            return Err(EmulateError::Scenario(format!(
+                "tcp = \"{}\": Linux has none; allowed: reno, newreno, sack, cubic, and where the kernel has them vegas, westwood, dctcp",
+                format!("{other:?}").to_lowercase()
+            )))
+        }
+    })
+}
+
+/// Plans the flows of a run. `source`: the scenario as it was written.
+///
+/// # Errors
+/// Where the scenario asks for what real packets cannot be given.
+pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, EmulateError> {
+    let refuse = |text: String| Err(EmulateError::Scenario(text));
+    if c.flows.len() > MOST_FLOWS {
+        return refuse(format!("{} flows; emulation has ports for {MOST_FLOWS}", c.flows.len()));
+    }
+    let end = Time::ZERO + c.duration;
+    let mut flows = vec![];
+    let given = given(source);
+    let of_the_kernel = given.iter().enumerate().flat_map(|(i, keys)| {
+        let own = keys.iter().filter(|key| KERNELS.contains(key));
+        own.map(move |key| format!("traffic.{i}.{key}: the kernel's own holds"))
+    });
+    let notes: Vec<String> = of_the_kernel.collect();
+    let (mut newreno, mut other_tcp) = (false, false);
+    let mut betas = None;
+    for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
+        // Route 0 leads forward.
+        let sender = if f.forward == 0 { Side::Left } else { Side::Right };
+        let receiver = sender.other();
+        let place = format!("traffic.{}", f.group);
+        let stop_of = |stop: Option<Time>| stop.unwrap_or(end).min(end);
+        let listener = ["-s", "-1", "-p", &port.to_string()].map(String::from).to_vec();
+        match &f.app {
+            App::Ftp { tcp, start, stop, bytes } => {
+                let congestion = kernel_name(tcp.variant)?;
+                newreno |= tcp.variant == Variant::NewReno;
+                other_tcp |= tcp.variant != Variant::NewReno;
+                let ecn = match tcp.ecn {
+                    Ecn::Off => EcnUse::Off,
+                    Ecn::Classic => EcnUse::Classic,
+                    Ecn::Mecn => EcnUse::Mecn,
+                    Ecn::AccEcn => EcnUse::Accurate,
+                    other => return refuse(format!("{place}.ecn: {other:?} is unknown to emulation")),
+                };
+                if ecn == EcnUse::Mecn {
+                    betas = Some([tcp.beta1, tcp.beta2, tcp.beta3]);
+                }
+                let to = ADDRESSES[receiver as usize][usize::from(ecn != EcnUse::Off)];
+                let seconds = stop_of(*stop).since(*start).as_secs_f64();
+                // A data segment carries 12 bytes of timestamps, which count against the MSS.
+                let mut args = vec![
+                    "-c".into(),
+                    to.to_string(),
+                    "-p".into(),
+                    port.to_string(),
+                    "-M".into(),
+                    (tcp.segment + 12).to_string(),
+                    "-i".into(),
+                    "0".into(),
+                    "-J".into(),
+                ];
+                match bytes {
+                    // Whole writes: iperf3 counts those.
+                    Some(n) => args.extend(["-n".into(), n.to_string(), "-l".into(), write_size(*n).to_string()]),
+                    // Longer than the run, which ends it.
+                    None => args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]),
+                }
+                if given.get(f.group as usize).is_some_and(|keys| keys.contains(&"window")) {
+                    let bytes = u64::from(tcp.window) * u64::from(tcp.segment);
+                    args.extend(["-w".into(), bytes.to_string()]);
+                }
+                if f.class > 0 {
+                    args.extend(["--dscp".into(), f.class.to_string()]);
+                }
+                let header = header(tcp);
+                flows.push(Planned {
+                    known: Known { port, sender, udp: false, header, bytes: *bytes },
+                    start: *start,
+                    stop: stop_of(*stop),
+                    congestion: Some(congestion),
+                    ecn,
+                    sender: args,
+                    listener,
+                });
+            }
+            App::Udp { rate, packet, pattern: UdpPattern::Cbr, start, stop, .. } => {
+                let payload = packet.0.saturating_sub(28);
+                if !(16..=1472).contains(&payload) {
+                    return refuse(format!(
+                        "{place}.packet = {} B: on real packets from 44 B to 1500 B",
+                        packet.0
+                    ));
+                }
+                let bps = rate.as_bps() as f64 * payload as f64 / packet.0 as f64;
+                let gap_us = packet.0 as f64 * 8e6 / rate.as_bps() as f64;
+                let to = ADDRESSES[receiver as usize][0];
+                let mut args: Vec<String> =
+                    ["-c", &to.to_string(), "-p", &port.to_string(), "-u", "-i", "0", "-J"].map(String::from).into();
+                args.extend(["-l".into(), payload.to_string(), "-b".into(), format!("{bps:.0}")]);
+                // iperf3 looks at the time that often: a tenth of a gap, not more than needed.
+                args.extend(["--pacing-timer".into(), (gap_us / 10.0).clamp(20.0, 1000.0).round().to_string()]);
+                let seconds = stop_of(*stop).since(*start).as_secs_f64();
+                args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]);
+                flows.push(Planned {
+                    known: Known { port, sender, udp: true, header: 0, bytes: None },
+                    start: *start,
+                    stop: stop_of(*stop),
+                    congestion: None,
+                    ecn: EcnUse::Off,
+                    sender: args,
+                    listener,
+                });
+            }
+            _ => {
+                return refuse(format!(
+                    "{place}.kind: on real packets ftp and cbr; run your own program for other traffic (--client, --server)"
+                ))
+            }
+        }
+    }
+    if newreno && other_tcp {
+        return refuse(
+            "tcp = \"newreno\" beside another: whether TCP uses SACK holds for a whole host; give all flows newreno, or none"
+                .into(),
+        );
+    }
+    Ok(TrafficPlan { flows, sack: !newreno, betas, notes })
+}
+
+/// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a segment.
+pub fn header(tcp: &TcpParams) -> i32 {
+    tcp.header as i32 - 40
+}
+
+/// The largest write, at most iperf3's own, that divides a transfer.
+fn write_size(bytes: u64) -> u64 {
+    const LARGEST: u64 = 128 * 1024;
+    let parts = bytes.div_ceil(LARGEST);
+    (parts..=bytes).find(|n| bytes % n == 0).map_or(1, |n| bytes / n).max(1)
+}
+
+/// Keys of an entry that the kernel's TCP decides for itself.
+const KERNELS: &[&str] = &[
+    "delayed_ack",
+    "delayed_ack_timeout",
+    "min_rto",
+    "max_rto",
+    "initial_rto",
+    "tick",
+    "rtt_clock",
+    "initial_window",
+    "initial_ssthresh",
+    "limited_transmit",
+    "send_overhead",
+    "cwnd_floor",
+    "ssthresh_from",
+    "growth",
+    "window_validation",
+    "go_back_n",
+    "loss_recovery",
+    "retransmit_ect",
+    "ecn_across_connections",
+    "incipient",
+    "escalate",
+    "latch",
+    "codepoints",
+    "handshake",
+    "whole_segments",
+    "jitter",
+];
+
+/// The keys of each entry of `[[traffic]]`, as they were written.
+fn given(source: &serde_json::Value) -> Vec<Vec<&str>> {
+    let entries = source["traffic"].as_array().map(Vec::as_slice).unwrap_or_default();
+    entries
+        .iter()
+        .map(|e| e.as_object().map(|t| t.keys().map(String::as_str).collect()).unwrap_or_default())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_is_whole_writes() {
+        for (bytes, want) in
+            [(1, 1), (1000, 1000), (131_072, 131_072), (131_074, 65_537), (1_000_000, 125_000)]
+        {
+            assert_eq!(write_size(bytes), want, "{bytes}");
+            assert_eq!(bytes % write_size(bytes), 0);
+        }
+    }
+}
