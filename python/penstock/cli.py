@@ -96,6 +96,9 @@ def _simulation(command: F) -> F:
     help="The link to capture, both directions: packets as they arrive at its queue, those that it drops among them; "
     "with :out as they leave the queue, with the CE marks that it sets.",
 )
+@click.option(
+    "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
+)
 def run(
     file: Path,
     seeds: int,
@@ -107,6 +110,7 @@ def run(
     timing: Path | None,
     pcap: Path | None,
     pcap_link: str,
+    warm_up_check: bool,
 ) -> None:
     """Run the scenario in FILE.
 
@@ -138,6 +142,12 @@ def run(
     if out is not None:
         _write_result(out, result)
     _report(result.json if as_json else lambda: _tables().result_table(result))
+    if warm_up_check:
+        from penstock.sweeps import warm_up
+
+        # Without series at hand one run is done once more.
+        looked_at = result if interval is not None else Result(scenario, result.runs[:1], jobs)
+        click.echo(f"warm-up: {warm_up.of_result(looked_at)}", err=True)
     clock.report(timing, [result], jobs or runner.cores())
 
 
@@ -371,6 +381,7 @@ def reproduce(
     help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+@click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def sweep(
     file: Path,
     seeds: int | None,
@@ -380,6 +391,7 @@ def sweep(
     scheduler: str | None,
     until: str | None,
     fail_fast: bool,
+    no_warm_up_check: bool,
 ) -> int:
     """Run every point of the [sweep] and [[variant]] of FILE with every seed.
 
@@ -425,6 +437,11 @@ def sweep(
     failed = f", {done.failed} failed" if done.failed else ""
     wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
     _print(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+    if done.ran and not no_warm_up_check:
+        from penstock.sweeps import warm_up
+
+        for line in warm_up.check_points(scenario, jobs):
+            click.echo(line, err=True)
     return EXIT_FAILED if done.failed else 0
 
 
