@@ -450,23 +450,50 @@ def sweep(
 @click.argument("metric", required=False)
 @click.option("--over", metavar="AXIS", help="The axis of the table's rows and the figure: a key path, or variant.")
 @click.option("--by", metavar="AXIS", help="A line for each value of this axis.")
+@click.option(
+    "--ci",
+    type=click.Choice(["t", "bootstrap"]),
+    default="t",
+    show_default=True,
+    help="Intervals by Student's t, or bootstrap ones, which need not be symmetric.",
+)
+@click.option(
+    "--against",
+    metavar="AXIS=VALUE",
+    help="Differences of the axis' other values against this one, paired by seed: variant=droptail, aqm.min_th=5.",
+)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf.")
-def show(folder: Path, metric: str | None, over: str | None, by: str | None, figure: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+def show(
+    folder: Path,
+    metric: str | None,
+    over: str | None,
+    by: str | None,
+    ci: str,
+    against: str | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
     """Show METRIC of the runs that `penstock sweep` kept in DIR, over any axis, with 95 % intervals.
 
-    Without --over: over every axis that varies. What varies besides is averaged within each seed.
+    Without --over: over every axis that varies. What varies besides is averaged within each seed. Without METRIC: a few
+    that matter most.
     """
     from penstock.sweeps import show as shows
 
     _writable(figure=figure)
     if figure is not None and figure.suffix not in FIGURES:
         raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
-    shown = shows.show(folder, metric, over, by)
+    shown = shows.show(folder, metric, over, by, ci=ci, against=against)
     if figure is not None:
         from penstock import style
 
         style.save(shows.draw(shown), str(figure))
-    _draw(shows.table(shown, metric or str(folder)))
+    if as_json:
+        _print(shown.json())
+        return
+    for table in shows.tables(shown, metric or str(folder)):
+        _draw(table)
 
 
 @cli.command()
