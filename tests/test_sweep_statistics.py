@@ -6,7 +6,6 @@ import math
 import random
 import re
 
-import pyarrow as pa
 import pytest
 
 import penstock as ps
@@ -17,12 +16,10 @@ from penstock.sweeps.statistics import (
     Until,
     adjusted,
     bootstrap,
-    check_warm_up,
-    compare,
+    corrected,
+    ends,
     estimate,
-    mser,
     paired,
-    warm_up,
 )
 
 SCENARIO = """
@@ -71,7 +68,8 @@ def test_pairs_by_hand() -> None:
     # Differences 2, 1, 3: mean 2, s = 1, t = 2 sqrt(3); with two degrees of freedom p = 1 - t / sqrt(t^2 + 2).
     found = paired({3: 7.0, 1: 3.0, 2: 5.0, 4: None, 5: 1.0}, {1: 1.0, 2: 4.0, 3: 4.0, 4: 1.0, 9: 0.0})
     assert (found.difference.mean, found.difference.n) == (2.0, 3)
-    assert found.difference.ci95 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    half = 4.302653 / math.sqrt(3)
+    assert ends(found.difference) == pytest.approx((2.0 - half, 2.0 + half), rel=1e-6)
     assert found.p == pytest.approx(1 - math.sqrt(12 / 14), rel=1e-12)
 
 
@@ -85,8 +83,17 @@ def test_pairing_takes_out_what_a_seed_does_to_both() -> None:
     seeds = {s: rng.gauss(0, 100) for s in range(10)}
     ours = {s: each + 1 + rng.gauss(0, 0.1) for s, each in seeds.items()}
     found = paired(ours, seeds)
-    assert found.difference.ci95 is not None
-    assert found.difference.ci95 < 0.2 < 50 < (estimate(list(ours.values())).ci95 or 0)
+    low, high = ends(found.difference) or (0.0, 0.0)
+    assert 0.8 < low < high < 1.2
+    assert (estimate(list(ours.values())).ci95 or 0) > 50
+
+
+def test_pairs_with_a_bootstrap_interval() -> None:
+    differences = [0.0] * 8 + [1.0, 5.0]
+    ours = {seed: 10.0 * seed + each for seed, each in enumerate(differences)}
+    found = paired(ours, {seed: 10.0 * seed for seed in range(10)}, "bootstrap")
+    assert found.difference == bootstrap(differences)
+    assert found.p == paired(ours, {seed: 10.0 * seed for seed in range(10)}).p
 
 
 def test_adjusted_by_hand() -> None:
@@ -96,12 +103,13 @@ def test_adjusted_by_hand() -> None:
     assert adjusted([]) == []
 
 
-def test_a_table_against_a_baseline() -> None:
+def test_a_table_of_comparisons_is_corrected_as_a_whole() -> None:
     base = {1: 1.0, 2: 4.0, 3: 4.0}
-    table = compare({"a": {1: 3.0, 2: 5.0, 3: 7.0}, "base": base, "same": base}, "base")
-    assert list(table) == ["a", "same"]
+    table = corrected(
+        {"a": paired({1: 3.0, 2: 5.0, 3: 7.0}, base), "same": paired(base, base), "one": paired({}, base)}
+    )
     assert table["a"].p_adjusted == pytest.approx(2 * (1 - math.sqrt(12 / 14)))
-    assert table["same"].p_adjusted == 1.0
+    assert (table["same"].p_adjusted, table["one"].p_adjusted) == (1.0, None)
 
 
 @pytest.mark.parametrize(
@@ -168,48 +176,6 @@ def test_a_failed_run_counts_as_a_seed() -> None:
 def test_until_has_room(least: int, most: int) -> None:
     with pytest.raises(ps.Error, match="at least two"):
         Until((Goal("jain", 1.0, relative=False),), least, most)
-
-
-# Four batches at 100, then 36 whose means alternate between 0 and 1: with the four cut the statistic is 9 / 36^2, with
-# one more 8.743 / 35^2, with one fewer 9745 / 37^2.
-STEP = [100.0] * 20 + ([0.0] * 5 + [1.0] * 5) * 18
-
-
-def test_mser_5_by_hand() -> None:
-    assert mser(STEP) == 20
-    assert mser([*STEP, 100.0]) == 20, "what fills no batch is left out"
-    assert mser([3.0] * 100) == 0
-    assert mser([float(i) for i in range(200)]) is None, "still rising"
-    assert mser(STEP[:95]) is None, "19 batches"
-
-
-def test_warm_up_against_the_window() -> None:
-    # Two seeds whose mean is the step above, every 0.1 s: it settles at sample 20.
-    n = len(STEP)
-    series = pa.table(
-        {
-            "seed": pa.array([1] * n + [2] * n, pa.uint64()),
-            "t_s": [0.1 * i for i in range(n)] * 2,
-            "queue_pkts": [x - 7 for x in STEP] + [x + 7 for x in STEP],
-        }
-    )
-    early = warm_up(series, from_s=1.0)
-    assert early.settled_s == pytest.approx(2.0)
-    assert early.too_early
-    assert 'measure.from to "2 s"' in str(early)
-    assert not warm_up(series, from_s=2.5).too_early
-    assert warm_up(series, from_s=2.5, to_s=5.0).settled_s is None, "ten batches are in the window"
-
-
-def test_warm_up_of_a_run() -> None:
-    # The queue is empty for the first 5 s.
-    text = SCENARIO.replace("2 s", "20 s").replace("[sweep]", 'flows = 4\nstart = "5 s"\n[measure]\nfrom = "10 s"')
-    scenario = ps.Scenario.from_toml(text)
-    found = check_warm_up(ps.run(scenario, 2))
-    assert found.settled_s is not None
-    assert 5.0 <= found.settled_s < 10.0
-    assert not found.too_early
-    assert check_warm_up(ps.run(scenario.set("measure.from", "1 s"), 2)).too_early
 
 
 def test_a_latin_hypercube_has_one_sample_in_each_slice() -> None:

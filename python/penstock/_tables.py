@@ -81,6 +81,21 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
 
 
+def spanned(mean: float | None, ends: tuple[float, float] | None, factor: float = 1.0, *, sign: bool = False) -> str:
+    """A mean and the ends of an interval that need not be symmetric, to two figures of its half-width.
+
+    >>> spanned(0.08123, (0.0801, 0.0842), 1000.0)
+    '81.2 (80.1 to 84.2)'
+    """
+    if mean is None or ends is None:
+        return number(Estimate(mean=mean, ci95=None, n=0), factor, sign=sign)
+    low, middle, high = (_shown(each * factor) for each in (ends[0], mean, ends[1]))
+    half = (high - low) / 2
+    places = _places(half, 2) if half > 0 else _places(middle, 4)
+    plus = "+" if sign else ""
+    return f"{middle:{plus}.{places}f} ({low:{plus}.{places}f} to {high:{plus}.{places}f})"
+
+
 #: Decimal places, at most.
 PLACES = 9
 

@@ -96,6 +96,9 @@ def _simulation(command: F) -> F:
     help="The link to capture, both directions: packets as they arrive at its queue, those that it drops among them; "
     "with :out as they leave the queue, with the CE marks that it sets.",
 )
+@click.option(
+    "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
+)
 def run(
     file: Path,
     seeds: int,
@@ -107,6 +110,7 @@ def run(
     timing: Path | None,
     pcap: Path | None,
     pcap_link: str,
+    warm_up_check: bool,
 ) -> None:
     """Run the scenario in FILE.
 
@@ -138,6 +142,12 @@ def run(
     if out is not None:
         _write_result(out, result)
     _report(result.json if as_json else lambda: _tables().result_table(result))
+    if warm_up_check:
+        from penstock.sweeps import warm_up
+
+        # Without series at hand one run is done once more.
+        looked_at = result if interval is not None else Result(scenario, result.runs[:1], jobs)
+        click.echo(f"warm-up: {warm_up.of_result(looked_at)}", err=True)
     clock.report(timing, [result], jobs or runner.cores())
 
 
@@ -371,6 +381,7 @@ def reproduce(
     help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+@click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def sweep(
     file: Path,
     seeds: int | None,
@@ -380,6 +391,7 @@ def sweep(
     scheduler: str | None,
     until: str | None,
     fail_fast: bool,
+    no_warm_up_check: bool,
 ) -> int:
     """Run every point of the [sweep] and [[variant]] of FILE with every seed.
 
@@ -425,6 +437,11 @@ def sweep(
     failed = f", {done.failed} failed" if done.failed else ""
     wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
     _print(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+    if done.ran and not no_warm_up_check:
+        from penstock.sweeps import warm_up
+
+        for line in warm_up.check_points(scenario, jobs):
+            click.echo(line, err=True)
     return EXIT_FAILED if done.failed else 0
 
 
@@ -509,23 +526,50 @@ def emulate(
 @click.argument("metric", required=False)
 @click.option("--over", metavar="AXIS", help="The axis of the table's rows and the figure: a key path, or variant.")
 @click.option("--by", metavar="AXIS", help="A line for each value of this axis.")
+@click.option(
+    "--ci",
+    type=click.Choice(["t", "bootstrap"]),
+    default="t",
+    show_default=True,
+    help="Intervals by Student's t, or bootstrap ones, which need not be symmetric.",
+)
+@click.option(
+    "--against",
+    metavar="AXIS=VALUE",
+    help="Differences of the axis' other values against this one, paired by seed: variant=droptail, aqm.min_th=5.",
+)
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf.")
-def show(folder: Path, metric: str | None, over: str | None, by: str | None, figure: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+def show(
+    folder: Path,
+    metric: str | None,
+    over: str | None,
+    by: str | None,
+    ci: str,
+    against: str | None,
+    figure: Path | None,
+    as_json: bool,
+) -> None:
     """Show METRIC of the runs that `penstock sweep` kept in DIR, over any axis, with 95 % intervals.
 
-    Without --over: over every axis that varies. What varies besides is averaged within each seed.
+    Without --over: over every axis that varies. What varies besides is averaged within each seed. Without METRIC: a few
+    that matter most.
     """
     from penstock.sweeps import show as shows
 
     _writable(figure=figure)
     if figure is not None and figure.suffix not in FIGURES:
         raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
-    shown = shows.show(folder, metric, over, by)
+    shown = shows.show(folder, metric, over, by, ci=ci, against=against)
     if figure is not None:
         from penstock import style
 
         style.save(shows.draw(shown), str(figure))
-    _draw(shows.table(shown, metric or str(folder)))
+    if as_json:
+        _print(shown.json())
+        return
+    for table in shows.tables(shown, metric or str(folder)):
+        _draw(table)
 
 
 @cli.command()

@@ -1,4 +1,4 @@
-"""What many runs say: intervals, paired comparisons, when to stop, and whether the measured window starts too early.
+"""What many runs say: intervals, paired comparisons, and when to stop.
 
 Runs are independent replications, one a seed; nothing here treats packets of one run as independent.
 """
@@ -9,21 +9,16 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
 
 from penstock import _penstock
 from penstock.errors import Error
 from penstock.result import Estimate
-from penstock.scenario import seconds
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from penstock.result import Result
 
 Number = float | None
+Label = TypeVar("Label", bound=Hashable)
 
 # --- intervals ------------------------------------------------------------------------------------------------------
 
@@ -76,6 +71,21 @@ def bootstrap(values: Sequence[Number], *, seed: int = 1, resamples: int = 9999)
     return Bootstrap(mean=mean, low=float(ends.low), high=float(ends.high), n=n)
 
 
+Interval: TypeAlias = Estimate | Bootstrap
+
+#: The kinds of interval.
+INTERVALS: Mapping[str, Callable[[Sequence[Number]], Interval]] = {"t": estimate, "bootstrap": bootstrap}
+
+
+def ends(interval: Interval) -> tuple[float, float] | None:
+    """Where an interval begins and ends; `None` below two runs."""
+    if isinstance(interval, Bootstrap):
+        return None if interval.low is None or interval.high is None else (interval.low, interval.high)
+    if interval.mean is None or interval.ci95 is None:
+        return None
+    return interval.mean - interval.ci95, interval.mean + interval.ci95
+
+
 # --- comparisons ----------------------------------------------------------------------------------------------------
 
 
@@ -88,21 +98,22 @@ class Paired:
     p_adjusted: the same after correction for all comparisons of its table.
     """
 
-    difference: Estimate
+    difference: Interval
     p: float | None
     p_adjusted: float | None = None
 
 
-def paired(ours: Mapping[int, Number], theirs: Mapping[int, Number]) -> Paired:
+def paired(ours: Mapping[int, Number], theirs: Mapping[int, Number], ci: str = "t") -> Paired:
     """The differences ours − theirs, seed by seed: with common random numbers (the same seed starts the same flows at
     the same time) what a seed does to both cancels out.
 
     ours, theirs: seed → value. A seed that one of them lacks, or where the metric does not apply, is left out.
+    ci: the kind of the difference's interval, of `INTERVALS`; the test is Student's whichever it is.
     """
     seeds = sorted(ours.keys() & theirs.keys())
     both = [(a, b) for a, b in ((ours[s], theirs[s]) for s in seeds) if a is not None and b is not None]
     differences = [a - b for a, b in both]
-    return Paired(difference=Estimate.of(differences), p=_no_difference(differences))
+    return Paired(difference=INTERVALS[ci](differences), p=_no_difference(differences))
 
 
 def _no_difference(differences: Sequence[float]) -> float | None:
@@ -116,19 +127,13 @@ def _no_difference(differences: Sequence[float]) -> float | None:
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
-def compare(values: Mapping[str, Mapping[int, Number]], baseline: str) -> dict[str, Paired]:
-    """All others against one, paired by seed, the p values adjusted for their number by `adjusted`.
-
-    values: label → seed → value.
+def corrected(table: Mapping[Label, Paired]) -> dict[Label, Paired]:
+    """All comparisons of a table, their p values adjusted for their number by `adjusted`.
 
     The intervals are each for itself: of many at 95 %, some miss.
     """
-    others = {label: paired(each, values[baseline]) for label, each in values.items() if label != baseline}
-    corrected = adjusted([each.p for each in others.values()])
-    return {
-        label: Paired(difference=each.difference, p=each.p, p_adjusted=p)
-        for (label, each), p in zip(others.items(), corrected, strict=True)
-    }
+    p = adjusted([each.p for each in table.values()])
+    return {label: replace(each, p_adjusted=q) for (label, each), q in zip(table.items(), p, strict=True)}
 
 
 def adjusted(p: Sequence[Number]) -> list[Number]:
@@ -295,96 +300,3 @@ class _Running:
         t = _penstock.t95(self.n)
         ci95 = None if t is None else t * math.sqrt(self.squares / (self.n - 1) / self.n)
         return Estimate(mean=self.mean, ci95=ci95, n=self.n)
-
-
-# --- warm-up --------------------------------------------------------------------------------------------------------
-
-#: Samples to a batch: the 5 of MSER-5.
-BATCH = 5
-#: Below this many batches the statistic says nothing.
-_FEWEST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class WarmUp:
-    """What MSER-5 says of a queue.
-
-    settled_s: from when on it is in its steady state; `None` where it is not before the middle of the series, or where
-        the series is too short to tell.
-    from_s: start of the measured window.
-    """
-
-    settled_s: float | None
-    from_s: float
-
-    @property
-    def too_early(self) -> bool:
-        """Whether the measured window starts before the queue has settled."""
-        return self.settled_s is None or self.from_s < self.settled_s
-
-    def __str__(self) -> str:
-        if self.settled_s is None:
-            return "MSER-5: the queue is in no steady state within the first half of the series: run longer"
-        if self.too_early:
-            return (
-                f"MSER-5: the queue settles at {self.settled_s:.4g} s, the measured window starts at "
-                f'{self.from_s:.4g} s: set measure.from to "{math.ceil(self.settled_s)} s" or later'
-            )
-        return f"MSER-5: the queue has settled by {self.settled_s:.4g} s"
-
-
-def mser(values: Sequence[float], batch: int = BATCH) -> int | None:
-    """How many of the values to cut off at the front: MSER (White 1997) over means of batches, with 5 MSER-5 (White,
-    Cobb, Spratt 2000).
-
-    With Z_1 … Z_k the means, the cut d minimizes the squared standard error of what is left,
-    sum over j > d of (Z_j − mean of those)² / (k − d)². A minimum in the second half means that the series is too short
-    (`None`), as fewer than 20 batches do. What does not fill a batch is left out at the end.
-    """
-    import numpy as np
-
-    k = len(values) // batch
-    if k < _FEWEST:
-        return None
-    z = np.asarray(values[: k * batch], dtype=np.float64).reshape(k, batch).mean(axis=1)
-    z -= z.mean()  # sums of squares lose fewer digits
-    left = np.arange(k, 0, -1)
-    sums, squares = np.cumsum(z[::-1])[::-1], np.cumsum((z * z)[::-1])[::-1]
-    error = np.maximum(squares - sums**2 / left, 0.0) / left.astype(np.float64) ** 2
-    # The last few batches have a small error by chance alone.
-    d = int(np.argmin(error[: k - batch]))
-    return d * batch if d <= k // 2 else None
-
-
-def warm_up(series: pa.Table, from_s: float, to_s: float = math.inf) -> WarmUp:
-    """MSER-5 of recorded queues, averaged over the seeds first (Welch 1983), which leaves less noise to hide the trend.
-
-    series: `Result.series("queue")`: seed, t_s, queue_pkts.
-    from_s, to_s: the measured window; what is after it does not count.
-
-    It is a test for a steady state: where the scenario changes the load on purpose, its answer has no meaning.
-    """
-    import numpy as np
-
-    t, queue = (series.column(name).to_numpy() for name in ("t_s", "queue_pkts"))
-    seeds = len(np.unique(series.column("seed").to_numpy()))
-    each = len(t) // seeds if seeds else 0
-    # Every run is sampled at the same instants.
-    times, mean = t[:each], queue[: each * seeds].reshape(seeds, each).mean(axis=0) if seeds else queue
-    kept = times <= to_s
-    cut = mser(mean[kept])
-    if cut is None:
-        return WarmUp(None, from_s)
-    # The first sample may lie an interval after the start.
-    return WarmUp(float(times[cut]) if cut else 0.0, from_s)
-
-
-def check_warm_up(result: Result) -> WarmUp:
-    """MSER-5 of a result's queues against its own measured window. What was not recorded is recorded now, with a second
-    run of the same seeds: one point of a sweep is enough to look at, not all.
-    """
-    measure = result.scenario.resolved["measure"]
-    start, end = (measure.get(key) for key in ("from", "to"))
-    return warm_up(
-        result.series("queue"), seconds(start) if start else 0.0, seconds(end) if end else result.scenario.duration_s
-    )
