@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate bench docs test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate oracle bench docs test-long debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,6 +60,9 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate
+
+oracle: setup ## sch_red itself under real TCP in a virtual machine, three seeds: a table, out/oracle.json
+	$(BIN)/python validation/oracle/oracle.py --kernel-red --ecn --adaptive --json out/oracle.json
 
 bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memory; ns-2 beside us where it is installed
 	$(BIN)/python benches/bench.py
