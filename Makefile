@@ -9,7 +9,13 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate oracle bench docs test-long debs clean
+# The BPF programs are a build of their own, because clang and libelf are not everywhere.
+BPF        := --manifest-path bpf/Cargo.toml --target-dir target
+CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
+BPF_BUILD  := cargo build --release --quiet $(BPF)
+BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
+
+.PHONY: help setup demo reproduce test quick lint fmt generate validate oracle bench docs mecn test-long debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -36,6 +42,7 @@ reproduce: setup ## the same in full, ten seeds: minutes
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
+	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 	fuzz/run.sh 30 scenario units
 	$(BIN)/pytest -m 'not long'
 
@@ -44,6 +51,7 @@ quick: setup ## seconds: the Python tests that start no process and no browser
 
 lint: setup ## formatting, clippy, ruff, mypy --strict
 	cargo fmt --all --check
+	cargo fmt --manifest-path bpf/Cargo.toml --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -51,6 +59,7 @@ lint: setup ## formatting, clippy, ruff, mypy --strict
 
 fmt: setup ## format Rust and Python, sort imports
 	cargo fmt --all
+	cargo fmt --manifest-path bpf/Cargo.toml
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
 
@@ -69,6 +78,9 @@ bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memo
 
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+
+mecn: ## target/release/penstock-mecn, multi-level ECN for the kernel's TCP (bpf/README.md); needs clang and libelf
+	$(BPF_BUILD)
 
 test-long: setup ## hours: the same tests on many more random scenarios, Python's marked long, an hour of fuzzing
 	PENSTOCK_CASES=20000 cargo test --workspace --release --quiet -- --include-ignored

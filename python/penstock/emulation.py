@@ -137,7 +137,7 @@ def emulate(
 def mecn_program() -> str | None:
     """The program that makes multi-level ECN's two ends, if it has been built."""
     here = Path(__file__).parent
-    places = [here / "bin" / "penstock-mecn", here.parents[1] / "target" / "mecn" / "penstock-mecn"]
+    places = [here / "bin" / "penstock-mecn", here.parents[1] / "target" / "release" / "penstock-mecn"]
     return next((str(place) for place in places if place.is_file()), None)
 
 
