@@ -94,6 +94,8 @@ pub struct Ran {
     pub path: Path,
     /// Of the frames within the measured window.
     pub lateness: Lateness,
+    /// Still open: a TUN device goes with its descriptor, and with it what its host's kernel knows of the path.
+    pub ports: [Port; 2],
     /// How the thread was scheduled.
     pub priority: Priority,
     /// CPU of this thread, seconds.
@@ -201,6 +203,7 @@ impl Loop<'_> {
         let missed = self.ports.iter().map(Port::missed).sum();
         Ok(Ran {
             path: self.path,
+            ports: self.ports,
             lateness: out.lateness,
             priority,
             cpu_s: (sys::thread_cpu_ns() - cpu) as f64 / 1e9,
