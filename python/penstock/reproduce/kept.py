@@ -28,7 +28,7 @@ FLUSH_S = 0.5
 
 def identity(scenario: Scenario, trace_s: float | None) -> str:
     """What a case's runs are, but for the seed."""
-    return tasks.identity(scenario.resolved, trace_s)
+    return tasks.identity(scenario.core.canonical_json()[1], trace_s)
 
 
 class Kept:

@@ -117,17 +117,17 @@ class Grid:
                     drawn = {path: json.dumps(value) for path, value in sample.items()}
                     yield from self._at({**drawn, **dict(zip(self._axes, values, strict=True)), **more})
 
-    def _at(self, values: Mapping[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+    def _at(self, values: dict[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
         """Every variant at these values."""
         seen: dict[str, str | None] = {}
         for variant in self._variants or (None,):
             try:
                 made = self._scenario.core.point(variant, list(values.items()))
             except ScenarioError as error:
-                yield Point(identity({"variant": variant, **values}), json.dumps(dict(values)), variant), error
+                yield Point(identity(json.dumps([variant, values])), json.dumps(values), variant), error
                 continue
-            text = made.resolved_json()
-            point = Point(identity(json.loads(text)), text, variant)
+            text, canonical = made.canonical_json()
+            point = Point(identity(canonical), text, variant)
             if point.identity in seen:
                 at = ", ".join(f"{path} = {value}" for path, value in values.items()) or "every point"
                 raise ScenarioError(f"variants {seen[point.identity]} and {variant} are the same scenario at {at}")

@@ -208,13 +208,15 @@ class Store:
     def _write(self, journal: Path) -> None:
         """The runs of a journal that are in no Parquet file yet, as one more of these."""
         columns: dict[str, str] = dict(self._columns())
-        for point in _lines(journal):
-            if "identity" in point:
-                scenario = json.loads(point["scenario"])
-                for name, kind in columns.items():
-                    columns[name] = _wider(kind, _kind(value_at(scenario, name)))
+        points: dict[str, dict[str, Any]] = {}
+        for point in _lines(journal, _POINT):
+            scenario = json.loads(point["scenario"])
+            values = {name: value_at(scenario, name) for name in columns}
+            for name, value in values.items():
+                columns[name] = _wider(columns[name], _kind(value))
+            points[point["identity"]] = {"name": scenario.get("name"), **values}
         self._add_columns(columns)
-        new = self._rows(journal)
+        new = self._rows(journal, points)
         first = next(new, None)
         if first is None:
             return
@@ -223,21 +225,19 @@ class Store:
         _write_parquet(path, schema, _tables(schema, _chain(first, new)))
         self._learn()
 
-    def _rows(self, journal: Path) -> Iterator[dict[str, Any]]:
-        points: dict[str, dict[str, Any]] = {}
+    def _rows(self, journal: Path, points: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The new runs of a journal; points: columns of each that its line does not have."""
         seen: set[str] = set()
-        paths = list(self._columns())
+        about: dict[str, dict[str, Any]] = {}
         for line in _lines(journal):
             if "identity" in line:
-                scenario = json.loads(line["scenario"])
-                values = {path: value_at(scenario, path) for path in paths}
-                about = {key: line[key] for key in ("scenario", "variant", "version")}
-                points[line["identity"]] = {**about, "name": scenario.get("name"), **values}
+                identity = line.pop("identity")
+                about[identity] = {**line, **points[identity]}
             elif line["key"] not in seen and not self.has(line["key"]):
                 seen.add(line["key"])
                 metrics, links = line.pop("metrics"), line.pop("links")
                 line["links"] = [{"name": name, **numbers} for name, numbers in links.items()]
-                yield {**line, **points[line["point"]], **metrics}
+                yield {**line, **about[line["point"]], **metrics}
 
     def _know(self, keys: Iterable[str]) -> None:
         import numpy as np
@@ -426,10 +426,16 @@ def _wider(a: str, b: str) -> str:
     return "float" if {a, b} == {"int", "float"} else "text"
 
 
-def _lines(journal: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a journal."""
+#: How a point's line begins.
+_POINT = b'{"identity":'
+
+
+def _lines(journal: Path, begin: bytes = b"") -> Iterator[dict[str, Any]]:
+    """The whole lines of a journal that begin so."""
     with journal.open("rb") as file:
         for line in file:
+            if not line.startswith(begin):
+                continue
             try:
                 parsed = json.loads(line) if line.endswith(b"\n") else None
             except ValueError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -75,11 +74,11 @@ def failed(task: Task, error: BaseException) -> Outcome:
     return Outcome(task.key, None, f"{type(error).__name__}: {error}", 0)
 
 
-def identity(scenario: dict[str, Any], trace_s: float | None = None) -> str:
-    """What the runs of a resolved scenario are, but for the seed; `trace_s`: with series at that interval."""
-    canonical = {key: value for key, value in scenario.items() if key not in ("seed", "name")}
-    text = json.dumps([simulator(), canonical, trace_s], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def identity(canonical: str, trace_s: float | None = None) -> str:
+    """What the runs of a scenario are, but for the seed, from its `canonical_json`; `trace_s`: with series at that
+    interval."""
+    about = "" if trace_s is None else repr(trace_s)
+    return hashlib.sha256("\0".join((simulator(), canonical, about)).encode()).hexdigest()[:32]
 
 
 def run_key(point: str, seed: int) -> str:
