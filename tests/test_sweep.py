@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -277,7 +279,79 @@ def test_killed_and_resumed_often(tmp_path: Path, whole: bytes) -> None:
     killed(tmp_path, whole, 50)
 
 
-def test_a_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
+#: Some seconds of runs on one core.
+MANY = 3000
+
+
+def interrupted(folder: Path, *options: str) -> None:
+    """A sweep whose process group gets a Ctrl-C, and the same command again."""
+    (folder / "small.toml").write_text(SMALL)
+    line = [sys.executable, "-m", "penstock", "sweep", "small.toml", "--out", "runs", *options, "--seeds"]
+    with subprocess.Popen(
+        [*line, str(MANY)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        journals = folder / "runs" / "journal"
+        deadline = time.monotonic() + 60
+        while not any(path.stat().st_size for path in journals.glob("*.journal")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        said, complained = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
+    assert complained.splitlines()[-1] == (
+        "penstock: interrupted; finished runs are kept in runs: the same command goes on"
+    )
+    assert "Traceback" not in complained
+    assert list(journals.iterdir()) == []  # it had the time to write Parquet
+    kept = store.read(folder / "runs").num_rows
+    assert 0 < kept < MANY
+    done = subprocess.run([*line, str(MANY)], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"{MANY} runs in runs: {MANY - kept} new, {kept} kept\n")
+    runs = store.read(folder / "runs")
+    assert (runs.num_rows, len(runs["key"].unique())) == (MANY, MANY)
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    interrupted(tmp_path, "--jobs", "1")
+
+
+#: Mounts a file system of that many KiB at the folder and runs the rest of the line, in a namespace of its own.
+SMALL_DISK = 'mount -t tmpfs -o size="$0k" penstock "$1" && shift && "$@"'
+
+
+def test_a_really_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    small_disk = ["unshare", "-m", "sh", "-c", SMALL_DISK]
+    may = shutil.which("unshare") and subprocess.run([*small_disk, "64", str(disk), "true"], capture_output=True)
+    if not may or may.returncode != 0:
+        pytest.skip("needs root in Linux, to mount a small file system in a namespace of its own")
+    (tmp_path / "grid.toml").write_text(GRID)
+    out = tmp_path / "runs"
+    # What the disk of 1 MiB holds is gone with the namespace: it is copied out as the sweep left it.
+    child = f"{sys.executable} -m penstock sweep {tmp_path}/grid.toml --seeds 400 --jobs 1 --flows --out {disk}/runs"
+    script = f"{child}; code=$?; cp -r {disk}/runs {out}; exit $code"
+    done = subprocess.run([*small_disk, "1024", str(disk), "sh", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("penstock: ")
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    store.settle(out)
+    kept = store.read(out)
+    assert 0 < kept.num_rows < 12 * 400
+    assert kept["key"].to_pylist() == list(dict.fromkeys(kept["key"].to_pylist()))
+    assert set(store.read(out, table="flows")["key"].to_pylist()) == set(kept["key"].to_pylist())
+    rest = sweep(GRID, out, flows=True)
+    assert rest.ran + rest.kept == RUNS
+    undisturbed = set(whole.splitlines())
+    assert undisturbed <= set(csv(out).splitlines())
+
+
+def test_a_file_of_limited_size_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n" + CHILD
     file = tmp_path / "grid.toml"
     file.write_text(GRID)
