@@ -252,14 +252,14 @@ class Store:
         """The runs of a journal that are in no Parquet file yet, as further ones of these, and their tables."""
         import pyarrow as pa
 
-        there = _keys(journal)
+        there, held = _keys(journal), {table for entry in entries(journal) for table in entry}
         new = {table: [key for key in keys if not _in(self._known.get(table), key)] for table, keys in there.items()}
         about = self._about(journal)
         adders: dict[str, Callable[[pa.Table], None]] = {}
         with ExitStack() as files:
             for table in TABLES:
                 path = place(self._folder, table) / f"{journal.stem}.parquet"
-                if new.get(_mark(table)) and not path.exists():
+                if table in held and new.get(_mark(table)) and not path.exists():
                     schema_ = self._schema() if table == RUNS else table_schema(table)
                     adders[table] = files.enter_context(_parquet(path, schema_))
             chosen = {mark: None if len(new[mark]) == len(there[mark]) else pa.array(new[mark]) for mark in new}
@@ -426,7 +426,8 @@ def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:
 @cache
 def _metrics() -> dict[str, list[str]]:
     listed = json.loads(_penstock.list_json("metrics"))
-    return {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow", "link")}
+    names = {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow")}
+    return {**names, "link": [m["name"] for m in listed if m["links"]]}
 
 
 def metrics() -> list[str]:
@@ -454,7 +455,7 @@ def _journaled() -> pa.Schema:
     import pyarrow as pa
 
     group = pa.struct([(name, pa.float64()) for name in _metrics()["group"]])
-    link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in metrics())])
+    link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in _metrics()["link"])])
     return pa.schema(
         [
             ("key", pa.string()),
