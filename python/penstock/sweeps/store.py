@@ -252,14 +252,18 @@ class Store:
         """The runs of a journal that are in no Parquet file yet, as further ones of these, and their tables."""
         import pyarrow as pa
 
-        there, held = _keys(journal), {table for entry in entries(journal) for table in entry}
-        new = {table: [key for key in keys if not _in(self._known.get(table), key)] for table, keys in there.items()}
-        about = self._about(journal)
+        there = _keys(journal)
+        new = {
+            mark: [key for key in there[mark] if not _in(self._known.get(mark), key)]
+            for mark in (RUNS, *MARKS)
+            if mark in there
+        }
+        about = self._of_points(journal)
         adders: dict[str, Callable[[pa.Table], None]] = {}
         with ExitStack() as files:
             for table in TABLES:
                 path = place(self._folder, table) / f"{journal.stem}.parquet"
-                if table in held and new.get(_mark(table)) and not path.exists():
+                if table in there and new.get(_mark(table)) and not path.exists():
                     schema_ = self._schema() if table == RUNS else table_schema(table)
                     adders[table] = files.enter_context(_parquet(path, schema_))
             chosen = {mark: None if len(new[mark]) == len(there[mark]) else pa.array(new[mark]) for mark in new}
@@ -272,7 +276,7 @@ class Store:
             self._know(table, keys)
             self._learned.add(place(self._folder, table) / f"{journal.stem}.parquet")
 
-    def _about(self, journal: Path) -> pa.Table:
+    def _of_points(self, journal: Path) -> pa.Table:
         """What the rows of a journal's runs have from their points, which may make columns wider."""
         import pyarrow as pa
 
@@ -533,12 +537,13 @@ def _mark(table: str) -> str:
 
 
 def _keys(journal: Path) -> dict[str, list[str]]:
-    """The runs of a journal, and those of which it has tables."""
+    """The tables of a journal: the keys of its runs and in the marks, of the others none."""
     found: dict[str, list[str]] = {}
     for entry in entries(journal):
-        for table in (RUNS, *MARKS):
-            if table in entry:
-                found.setdefault(table, []).extend(entry[table]["key"].unique().to_pylist())
+        for table in entry:
+            keys = found.setdefault(table, [])
+            if table in (RUNS, *MARKS):
+                keys += entry[table]["key"].unique().to_pylist()
     return found
 
 
