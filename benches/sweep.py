@@ -22,7 +22,7 @@ import distributed
 import psutil
 
 from penstock import Scenario, _penstock
-from penstock.sweeps.drive import Threads, sweep
+from penstock.sweeps.drive import Grid, Threads, sweep
 from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
 from penstock.sweeps.store import COMPACT_RUNS, Store
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_task, simulator
@@ -94,6 +94,30 @@ def drive(scenario: Scenario, runs: int) -> str:
     return f"Driver and store, {runs:,} runs that take no time: {each}."
 
 
+def points(scenario: Scenario, runs: int, engine: Engine) -> str:
+    """What a sweep of one seed a point takes beside its runs, from the grid to Parquet."""
+    delays = {"topology.bottleneck.delay": [f"{40_000 + i} us" for i in range(runs)]}
+    few = [made for _, made in itertools.islice(Grid(scenario, delays), 0, runs, runs // 200)]
+
+    def alone() -> float:
+        used = time.process_time()
+        for made in few:
+            assert isinstance(made, _penstock.Scenario)
+            _penstock.run(made, range(10), WORKERS)  # as many at once as in the sweep: they share caches
+        return (time.process_time() - used) / (10 * len(few))
+
+    def all_of(seeds: int, over: dict[str, list[str]]) -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            used = cpu_s()
+            done = sweep(scenario, over=over, seeds=seeds, out=folder, engine=engine)
+            assert done.ran == runs
+            return (cpu_s() - used) / runs
+
+    turns = [(alone(), all_of(1, delays), all_of(runs, {})) for _ in range(REPEATS)]
+    own, apart, together = map(min, zip(*turns, strict=True))
+    return f"{(apart - own) * 1e6:.0f} µs a run at one seed a point, {(together - own) * 1e6:.0f} at one point"
+
+
 def learn_s(keys: int) -> float:
     """Seconds in which an open store of that many runs takes in the keys of one more Parquet file."""
     import numpy as np
@@ -147,6 +171,11 @@ def main() -> None:
             over = [f"{(used / runs - alone) * 1e6:.0f}" for used in (here_cpu, there_cpu)]
             figures = [f"{runs:,}", f"{alone * 1e3:.2f}", *over, f"{here:.2f}", f"{there:.2f}", f"{here / there:.2f}×"]
             print("| " + " | ".join([name, *figures]) + " |")
+        tiny = Scenario.load(ROOT / "scenarios" / "single-flow.toml").set_all(
+            {"duration": "15 s", "measure.from": "0 s"}
+        )
+        for name, engine in (("threads", threads), ("Dask", dask)):
+            print(f"\nWhole sweeps of {10_000 // share:,} tiny runs, {name}: {points(tiny, 10_000 // share, engine)}.")
         print(f"\nEmpty batches: {batches_a_second(client, 5000 // share):.0f} a second.")
     print("\n" + drive(Scenario.load(ROOT / "scenarios" / "single-flow.toml"), 100_000 // share))
     short = Scenario.load(ROOT / "scenarios" / "web-mix.toml").set_all({"measure.from": "0 s", "duration": "5 s"})

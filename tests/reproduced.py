@@ -10,8 +10,7 @@ from typing import Any
 from conftest import ROOT
 from penstock import Scenario, _penstock
 from penstock._ns2cases import scenario as ns2_scenario
-from penstock.reproduce.execute import collect, ensure
-from penstock.reproduce.kept import Kept, identity
+from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Claim, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.verdict import judge
 
@@ -22,7 +21,7 @@ def readings_that_change_nothing(paper: Paper) -> list[tuple[str, str]]:
     """(claim, reading) where a reading's cases are the default's: it would be run, and shown, for nothing."""
 
     def runs(claim: Claim, reading: Reading) -> set[str]:
-        return {identity(case.scenario, case.trace_s) for case in claim.cases(QUICK, reading)}
+        return {identity(case) for case in claim.cases(QUICK, reading)}
 
     return [(c.key, r.key) for c in paper.claims for r in c.readings if runs(c, r) == runs(c, DEFAULT)]
 
@@ -31,25 +30,25 @@ def reproduce(paper: Paper, folder: Path) -> dict[str, Finding]:
     """Two seeds of the coarse grid: every exhibit drawn, every claim judged under the default reading."""
     found = {}
     seeds = range(1, QUICK.seeds + 1)
-    with Kept(folder) as kept:
-        for exhibit in paper.exhibits:
-            cases = list(exhibit.cases(QUICK, DEFAULT))
-            assert len({tuple(case.labels.items()) for case in cases}) == len(cases), exhibit.key
-            ensure(cases, seeds, kept, 2, lambda done, total: None)
-            shown = exhibit.show(collect(cases, seeds, kept))
-            if not isinstance(shown, TableData):
-                shown.savefig(folder / f"{exhibit.key}.svg")
-                # Of panels above each other only the lowest has an axis for time.
-                named = (ax.get_xlabel() or not ax.xaxis.get_tick_params()["labelbottom"] for ax in shown.axes)
-                assert all(named), exhibit.key
-                assert all(ax.get_ylabel() for ax in shown.axes), exhibit.key
-        for claim in paper.claims:
-            assert claim.exhibit in {exhibit.key for exhibit in paper.exhibits}, claim.key
-            cases = list(claim.cases(QUICK, DEFAULT))
-            ensure(cases, seeds, kept, 2, lambda done, total: None)
-            values = claim.values(collect(cases, seeds, kept))
-            assert len(values) == QUICK.seeds, claim.key
-            found[claim.key] = judge(paper.key, claim, DEFAULT, values)
+    runs = folder / "runs"
+    for exhibit in paper.exhibits:
+        cases = list(exhibit.cases(QUICK, DEFAULT))
+        assert len({tuple(case.labels.items()) for case in cases}) == len(cases), exhibit.key
+        ensure(cases, seeds, runs, 2, lambda done, total: None)
+        shown = exhibit.show(collect(cases, seeds, runs))
+        if not isinstance(shown, TableData):
+            shown.savefig(folder / f"{exhibit.key}.svg")
+            # Of panels above each other only the lowest has an axis for time.
+            named = (ax.get_xlabel() or not ax.xaxis.get_tick_params()["labelbottom"] for ax in shown.axes)
+            assert all(named), exhibit.key
+            assert all(ax.get_ylabel() for ax in shown.axes), exhibit.key
+    for claim in paper.claims:
+        assert claim.exhibit in {exhibit.key for exhibit in paper.exhibits}, claim.key
+        cases = list(claim.cases(QUICK, DEFAULT))
+        ensure(cases, seeds, runs, 2, lambda done, total: None)
+        values = claim.values(collect(cases, seeds, runs))
+        assert len(values) == QUICK.seeds, claim.key
+        found[claim.key] = judge(paper.key, claim, DEFAULT, values)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -15,15 +16,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import penstock as ps
 import tiny_paper
-from conftest import ROOT, Command
+from conftest import ROOT, SCENARIOS, Command
 from penstock.errors import Error
 from penstock.reproduce import command
-from penstock.reproduce.execute import Wanted, gather, run
-from penstock.reproduce.kept import Kept, identity
-from penstock.reproduce.model import DEFAULT, Above, Below, Rule, Settings, Within
+from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
+from penstock.reproduce.model import DEFAULT, Above, Below, Case, Rule, Settings, Within
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
+from penstock.result import recorded
+from penstock.scenario import Scenario
+from penstock.sweeps import store
+from penstock.sweeps.store import Store
 
 #: The mean of 1, 2, 3 is 2, its standard deviation 1; t(2 degrees, 97.5 %) = 4.303, so the interval's half-width is
 #: 4.303 / sqrt(3) = 2.484: from -0.484 to 4.484.
@@ -72,53 +77,54 @@ def test_a_finding_has_the_interval_and_leaves_out_what_does_not_apply() -> None
 # Kept runs
 
 
-def test_what_a_crash_cut_short_is_dropped_and_the_rest_goes_on(tmp_path: Path) -> None:
-    with Kept(tmp_path) as kept:
-        kept.put("a", {"metrics": {"x": 0.1}}, None)
-        kept.put("b", {"metrics": {"x": None}}, None)
-    with (tmp_path / "runs.jsonl").open("ab") as journal:
-        journal.write(b'{"key":"c","metr')
-    with Kept(tmp_path) as kept:
-        assert kept.get("b") == {"key": "b", "metrics": {"x": None}}
-        assert not kept.has("c", traced=False)
-        kept.put("d", {"metrics": {"x": 2.0}}, None)
-    with Kept(tmp_path) as kept:
-        assert [key for key in "abcd" if kept.has(key, traced=False)] == ["a", "b", "d"]
-        assert not kept.has("a", traced=True)  # its numbers, but no series
-
-
-def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
-    with Kept(tmp_path), pytest.raises(Error, match="another reproduction"):
-        Kept(tmp_path).__enter__()
+def test_two_processes_do_not_run_into_one_folder(tmp_path: Path) -> None:
+    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(1, False), DEFAULT))
+    with Store(tmp_path), pytest.raises(Error, match="another process writes there"):
+        run([wanted], (1,), tmp_path, 1, lambda *_: None)
+    assert len(run([wanted], (1,), tmp_path, 1, lambda *_: None)) == 3
 
 
 def test_a_run_is_known_by_what_is_run() -> None:
     base = tiny_paper.scenario(20, DEFAULT)
     same = tiny_paper.scenario(20, DEFAULT).set_all({"seed": 9, "name": '"another"'})
-    assert identity(base, None) == identity(same, None)
+    assert identity(Case({}, base)) == identity(Case({"label": 1}, same))
     others = [base.set("traffic.0.flows", 5), base.set("measure.from", "2 s"), tiny_paper.scenario(20, tiny_paper.RFC)]
-    keys = {identity(base, None), identity(base, 0.1), *(identity(other, None) for other in others)}
-    assert len(keys) == 5
+    traced = [Case({}, base, trace_s) for trace_s in (None, 0.1, 0.2)]
+    assert len({identity(case) for case in (*traced, *(Case({}, other) for other in others))}) == 6
 
 
 def test_each_run_is_run_once(tmp_path: Path) -> None:
     settings = Settings(seeds=2, quick=False)
     wanted = [Wanted.of(place, tiny_paper.over_buffer(settings, DEFAULT)) for place in ("one", "two")]
-    with Kept(tmp_path) as kept:
-        assert len(run(wanted, (1, 2), kept, 2, lambda *_: None)) == 6  # three buffers, two seeds: not twelve
-        assert len(run(wanted, (1, 2, 3), kept, 2, lambda *_: None)) == 3
-        runs = gather(wanted[1], (1, 2, 3), kept)
-    with Kept(tmp_path) as kept:
-        assert run(wanted, (1, 2, 3), kept, 1, lambda *_: None) == []
-        again = gather(wanted[0], (1, 2, 3), kept)
+    assert len(run(wanted, (1, 2), tmp_path, 2, lambda *_: None)) == 6  # three buffers, two seeds: not twelve
+    assert len(run(wanted, (1, 2, 3), tmp_path, 2, lambda *_: None)) == 3
+    runs = gather(wanted[1], (1, 2, 3), Finished(tmp_path))
+    assert run(wanted, (1, 2, 3), tmp_path, 1, lambda *_: None) == []
+    again = gather(wanted[0], (1, 2, 3), Finished(tmp_path))
     assert [each.metrics for each in again] == [each.metrics for each in runs]
+    with pytest.raises(LookupError, match=r"not run: .*seed 4"):
+        gather(wanted[0], (4,), Finished(tmp_path))
+
+
+def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
+    lot = Scenario.load(SCENARIOS / "parking-lot.toml").set_all({"duration": "2 s", "measure.from": "1 s"})
+    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(2, False), DEFAULT)]
+    wanted = Wanted.of("one", cases)
+    run([wanted], (1, 2), tmp_path, 2, lambda *_: None)
+    kept = list(gather(wanted, (1, 2), Finished(tmp_path)))
+    for case, runs in zip(cases, (kept[:2], kept[2:]), strict=True):
+        result = ps.run(case.scenario, [1, 2], series=case.trace_s)
+        for ours, theirs in zip(runs, result.runs, strict=True):
+            assert (ours.seed, ours.metrics, ours.groups) == (theirs.seed, theirs.metrics, theirs.groups)
+            assert ours.links == theirs.links
+            assert ours.trace == recorded(theirs, "queue")
+    assert len(kept[0].links) > 1
 
 
 def test_progress_says_where_and_reaches_the_end(tmp_path: Path) -> None:
     told: list[tuple[float, float, str]] = []
     wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(1, False), DEFAULT))
-    with Kept(tmp_path) as kept:
-        run([wanted], (1,), kept, 1, lambda *state: told.append(state))
+    run([wanted], (1,), tmp_path, 1, lambda *state: told.append(state))
     shares = [done / total for done, total, _ in told]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
@@ -143,10 +149,16 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == str(Path("o", "report.html"))
     assert "does not hold" in done.stdout
     out = tmp_path / "o"
-    written = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path.parent.name != "traces"}
+    written = {str(path) for path in (p.relative_to(out) for p in out.rglob("*.*") if p.is_file())}
+    runs = {name for name in written if name.startswith("runs/")}
+    assert {re.sub("[0-9a-f]{32}", "ID", name) for name in runs} == {
+        "runs/runs/ID.parquet",
+        "runs/series/queue/ID.parquet",
+        "runs/schema.json",
+    }
     figures = {f"figures/amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("svg", "png")}
     data = {f"data/amecn.{key}.parquet" for key in ("fig1", "fig2", "table1", "fig2.series")}
-    assert written == {"report.html", "claims.csv", "runs/runs.jsonl", *figures, *data}
+    assert written - runs == {"report.html", "claims.csv", *figures, *data}
 
     table = pq.read_table(out / "data" / "amecn.fig1.parquet")
     assert table.column_names[:2] == ["buffer", "seed"]
@@ -188,8 +200,10 @@ def test_the_same_bytes_again_without_running(tmp_path: Path) -> None:
         done = reproduce(tmp_path, "amecn", "--seeds", 2, "--out", out, "--jobs", jobs, "--timing", "t.json")
         assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["runs"] == 0
-    files = [path for path in (tmp_path / "a").rglob("*") if path.is_file() and path.name != "runs.jsonl"]
-    assert len(files) > 10
+    files = [
+        path for path in (tmp_path / "a").rglob("*") if path.is_file() and tmp_path / "a" / "runs" not in path.parents
+    ]
+    assert len(files) == 10
     for path in files:
         assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes(), path
 
@@ -238,11 +252,12 @@ def test_wrong_input_is_said_in_one_line(tmp_path: Path, arguments: list[str], w
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, how: signal.Signals, code: int) -> None:
     arguments = ("amecn", "--only", "amecn.fig1", "--seeds", 1000, "--out", "o")
-    journal = tmp_path / "o" / "runs" / "runs.jsonl"
+    runs = tmp_path / "o" / "runs"
     with subprocess.Popen(
         line(*arguments), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        while process.poll() is None and not (journal.exists() and journal.stat().st_size > 0):
+        journals = runs / "journal"
+        while process.poll() is None and not any(path.stat().st_size for path in journals.glob("*.journal")):
             time.sleep(0.01)
         process.send_signal(how)
         _, said = process.communicate(timeout=60)
@@ -251,13 +266,14 @@ def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, how: sign
         assert said.splitlines()[-1].startswith("penstock: interrupted; ")
         assert str(Path("o", "runs")) in said
     assert not (tmp_path / "o" / "report.html").exists()
-    whole = journal.read_bytes().count(b"\n")
+    store.settle(runs)
+    whole = store.read(runs).num_rows
     assert 0 < whole < 9000  # three buffers under three readings
 
     done = reproduce(tmp_path, *arguments, "--timing", "t.json")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["runs"] == 9000 - whole
-    assert journal.read_bytes().count(b"\n") == 9000
+    assert len(set(store.read(runs)["key"].to_pylist())) == store.read(runs).num_rows == 9000
 
 
 def test_the_help_names_the_papers(penstock: Command) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
-from penstock.reproduce.execute import collect, ensure
-from penstock.reproduce.kept import Kept, identity
+from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Claim, Reading, Settings
 from penstock.reproduce.papers import amecn
 from penstock.reproduce.papers.amecn import PAPER
@@ -22,20 +20,19 @@ QUICK, SEEDS = Settings(seeds=2, quick=True), (1, 2)
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("kept")
-    with Kept(folder) as kept:
-        asked = [exhibit.cases for exhibit in PAPER.exhibits] + [claim.cases for claim in PAPER.claims]
-        ensure([case for cases in asked for case in cases(QUICK, DEFAULT)], SEEDS, kept, 2, lambda done, total: None)
-        yield kept
+    asked = [exhibit.cases for exhibit in PAPER.exhibits] + [claim.cases for claim in PAPER.claims]
+    ensure([case for cases in asked for case in cases(QUICK, DEFAULT)], SEEDS, folder, 2, lambda done, total: None)
+    return folder
 
 
-def test_figures_are_drawn(kept: Kept) -> None:
+def test_figures_are_drawn(kept: Path) -> None:
     for exhibit in PAPER.exhibits:
         assert isinstance(exhibit.show(collect(exhibit.cases(QUICK, DEFAULT), SEEDS, kept)), Figure)
 
 
-def test_claims_are_numbers_about_exhibits_and_told_in_words(kept: Kept) -> None:
+def test_claims_are_numbers_about_exhibits_and_told_in_words(kept: Path) -> None:
     exhibits = {exhibit.key for exhibit in PAPER.exhibits}
     found = {}
     for claim in PAPER.claims:
@@ -52,7 +49,7 @@ def test_claims_are_numbers_about_exhibits_and_told_in_words(kept: Kept) -> None
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.key)
 def test_every_reading_of_a_claim_is_another_experiment(claim: Claim) -> None:
     def runs(reading: Reading) -> set[str]:
-        return {identity(case.scenario, case.trace_s) for case in claim.cases(QUICK, reading)}
+        return {identity(case) for case in claim.cases(QUICK, reading)}
 
     default = runs(DEFAULT)
     for reading in claim.readings:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,11 +54,15 @@ def sweep(text: str, out: Path, **options: Any) -> drive.Sweep:
     return drive.sweep(Scenario.from_toml(text), out=out, **options)
 
 
-def csv(folder: Path) -> bytes:
+def exported(folder: Path, table: str) -> bytes:
     path = folder.parent / f"{folder.name}.csv"
     with path.open("wb") as file:
-        shows.export(folder, file)
+        shows.export(folder, file, table)
     return path.read_bytes()
+
+
+def csv(folder: Path) -> bytes:
+    return exported(folder, "runs")
 
 
 class InLine:
@@ -192,7 +198,7 @@ def test_variants_must_differ(tmp_path: Path) -> None:
 def test_what_a_crash_cut_short_is_run_again(tmp_path: Path, whole: bytes) -> None:
     out = tmp_path / "runs"
     sweep(GRID, out, seeds=1)
-    # A journal without owner: whole lines, then half of one.
+    # A journal without owner: whole entries, then a part of one.
     donor = tmp_path / "donor"
     with Store(donor) as opened:
         grid = drive.Grid(Scenario.from_toml(GRID), {})
@@ -200,12 +206,12 @@ def test_what_a_crash_cut_short_is_run_again(tmp_path: Path, whole: bytes) -> No
             for seed in (1, 2):
                 task = Task(run_key(point.identity, seed), point.scenario, seed)
                 opened.put(point, seed, run_task(task))
-        opened.flush()
-        (journal,) = (donor / "journal").glob("*.jsonl")
-        text = journal.read_bytes()
-    (out / "journal" / "dead.jsonl").write_bytes(text[:-20])
+            opened.flush()
+        (journal,) = (donor / "journal").glob("*.journal")
+        content = journal.read_bytes()
+    (out / "journal" / "dead.journal").write_bytes(content[:-20])
     done = sweep(GRID, out)
-    assert done.kept == RUNS // 4 + 2  # seed 1 was there; of seed 2 two lines were whole
+    assert done.kept == RUNS // 4 + 2  # seed 1 was there; of seed 2 two entries were whole
     assert csv(out) == whole
 
 
@@ -249,10 +255,7 @@ def killed(tmp_path: Path, whole: bytes, times: int) -> None:
             # What a reader meets now is whole, and nothing that was finished before is gone.
             keys = [key for part in store.parts(out) for key in pq.read_table(part, columns=["key"])["key"].to_pylist()]
             keys_journaled = {
-                line["key"]
-                for path in (out / "journal").glob("*.jsonl")
-                for line in store._lines(path)
-                if "key" in line
+                key for path in (out / "journal").glob("*.journal") for key in store._keys(path).get("runs", ())
             }
             assert len(keys) == len(set(keys))
             assert finished <= set(keys) | keys_journaled
@@ -276,8 +279,80 @@ def test_killed_and_resumed_often(tmp_path: Path, whole: bytes) -> None:
     killed(tmp_path, whole, 50)
 
 
-def test_a_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))\n" + CHILD
+#: Some seconds of runs on one core.
+MANY = 3000
+
+
+def interrupted(folder: Path, *options: str) -> None:
+    """A sweep whose process group gets a Ctrl-C, and the same command again."""
+    (folder / "small.toml").write_text(SMALL)
+    line = [sys.executable, "-m", "penstock", "sweep", "small.toml", "--out", "runs", *options, "--seeds"]
+    with subprocess.Popen(
+        [*line, str(MANY)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        journals = folder / "runs" / "journal"
+        deadline = time.monotonic() + 60
+        while not any(path.stat().st_size for path in journals.glob("*.journal")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        said, complained = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
+    assert complained.splitlines()[-1] == (
+        "penstock: interrupted; finished runs are kept in runs: the same command goes on"
+    )
+    assert "Traceback" not in complained
+    assert list(journals.iterdir()) == []  # it had the time to write Parquet
+    kept = store.read(folder / "runs").num_rows
+    assert 0 < kept < MANY
+    done = subprocess.run([*line, str(MANY)], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"{MANY} runs in runs: {MANY - kept} new, {kept} kept\n")
+    runs = store.read(folder / "runs")
+    assert (runs.num_rows, len(runs["key"].unique())) == (MANY, MANY)
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    interrupted(tmp_path, "--jobs", "1")
+
+
+#: Mounts a file system of that many KiB at the folder and runs the rest of the line, in a namespace of its own.
+SMALL_DISK = 'mount -t tmpfs -o size="$0k" penstock "$1" && shift && "$@"'
+
+
+def test_a_really_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    small_disk = ["unshare", "-m", "sh", "-c", SMALL_DISK]
+    may = shutil.which("unshare") and subprocess.run([*small_disk, "64", str(disk), "true"], capture_output=True)
+    if not may or may.returncode != 0:
+        pytest.skip("needs root in Linux, to mount a small file system in a namespace of its own")
+    (tmp_path / "grid.toml").write_text(GRID)
+    out = tmp_path / "runs"
+    # What the disk of 1 MiB holds is gone with the namespace: it is copied out as the sweep left it.
+    child = f"{sys.executable} -m penstock sweep {tmp_path}/grid.toml --seeds 400 --jobs 1 --flows --out {disk}/runs"
+    script = f"{child}; code=$?; cp -r {disk}/runs {out}; exit $code"
+    done = subprocess.run([*small_disk, "1024", str(disk), "sh", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("penstock: ")
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    store.settle(out)
+    kept = store.read(out)
+    assert 0 < kept.num_rows < 12 * 400
+    assert kept["key"].to_pylist() == list(dict.fromkeys(kept["key"].to_pylist()))
+    assert set(store.read(out, table="flows")["key"].to_pylist()) == set(kept["key"].to_pylist())
+    rest = sweep(GRID, out, flows=True)
+    assert rest.ran + rest.kept == RUNS
+    undisturbed = set(whole.splitlines())
+    assert undisturbed <= set(csv(out).splitlines())
+
+
+def test_a_file_of_limited_size_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n" + CHILD
     file = tmp_path / "grid.toml"
     file.write_text(GRID)
     out = tmp_path / "runs"

@@ -16,6 +16,7 @@ from conftest import SMALL
 from penstock import Error, _penstock
 from penstock.sweeps import store
 from penstock.sweeps.tasks import Outcome, Task, run_task
+from test_sweep import interrupted
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
 dask = pytest.importorskip("dask")
@@ -105,6 +106,20 @@ def test_a_store_filled_by_dask_is_the_threads_own_byte_for_byte(client: Any, sm
     assert ours.num_rows == 90
     assert ours.equals(theirs)
     assert ps.sweep(small, over=over, seeds=30, out=tmp_path / "dask", scheduler=client).kept == 90
+
+
+def test_flows_and_series_are_the_threads_own(client: Any, small: Path, tmp_path: Path) -> None:
+    over = {"aqm.kind": ["red", "codel"]}
+    for name, engine in (("threads", {"jobs": 2}), ("dask", {"scheduler": client})):
+        ps.sweep(small, over=over, seeds=20, out=tmp_path / name, flows=True, series="200 ms", **engine)
+    for table in store.TABLES:
+        ours, theirs = (list(store.in_order(tmp_path / name, table)) for name in ("threads", "dask"))
+        assert sum(rows.num_rows for rows in ours) >= 40 or table == "fct"
+        assert ours == theirs, table
+
+
+def test_an_interrupted_sweep_goes_on(cluster: Any, tmp_path: Path) -> None:
+    interrupted(tmp_path, "--scheduler", cluster.scheduler_address)
 
 
 class Deadly(distributed.WorkerPlugin):  # type: ignore[misc, name-defined]

@@ -380,6 +380,8 @@ def reproduce(
     metavar='"METRIC ±WIDTH"',
     help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
 )
+@click.option("--flows", is_flag=True, help="Keep the metrics of each flow, too, in DIR/flows.")
+@click.option("--series", metavar="TIME", help="Keep series sampled at this interval, too, in DIR/series.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
 @click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def sweep(
@@ -390,6 +392,8 @@ def sweep(
     jobs: int | None,
     scheduler: str | None,
     until: str | None,
+    flows: bool,
+    series: str | None,
     fail_fast: bool,
     no_warm_up_check: bool,
 ) -> int:
@@ -402,6 +406,7 @@ def sweep(
     from penstock.sweeps import drive
 
     scenario = _scenario(file, changes)
+    interval_s = None if series is None else _series_interval(scenario, series, out)
     _writable(out=out)
     state: drive.Sweep | None = None
     with Bar(scenario.name or file.name) as bar:
@@ -426,6 +431,8 @@ def sweep(
                 jobs=jobs,
                 scheduler=scheduler,
                 until=until,
+                flows=flows,
+                series=interval_s,
                 fail_fast=fail_fast,
                 progress=progress,
                 failure=failure,
@@ -574,14 +581,21 @@ def show(
 
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line a run, on stdout.")
-def export(folder: Path, as_csv: bool) -> None:
-    """Write the runs that `penstock sweep` kept in DIR in another form, in the order of their keys."""
+@click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line a row, on stdout.")
+@click.option(
+    "--table",
+    type=click.Choice(("runs", "flows", "queue", "cwnd", "rtt", "fct")),
+    default="runs",
+    show_default=True,
+    help="What to write; all but runs where the sweep was told to keep them.",
+)
+def export(folder: Path, as_csv: bool, table: str) -> None:
+    """Write what `penstock sweep` kept in DIR in another form, in the order of the runs' keys."""
     from penstock.sweeps import show as shows
 
     assert as_csv
     sys.stdout.flush()
-    shows.export(folder, sys.stdout.buffer)
+    shows.export(folder, sys.stdout.buffer, table)
 
 
 #: What a figure may be written as.

@@ -80,6 +80,11 @@ impl Scenario {
         self.inner.resolved_json()
     }
 
+    /// `resolved_json`, and the same without `name` and `seed`: equal texts are the same runs, seed by seed.
+    fn canonical_json(&self) -> (String, String) {
+        self.inner.canonical_json()
+    }
+
     /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's own.
     #[getter]
     fn aqm(&self) -> &str {

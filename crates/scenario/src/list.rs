@@ -5,7 +5,7 @@ use crate::tables::{
     ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
     TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
 };
-use penstock_sim::{Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Value as Json};
@@ -167,8 +167,12 @@ fn scenario() -> Vec<Json> {
 }
 
 fn metrics() -> Vec<Json> {
+    let of_links: Vec<&str> = link_metrics().map(|m| m.name).collect();
+    // Those of a run that each link has, too, where there are several.
+    let links = |m: &Metric, per: &str| per == "run" && of_links.contains(&m.name);
     let of = |list: &'static [Metric], per: &'static str| {
-        list.iter().map(move |m| json!({ "name": m.name, "doc": m.doc, "per": per }))
+        let links = &links;
+        list.iter().map(move |m| json!({ "name": m.name, "doc": m.doc, "per": per, "links": links(m, per) }))
     };
     of(METRICS, "run").chain(of(GROUP_METRICS, "group")).chain(of(FLOW_METRICS, "flow")).collect()
 }

@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
             if let Some(node) = self.node.and_then(|n| n.child(param.name)) {
                 values.set(param.name, check::value(node, param, &path)?);
             } else if let Some(text) = defaults.of(param) {
-                values.set(param.name, walk::literal(param, text));
+                values.set(param.name, walk::default(param, text));
             } else if param.auto == REQUIRED {
                 let problem = Problem::Missing { allowed: check::allowed(&param.ty) };
                 return Err(ScenarioError::new(self.origin, path, problem));

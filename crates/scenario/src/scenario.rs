@@ -293,6 +293,16 @@ impl Scenario {
     pub fn resolved_json(&self) -> String {
         self.resolved().to_string()
     }
+
+    /// [`Scenario::resolved_json`], and the same without `name` and `seed`: equal texts are the same runs, seed by seed.
+    pub fn canonical_json(&self) -> (String, String) {
+        let mut resolved = self.resolved();
+        let whole = resolved.to_string();
+        if let Some(keys) = resolved.as_object_mut() {
+            keys.retain(|key, _| !matches!(key.as_str(), "name" | "seed"));
+        }
+        (whole, resolved.to_string())
+    }
 }
 
 fn syntax(error: SyntaxError) -> ScenarioError {

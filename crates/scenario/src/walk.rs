@@ -11,6 +11,8 @@ use crate::tables::{
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -144,7 +146,7 @@ fn kind(node: Option<&Node>, path: &str, declared: &'static [Param]) -> Result<O
     let value = match node.and_then(|n| n.child("kind")) {
         Some(given) => check::value(given, param, &path)?,
         None => match param.default {
-            Some(text) => literal(param, text),
+            Some(text) => default(param, text),
             None => return Ok(None),
         },
     };
@@ -162,6 +164,16 @@ pub(crate) fn literal(param: &Param, text: &str) -> Value {
     let node = Node::from_literal(text, Origin::Unknown);
     let node = node.unwrap_or_else(|| panic!("default of {}: {text} is not TOML", param.name));
     check::value(&node, param, param.name).unwrap_or_else(|e| panic!("default: {e}"))
+}
+
+/// [`literal`], read once on each thread: a scenario has far more defaults than written values.
+pub(crate) fn default(param: &'static Param, text: &'static str) -> Value {
+    thread_local! {
+        // By their places: what is static keeps its own.
+        static READ: RefCell<BTreeMap<(usize, usize, usize), Value>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let place = (std::ptr::from_ref(param) as usize, text.as_ptr() as usize, text.len());
+    READ.with_borrow_mut(|read| read.entry(place).or_insert_with(|| literal(param, text)).clone())
 }
 
 /// The kind of the tree's topology.

@@ -1,7 +1,8 @@
 """`penstock reproduce`: from the papers' modules to a folder with figures, data, claims and one report.
 
 The folder: `report.html`; `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`; `data/PAPER.EXHIBIT.parquet`, a row a
-run, and `….series.parquet` where an exhibit shows time; `runs/`, from which a second call takes what it needs.
+run, and `….series.parquet` where an exhibit shows time; `runs/`, a sweep's store, from which a second call takes
+what it needs.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from penstock._files import replacing, write
 from penstock._progress import Bar
 from penstock.errors import Error
 from penstock.reproduce import report
-from penstock.reproduce.execute import Spent, Wanted, gather, run
-from penstock.reproduce.kept import Kept
+from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
 from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import judge
@@ -119,18 +119,18 @@ def reproduce(
     plan = _Plan.of(papers, settings)
     clock.ended("plan")
     seeds = range(1, settings.seeds + 1)
-    with Kept(out / "runs") as kept:
-        with Bar("running") as bar:
-            spent = run(plan.wanted, seeds, kept, jobs, _on(bar))
-        clock.ended("run")
-        findings = _judge_all(plan, seeds, kept)
-        clock.ended("judge")
-        shown: dict[tuple[str, str], str | TableData] = {}
-        with Bar("drawing") as bar:
-            for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
-                bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
-                shown[each.key, exhibit.key] = _exhibit(out, each, exhibit, gather(wanted, seeds, kept))
-        clock.ended("draw")
+    with Bar("running") as bar:
+        spent = run(plan.wanted, seeds, out / "runs", jobs, _on(bar))
+    clock.ended("run")
+    finished = Finished(out / "runs")
+    findings = _judge_all(plan, seeds, finished)
+    clock.ended("judge")
+    shown: dict[tuple[str, str], str | TableData] = {}
+    with Bar("drawing") as bar:
+        for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
+            bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
+            shown[each.key, exhibit.key] = _exhibit(out, each, exhibit, gather(wanted, seeds, finished))
+    clock.ended("draw")
     write(out / "claims.csv", claims_csv(findings))
     page = out / "report.html"
     write(page, report.page(papers, settings, findings, shown))
@@ -140,14 +140,14 @@ def reproduce(
     return Reproduced(page, findings)
 
 
-def _judge_all(plan: _Plan, seeds: Sequence[int], kept: Kept) -> list[Finding]:
+def _judge_all(plan: _Plan, seeds: Sequence[int], finished: Finished) -> list[Finding]:
     """The findings, in the order of the plan. Runs that several claims share are gathered once, and not held longer."""
     sharing: dict[int, list[int]] = {}
     for i, (*_, wanted) in enumerate(plan.claims):
         sharing.setdefault(id(wanted), []).append(i)
     found: dict[int, Finding] = {}
     for places in sharing.values():
-        runs = gather(plan.claims[places[0]][-1], seeds, kept)
+        runs = gather(plan.claims[places[0]][-1], seeds, finished)
         for i in places:
             each, claim, reading, _ = plan.claims[i]
             found[i] = judge(each.key, claim, reading, claim.values(runs))

@@ -1,19 +1,28 @@
-"""Runs what papers ask for, each run once, on all cores; what is kept is not run again."""
+"""Runs what papers ask for, each run once, on all cores; what is kept is not run again.
+
+Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run with a record is
+another run than the one without: cases have intervals of their own.
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from penstock import _penstock
-from penstock.reproduce.kept import Kept, identity
 from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
 from penstock.result import recorded
+from penstock.sweeps import store, tasks
+from penstock.sweeps.store import Point, Store
+from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +33,14 @@ Progress: TypeAlias = Callable[[float, float, str], object]
 
 #: Seconds between two reports while no run ends.
 WAKE_S = 0.5
+
+#: The series that is recorded.
+QUEUE = SERIES[0]
+
+
+def identity(case: Case) -> str:
+    """What a case's runs are, but for the seed."""
+    return tasks.identity(case.scenario.core.canonical_json()[1], case.trace_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ class Wanted:
     def of(place: str, cases: Iterable[Case]) -> Wanted:
         """All that `cases` gives."""
         listed = list(cases)
-        return Wanted(place, listed, [identity(case.scenario, case.trace_s) for case in listed])
+        return Wanted(place, listed, [identity(case) for case in listed])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,39 +78,44 @@ class _Task:
     key: str
     place: str
     case: Case
+    point: Point
     seed: int
     work: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    numbers: dict[str, Any]
-    trace: pa.Table | None
-    spent: Spent
+def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
+    """Runs every case with every seed that the folder does not hold yet; what several places want, once. Ctrl-C keeps
+    what is finished. Raises `Error` if another process runs into the folder."""
+    with Store(folder, alone=True) as kept:
+        return _run_all(_missing(wanted, seeds, kept), kept, jobs, progress)
 
 
-def run(wanted: Iterable[Wanted], seeds: Sequence[int], kept: Kept, jobs: int, progress: Progress) -> list[Spent]:
-    """Runs every case with every seed that is not kept yet; what several places want, once. Ctrl-C keeps what is
-    finished."""
-    tasks: dict[str, _Task] = {}
+def _missing(wanted: Iterable[Wanted], seeds: Sequence[int], kept: Store) -> list[_Task]:
+    missing: dict[str, _Task] = {}
     for each in wanted:
         for case, base in zip(each.cases, each.identities, strict=True):
+            point: Point | None = None
             for seed in seeds:
-                key = _key(base, seed)
-                if key not in tasks and not kept.has(key, traced=case.trace_s is not None):
-                    tasks[key] = _Task(key, each.place, case, seed, case.scenario.core.work)
+                key = run_key(base, seed)
+                if key not in missing and not kept.has(key, () if case.trace_s is None else (QUEUE,)):
+                    point = point or Point(base, case.scenario.core.resolved_json(), None)
+                    missing[key] = _Task(key, each.place, case, point, seed, case.scenario.core.work)
+    return list(missing.values())
+
+
+def _run_all(missing: Sequence[_Task], kept: Store, jobs: int, progress: Progress) -> list[Spent]:
     # The longest first, so that no core waits for one at the end.
-    waiting = deque(sorted(tasks.values(), key=lambda task: -task.work))
+    waiting = deque(sorted(missing, key=lambda task: -task.work))
     total, done = sum(task.work for task in waiting), 0.0
     spent: list[Spent] = []
     place = ""
     with ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[_Done], _Task] = {}
+        running: dict[Future[tuple[Outcome, Spent]], _Task] = {}
 
-        def keep(future: Future[_Done], task: _Task) -> None:
-            finished = future.result()
-            kept.put(task.key, finished.numbers, finished.trace)
-            spent.append(finished.spent)
+        def keep(future: Future[tuple[Outcome, Spent]], task: _Task) -> None:
+            outcome, cost = future.result()
+            kept.put(task.point, task.seed, outcome)
+            spent.append(cost)
 
         try:
             while waiting or running:
@@ -117,40 +139,76 @@ def run(wanted: Iterable[Wanted], seeds: Sequence[int], kept: Kept, jobs: int, p
     return spent
 
 
-def gather(wanted: Wanted, seeds: Sequence[int], kept: Kept) -> Runs:
-    """The runs of these cases, all of which are kept."""
+class Finished:
+    """The runs that a folder holds, of this build."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        runs = store.read(folder, filters=[("version", "=", simulator())])
+        names = store.metrics()
+        metrics = zip(*(runs[name].to_pylist() for name in names), strict=True)
+        columns = (runs[name].to_pylist() for name in ("key", "groups", "links"))
+        self._runs = {
+            key: (dict(zip(names, values, strict=True)), groups, links)
+            for values, key, groups, links in zip(metrics, *columns, strict=True)
+        }
+
+    def run(self, key: str, case: Case, seed: int) -> Run:
+        """A run as an exhibit asks about it. Raises `LookupError` if it is not there."""
+        traced = case.trace_s is not None
+        if key not in self._runs or (traced and key not in self._traces):
+            raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
+        metrics, groups, listed = self._runs[key]
+        links = {link["name"]: {name: link[name] for name in link if name != "name"} for link in listed}
+        return Run(case.labels, seed, case.scenario, metrics, groups, links, self._traces[key] if traced else None)
+
+    @cached_property
+    def _traces(self) -> dict[str, pa.Table]:
+        """All recorded queues by key, each with the columns that it has."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        found: dict[str, pa.Table] = {}
+        for part in store.parts(self._folder, QUEUE):
+            with pq.ParquetFile(part, read_dictionary=["key"]) as file:
+                for group in range(file.num_row_groups):
+                    rows = file.read_row_group(group).combine_chunks()
+                    keys = rows["key"].combine_chunks()
+                    # A run's rows are together.
+                    ends = [0, *(np.flatnonzero(np.diff(keys.indices.to_numpy())) + 1), rows.num_rows]
+                    for start, end in itertools.pairwise(ends):
+                        trace = rows.slice(start, end - start)
+                        own = [name for name in trace.column_names[1:] if trace[name].null_count < end - start]
+                        # Copied: a slice would hold all columns of all runs.
+                        found[keys[start].as_py()] = pa.table({name: trace[name].to_numpy().copy() for name in own})
+        return found
+
+
+def gather(wanted: Wanted, seeds: Sequence[int], finished: Finished) -> Runs:
+    """The runs of these cases, all of which are finished."""
     runs = []
     for case, base in zip(wanted.cases, wanted.identities, strict=True):
-        for seed in seeds:
-            key = _key(base, seed)
-            found = kept.get(key)
-            if found is None:
-                raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
-            trace = kept.trace(key) if case.trace_s is not None else None
-            groups, links = found["groups"], found["links"]
-            runs.append(Run(case.labels, seed, case.scenario, found["metrics"], groups, links, trace))
+        runs += [finished.run(run_key(base, seed), case, seed) for seed in seeds]
     return Runs(runs)
 
 
 def ensure(
-    cases: Iterable[Case], seeds: Sequence[int], kept: Kept, jobs: int, progress: Callable[[float, float], object]
+    cases: Iterable[Case], seeds: Sequence[int], folder: Path, jobs: int, progress: Callable[[float, float], object]
 ) -> None:
     """`run` for the cases of one place."""
-    run([Wanted.of("", cases)], seeds, kept, jobs, lambda done, total, _place: progress(done, total))
+    run([Wanted.of("", cases)], seeds, folder, jobs, lambda done, total, _place: progress(done, total))
 
 
-def collect(cases: Iterable[Case], seeds: Sequence[int], kept: Kept) -> Runs:
+def collect(cases: Iterable[Case], seeds: Sequence[int], folder: Path) -> Runs:
     """`gather` for the cases of one place."""
-    return gather(Wanted.of("", cases), seeds, kept)
+    return gather(Wanted.of("", cases), seeds, Finished(folder))
 
 
-def _key(base: str, seed: int) -> str:
-    return f"{base}-{seed}"
-
-
-def _run(task: _Task) -> _Done:
+def _run(task: _Task) -> tuple[Outcome, Spent]:
     begun = time.perf_counter()
     (result,) = _penstock.run(task.case.scenario.core, [task.seed], 1, series_interval_s=task.case.trace_s)
     numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
-    trace = recorded(result, "queue") if task.case.trace_s is not None else None
-    return _Done(numbers, trace, Spent(task.place, result.events, time.perf_counter() - begun))
+    traces = {QUEUE: recorded(result, QUEUE)} if task.case.trace_s is not None else {}
+    spent = Spent(task.place, result.events, time.perf_counter() - begun)
+    return Outcome(task.key, numbers, None, result.events, traces), spent

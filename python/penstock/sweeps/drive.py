@@ -18,11 +18,11 @@ from typing import Any
 from penstock import _penstock
 from penstock._table import plain
 from penstock.errors import Error, ScenarioError
-from penstock.scenario import Scenario
+from penstock.scenario import Scenario, seconds
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
 from penstock.sweeps.store import Point, Store
-from penstock.sweeps.tasks import Engine, Outcome, Task, core, failed, identity, outcome, remember, run_key
+from penstock.sweeps.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 
 #: Seconds after which finished runs leave a thread, and after which an engine says that none did.
 BUNDLE_S, WAKE_S = 0.1, 0.25
@@ -117,17 +117,17 @@ class Grid:
                     drawn = {path: json.dumps(value) for path, value in sample.items()}
                     yield from self._at({**drawn, **dict(zip(self._axes, values, strict=True)), **more})
 
-    def _at(self, values: Mapping[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+    def _at(self, values: dict[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
         """Every variant at these values."""
         seen: dict[str, str | None] = {}
         for variant in self._variants or (None,):
             try:
                 made = self._scenario.core.point(variant, list(values.items()))
             except ScenarioError as error:
-                yield Point(identity({"variant": variant, **values}), json.dumps(dict(values)), variant), error
+                yield Point(identity(json.dumps([variant, values])), json.dumps(values), variant), error
                 continue
-            text = made.resolved_json()
-            point = Point(identity(json.loads(text)), text, variant)
+            text, canonical = made.canonical_json()
+            point = Point(identity(canonical), text, variant)
             if point.identity in seen:
                 at = ", ".join(f"{path} = {value}" for path, value in values.items()) or "every point"
                 raise ScenarioError(f"variants {seen[point.identity]} and {variant} are the same scenario at {at}")
@@ -145,6 +145,8 @@ def sweep(
     scheduler: Any = None,
     engine: Engine | None = None,
     until: str | Until | None = None,
+    flows: bool = False,
+    series: str | float | None = None,
     fail_fast: bool = False,
     progress: Callable[[Sweep], object] | None = None,
     failure: Callable[[Failure], object] | None = None,
@@ -160,6 +162,8 @@ def sweep(
     engine: where runs go instead: anything that is an `Engine`.
     until: more seeds for each point until its interval is so narrow, as in `"utilization ±0.5%"`; at most `seeds`, or
         1000.
+    flows: keep the metrics of each flow, too, in `out/flows`.
+    series: keep the queue's, cwnd, rtt and fct series at this interval (`"100 ms"` or seconds), too, in `out/series`.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
     progress: called a few times a second.
     failure: called with each run that failed.
@@ -173,27 +177,43 @@ def sweep(
     first, each = base.seed, seeds or grid.seeds or 1
     if isinstance(until, str):
         until = Until.parse(until, most=seeds or 1000)
+    tables = Tables(flows, None if series is None else _interval_s(series))
     with ExitStack() as stack:
         if engine is None and scheduler is not None:
             from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
         engine = engine or Threads(jobs or runner.cores())
-        driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until)
+        driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         return driver.run(progress, failure)
+
+
+def _interval_s(series: str | float) -> float:
+    interval_s = seconds(series)
+    if not 1e-9 <= interval_s <= 1e9:
+        raise ScenarioError(f"series interval {series}: must be from 1 ns to 1e9 s")
+    return interval_s
 
 
 class Driver:
     """Feeds an engine from a grid and keeps what comes back. What it holds does not grow with the number of runs."""
 
     def __init__(
-        self, grid: Grid, seeds: Sequence[int], out: Path, engine: Engine, fail_fast: bool, until: Until | None = None
+        self,
+        grid: Grid,
+        seeds: Sequence[int],
+        out: Path,
+        engine: Engine,
+        fail_fast: bool,
+        until: Until | None = None,
+        tables: Tables | None = None,
     ) -> None:
         self._grid = grid
         self._seeds = seeds
         self._out = out
         self._engine = engine
         self._fail_fast = fail_fast
+        self._tables = tables or Tables()
         self._failure: Callable[[Failure], object] | None = None
         self._progress: Callable[[Sweep], object] | None = None
         self._begun = 0.0
@@ -208,7 +228,7 @@ class Driver:
         """All of it."""
         self._failure, self._progress = failure, progress
         self._begun = time.monotonic()
-        with Store(self._out, self._grid.paths) as store:
+        with Store(self._out, self._grid.paths, self._tables) as store:
             if self._until is None:
                 self._drain(store, self._tasks(store))
             else:
@@ -252,7 +272,7 @@ class Driver:
                 going.append(point)
         n, target = 0, until.least
         while going:
-            self._drain(store, self._more(going, there, range(first + n, first + target)))
+            self._drain(store, self._more(store, going, there, range(first + n, first + target)))
             going = [point for point in going if not self._rules[point.identity].done]
             n, target = target, min(until.most, target + max(2, target // 4))
             self.state.runs += len(going) * (target - n)
@@ -260,17 +280,22 @@ class Driver:
         self._rules.clear()
 
     def _more(
-        self, points: Sequence[Point], there: Mapping[str, Mapping[int, Mapping[str, float | None]]], seeds: range
+        self,
+        store: Store,
+        points: Sequence[Point],
+        there: Mapping[str, Mapping[int, Mapping[str, float | None]]],
+        seeds: range,
     ) -> Iterator[Task]:
         for point in points:
             for seed in seeds:
+                key = run_key(point.identity, seed)
                 kept = there.get(point.identity, {}).get(seed)
-                if kept is not None:
+                if kept is not None and store.has(key, self._tables.marks):
                     self.state.kept += 1
                     self._rules[point.identity].add(seed, kept)
                     continue
-                task = Task(run_key(point.identity, seed), point.scenario, seed)
-                self._waiting[task.key] = (point, task)
+                task = Task(key, point.scenario, seed, self._tables)
+                self._waiting[key] = (point, task)
                 yield task
 
     def _tasks(self, store: Store) -> Iterator[Task]:
@@ -281,10 +306,10 @@ class Driver:
             remember(point.scenario, made)
             for seed in self._seeds:
                 key = run_key(point.identity, seed)
-                if store.has(key) or key in self._waiting:
+                if store.has(key, self._tables.marks) or key in self._waiting:
                     self.state.kept += 1
                     continue
-                task = Task(key, point.scenario, seed)
+                task = Task(key, point.scenario, seed, self._tables)
                 self._waiting[key] = (point, task)
                 yield task
 
@@ -385,12 +410,12 @@ def _work(
     said: list[Outcome] = []
     since = time.perf_counter()
     try:
-        for scenario, group in itertools.groupby(bundle, key=lambda task: task.scenario):
+        for _, group in itertools.groupby(bundle, key=lambda task: (task.scenario, task.tables)):
             tasks, at, size = list(group), 0, 1
             while at < len(tasks):
                 now = tasks[at : at + size]
                 begun = time.perf_counter()
-                said += _run(scenario, now, watch)
+                said += _run(now, watch)
                 at += size
                 ended = time.perf_counter()
                 size = max(1, int(BUNDLE_S * size / (ended - begun)))
@@ -406,13 +431,16 @@ def _work(
         finished.put(error)
 
 
-def _run(scenario: str, tasks: Sequence[Task], watch: Callable[[float, int, int], object]) -> list[Outcome]:
+def _run(tasks: Sequence[Task], watch: Callable[[float, int, int], object]) -> list[Outcome]:
+    """Tasks that differ in their seeds only."""
+    scenario, interval_s = core(tasks[0].scenario), tasks[0].tables.series_s
     try:
-        results = _penstock.run(core(scenario), [task.seed for task in tasks], 1, progress=watch)
+        seeds = [task.seed for task in tasks]
+        results = _penstock.run(scenario, seeds, 1, series_interval_s=interval_s, progress=watch)
     except (_CancelledError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a panic of the extension is no Exception
         if len(tasks) == 1:
             return [failed(tasks[0], error)]
-        return [each for task in tasks for each in _run(scenario, [task], watch)]
+        return [each for task in tasks for each in _run([task], watch)]
     return [outcome(task, result) for task, result in zip(tasks, results, strict=True)]

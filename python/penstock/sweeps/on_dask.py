@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from penstock.errors import Error
-from penstock.sweeps.tasks import Outcome, Task, failed, run_task, simulator
+from penstock.sweeps.tasks import Outcome, Tables, Task, failed, run_task, simulator
 
 try:
     import distributed
@@ -38,8 +38,9 @@ LOOK_S = 2.0
 #: Seconds after which an empty batch says that none came, so that the sweep can write what it has.
 WAKE_S = 0.25
 
-#: What a batch is as it travels: the scenarios, and of every run its key, its scenario's place and its seed.
-Packed = tuple[list[str], list[tuple[str, int, int]]]
+#: What a batch is as it travels: the scenarios with what is recorded, and of every run its key, its scenario's place
+#: and its seed.
+Packed = tuple[list[tuple[str, Tables]], list[tuple[str, int, int]]]
 
 
 class DaskEngine:
@@ -210,7 +211,8 @@ def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome]
     begun = time.perf_counter()
     outcomes: list[Outcome] = []
     for key, scenario, seed in runs:
-        outcomes.append(run_task(Task(key, scenarios[scenario], seed)))
+        text, tables = scenarios[scenario]
+        outcomes.append(run_task(Task(key, text, seed, tables)))
         if time.perf_counter() - begun >= limit_s:
             break
     return outcomes, time.perf_counter() - begun
@@ -218,8 +220,8 @@ def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome]
 
 def _packed(tasks: Sequence[Task]) -> Packed:
     # The seeds of a point have one scenario: it travels once.
-    places: dict[str, int] = {}
-    runs = [(task.key, places.setdefault(task.scenario, len(places)), task.seed) for task in tasks]
+    places: dict[tuple[str, Tables], int] = {}
+    runs = [(task.key, places.setdefault((task.scenario, task.tables), len(places)), task.seed) for task in tasks]
     return list(places), runs
 
 

@@ -1,48 +1,59 @@
 """The runs of sweeps in a folder: Parquet files that any tool reads, and journals of what was not written there yet.
 
-    DIR/runs/*.parquet      finished runs, one row each; all files have the same columns
-    DIR/journal/*.jsonl     finished runs of a sweep under way, one journal a process
-    DIR/schema.json         which keys of the scenario are columns, and of which type
-    DIR/lock                held while files in `runs` are written
+    DIR/runs/*.parquet          finished runs, one row each; all files have the same columns
+    DIR/flows/*.parquet         where asked, the metrics of each of a run's flows
+    DIR/series/NAME/*.parquet   where asked, what was recorded during a run: `SERIES`
+    DIR/journal/*.journal       finished runs of a sweep under way, one journal a process
+    DIR/schema.json             which keys of the scenario are columns, and of which type; the interval of the series
+    DIR/lock                    held while Parquet files are written
 
-A run is finished when its line is in a journal and flushed to the disk. A process holds a lock on its journal for life;
-who finds one without owner (its process was killed) writes its runs to Parquet. A line that was cut short is dropped.
-Parquet files appear whole, under their name, and before the journal goes; a run that is in both is written once.
+A run is finished when it is in a journal with all its tables and flushed to the disk. A process holds a lock on its
+journal for life; who finds one without owner (its process was killed) writes its runs to Parquet, before anything else
+is written. A journal ID becomes files of the name ID, each of which appears whole, that of the runs last; then it goes.
+So who was killed in between is followed by one who finds the same runs new and writes the files that are missing. A run
+that is in two journals is written once, and so is each of its tables.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._files import replacing, write
 from penstock.errors import Error
-from penstock.sweeps.tasks import Outcome, simulator
+from penstock.sweeps.journal import SUFFIX, Journal, entries, lock
+from penstock.sweeps.tasks import FLOWS, SERIES, Outcome, Tables, simulator
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-#: Seconds for which a finished run may be in memory only, and how many runs.
-FLUSH_S, FLUSH_RUNS = 0.5, 1000
-#: Runs and bytes of a journal that become a Parquet file while the sweep goes on.
+#: Seconds for which a finished run may be in memory only, how many runs, and bytes of their tables.
+FLUSH_S, FLUSH_RUNS, FLUSH_BYTES = 0.5, 1000, 16 << 20
+#: Runs and bytes of a journal that become Parquet files while the sweep goes on.
 COMPACT_RUNS, COMPACT_BYTES = 50_000, 256 << 20
-#: Rows of a row group: with it goes the memory that writing takes.
-GROUP_ROWS = 10_000
+#: Bytes of a row group: with it goes the memory that writing takes.
+GROUP_BYTES = 32 << 20
+#: Rows that are sorted at once.
+ORDER_ROWS = 1_000_000
 
 VERSION = 1
+
+RUNS = "runs"
+#: What a store may hold, in the order in which the files of a journal are begun; they appear in the opposite order.
+TABLES = (RUNS, FLOWS, *SERIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +71,49 @@ class Point:
 
 
 class Store:
-    """The folder, open for a sweep that writes to it."""
+    """The folder, open for a sweep that writes to it.
 
-    def __init__(self, folder: Path, parameters: Sequence[str] = ()) -> None:
+    parameters: keys of the scenario that are to be columns.
+    tables: what is kept of every run besides.
+    alone: refuse a folder that another process writes to.
+    """
+
+    def __init__(
+        self, folder: Path, parameters: Sequence[str] = (), tables: Tables | None = None, *, alone: bool = False
+    ) -> None:
         self._folder = folder
         self._wanted = parameters
-        self._journal: _Journal | None = None
-        self._buffer: list[str] = []
-        self._runs = 0  # in the buffer
+        self._interval_s = tables.series_s if tables else None
+        self._alone = alone
+        self._journals: list[Journal] = []  # the last is written to; those before it are becoming Parquet files
+        self._points: list[dict[str, Any]] = []
+        self._rows: list[dict[str, Any]] = []
+        self._tables: dict[str, list[pa.Table]] = {}
+        self._bytes = 0  # of the tables
         self._guard = threading.RLock()
         self._closing = threading.Event()
         self._failure: OSError | None = None
-        self._parts: dict[str, int] = {}
+        self._known: dict[str, npt.NDArray[np.bytes_]] = {}
+        self._learned: set[Path] = set()
         self._compacting: Future[None] | None = None
 
     def __enter__(self) -> Store:
-        import numpy as np
-
-        for name in ("runs", "journal"):
+        for name in (RUNS, "journal"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
-        self._known: npt.NDArray[np.bytes_] = np.empty(0, dtype="S32")
         with self._locked():
-            for part in (self._folder / "runs").glob(".*.part"):
+            for part in self._folder.rglob(".*.part"):
                 part.unlink()  # whoever wrote it was killed: writers hold the lock
+            self._settle_interval()
             self._add_columns(dict.fromkeys(self._wanted, "null"))
-            self._learn()
+            for table in TABLES[1:]:
+                _complete(self._folder, table)
             live = self._adopt()
-            self._journal = _Journal(self._folder)
-        self._know(live)
+            if live and self._alone:
+                raise Error(f"{self._folder}: another process writes there; wait for it or give another --out")
+            self._journals.append(Journal(self._folder / "journal"))
+        for path in live:
+            for table, keys in _keys(path).items():
+                self._know(table, keys)
         self._pool = ThreadPoolExecutor(1)
         self._flusher = threading.Thread(target=self._flush_in_time, daemon=True)
         self._flusher.start()
@@ -109,13 +135,11 @@ class Store:
         finally:
             self._pool.shutdown()
 
-    def has(self, key: str) -> bool:
-        """Whether that run was finished when the store was opened, or since then and written to Parquet."""
-        import numpy as np
-
-        known = self._known
-        at = int(np.searchsorted(known, key.encode()))
-        return at < len(known) and bool(known[at] == key.encode())
+    def has(self, key: str, tables: Sequence[str] = ()) -> bool:
+        """Whether that run is finished and, of what it records, these are kept (`Tables.marks`)."""
+        if any(key in journal.keys for journal in self._journals):
+            return True  # what one process puts in has the same tables
+        return all(_in(self._known.get(table), key) for table in (RUNS, *tables))
 
     def values(self, points: Iterable[str], names: Sequence[str]) -> dict[str, dict[int, dict[str, float | None]]]:
         """These metrics of the runs in Parquet files, of points by their identities: identity → seed → metrics."""
@@ -134,29 +158,41 @@ class Store:
     def put(self, point: Point, seed: int, outcome: Outcome) -> None:
         """Keeps a finished run."""
         assert outcome.numbers is not None
-        line = {"key": outcome.key, "point": point.identity, "seed": seed, "events": outcome.events}
         with self._guard:
             if self._failure is not None:
                 raise self._failure
-            assert self._journal is not None
-            if point.identity not in self._journal.points:
-                self._journal.points.add(point.identity)
-                about = {"identity": point.identity, "scenario": point.scenario, "variant": point.variant}
-                self._buffer.append(json.dumps({**about, "version": simulator()}, separators=(",", ":")))
-            self._buffer.append(json.dumps({**line, **outcome.numbers}, separators=(",", ":")))
-            self._runs += 1
-            if self._runs >= FLUSH_RUNS:
+            journal = self._journals[-1]
+            if outcome.key in journal.keys:
+                return
+            journal.keys.add(outcome.key)
+            if point.identity not in journal.points:
+                journal.points.add(point.identity)
+                about = {"point": point.identity, "scenario": point.scenario, "variant": point.variant}
+                self._points.append({**about, "version": simulator()})
+            metrics, groups = outcome.numbers["metrics"], outcome.numbers["groups"]
+            links = [{"name": name, **numbers} for name, numbers in outcome.numbers["links"].items()]
+            run = {"key": outcome.key, "point": point.identity, "seed": seed, "events": outcome.events}
+            self._rows.append({**run, **metrics, "groups": groups, "links": links})
+            for name, table in outcome.tables.items():
+                self._bytes += table.nbytes
+                self._tables.setdefault(name, []).append(_owned(name, table, run))
+            if len(self._rows) >= FLUSH_RUNS or self._bytes >= FLUSH_BYTES:
                 self.flush()
 
     def flush(self) -> None:
         """Everything put so far is on the disk after this."""
+        import pyarrow as pa
+
         with self._guard:
-            assert self._journal is not None
-            if self._buffer:
-                self._journal.append("\n".join(self._buffer) + "\n", self._runs)
-                self._buffer.clear()
-                self._runs = 0
-            if self._journal.runs >= COMPACT_RUNS or self._journal.bytes >= COMPACT_BYTES:
+            journal = self._journals[-1]
+            if self._rows:
+                tables = {name: pa.concat_tables(of_runs) for name, of_runs in self._tables.items()}
+                tables[RUNS] = _table(_journaled(), self._rows)
+                if self._points:
+                    tables["points"] = _table(_points(), self._points)
+                journal.append(tables, len(self._rows))
+                self._points, self._rows, self._tables, self._bytes = [], [], {}, 0
+            if journal.runs >= COMPACT_RUNS or journal.bytes >= COMPACT_BYTES:
                 self._rotate(last=False)
 
     def _flush_in_time(self) -> None:
@@ -171,100 +207,140 @@ class Store:
         """Begins a journal, and writes the old one's runs to Parquet meanwhile."""
         if self._compacting is not None:
             self._compacting.result()
-        old = self._journal
-        assert old is not None
+        old = self._journals[-1]
         if not last:
             with self._locked():
-                self._journal = _Journal(self._folder)
+                self._journals.append(Journal(self._folder / "journal"))
         self._compacting = self._pool.submit(self._compact, old)
 
-    def _compact(self, journal: _Journal) -> None:
+    def _compact(self, journal: Journal) -> None:
         with self._locked():
-            self._learn()
+            self._adopt()
             self._write(journal.path)
             journal.remove()
+        self._journals.remove(journal)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """No other process writes Parquet files or creates journals meanwhile."""
         with (self._folder / "lock").open("a") as file:
-            _lock(file)
+            lock(file)
             yield
 
-    def _adopt(self) -> list[str]:
-        """Writes journals without owner to Parquet; the keys of the others."""
-        live: list[str] = []
-        for path in sorted((self._folder / "journal").glob("*.jsonl")):
+    def _adopt(self) -> list[Path]:
+        """Learns what there is and writes journals without owner to Parquet; the others."""
+        for table in (RUNS, *MARKS):
+            self._learn(table)
+        live = []
+        # One whose files were begun goes first: what others hold of its runs must not come before it.
+        journals = (self._folder / "journal").glob(f"*{SUFFIX}")
+        for path in sorted(journals, key=lambda path: (not self._begun(path), path)):
             with path.open("rb") as file:
                 try:
-                    _lock(file, wait=False)
+                    lock(file, wait=False)
                 except BlockingIOError:
-                    live += [line["key"] for line in _lines(path) if "key" in line]
+                    live.append(path)
                     continue
                 self._write(path)
                 path.unlink()
         return live
 
+    def _begun(self, journal: Path) -> bool:
+        return any((place(self._folder, table) / f"{journal.stem}.parquet").exists() for table in TABLES)
+
     def _write(self, journal: Path) -> None:
-        """The runs of a journal that are in no Parquet file yet, as one more of these."""
+        """The runs of a journal that are in no Parquet file yet, as further ones of these, and their tables."""
+        import pyarrow as pa
+
+        there = _keys(journal)
+        new = {
+            mark: [key for key in there[mark] if not _in(self._known.get(mark), key)]
+            for mark in (RUNS, *MARKS)
+            if mark in there
+        }
+        about = self._of_points(journal)
+        adders: dict[str, Callable[[pa.Table], None]] = {}
+        with ExitStack() as files:
+            for table in TABLES:
+                path = place(self._folder, table) / f"{journal.stem}.parquet"
+                if table in there and new.get(_mark(table)) and not path.exists():
+                    schema_ = self._schema() if table == RUNS else table_schema(table)
+                    adders[table] = files.enter_context(_parquet(path, schema_))
+            chosen = {mark: None if len(new[mark]) == len(there[mark]) else pa.array(new[mark]) for mark in new}
+            for entry in entries(journal) if adders else ():
+                for table, add in adders.items():
+                    if table in entry:
+                        rows = _of(entry[table], chosen[_mark(table)])
+                        add(_joined(rows, about) if table == RUNS else rows)
+        for table, keys in new.items():
+            self._know(table, keys)
+            self._learned.add(place(self._folder, table) / f"{journal.stem}.parquet")
+
+    def _of_points(self, journal: Path) -> pa.Table:
+        """What the rows of a journal's runs have from their points, which may make columns wider."""
+        import pyarrow as pa
+
         columns: dict[str, str] = dict(self._columns())
-        for point in _lines(journal):
-            if "identity" in point:
-                scenario = json.loads(point["scenario"])
-                for name, kind in columns.items():
-                    columns[name] = _wider(kind, _kind(value_at(scenario, name)))
+        names, values = [], {path: [] for path in columns}  # type: tuple[list[str | None], dict[str, list[Any]]]
+        found = [_points().empty_table(), *(entry["points"] for entry in entries(journal) if "points" in entry)]
+        points = pa.concat_tables(found).combine_chunks()
+        for text in points["scenario"]:
+            scenario = json.loads(text.as_py())
+            names.append(scenario.get("name"))
+            for path, column in values.items():
+                value = value_at(scenario, path)
+                columns[path] = _wider(columns[path], _kind(value))
+                column.append(value)
         self._add_columns(columns)
-        new = self._rows(journal)
-        first = next(new, None)
-        if first is None:
-            return
-        path = self._folder / "runs" / f"{uuid.uuid4().hex}.parquet"
-        schema = self._schema()
-        _write_parquet(path, schema, _tables(schema, _chain(first, new)))
-        self._learn()
+        now = self._schema()
+        points = points.append_column("name", pa.array(names, pa.string()))
+        for path, column in values.items():
+            points = points.append_column(path, _array(column, now.field(path).type))
+        return points
 
-    def _rows(self, journal: Path) -> Iterator[dict[str, Any]]:
-        points: dict[str, dict[str, Any]] = {}
-        seen: set[str] = set()
-        paths = list(self._columns())
-        for line in _lines(journal):
-            if "identity" in line:
-                scenario = json.loads(line["scenario"])
-                values = {path: value_at(scenario, path) for path in paths}
-                about = {key: line[key] for key in ("scenario", "variant", "version")}
-                points[line["identity"]] = {**about, "name": scenario.get("name"), **values}
-            elif line["key"] not in seen and not self.has(line["key"]):
-                seen.add(line["key"])
-                metrics, links = line.pop("metrics"), line.pop("links")
-                line["links"] = [{"name": name, **numbers} for name, numbers in links.items()]
-                yield {**line, **points[line["point"]], **metrics}
-
-    def _know(self, keys: Iterable[str]) -> None:
+    def _know(self, table: str, keys: Iterable[str]) -> None:
         import numpy as np
 
         # Sorted are the new ones only: to sort all at every file would take most of the time from millions of runs on.
         more = np.unique(np.array([key.encode() for key in keys], dtype="S32"))
-        if len(self._known) == 0:
-            self._known = more
+        known = self._known.get(table)
+        if known is None or len(known) == 0:
+            self._known[table] = more
             return
-        at = np.searchsorted(self._known, more)
-        new = self._known[np.minimum(at, len(self._known) - 1)] != more
-        self._known = np.insert(self._known, at[new], more[new])
+        at = np.searchsorted(known, more)
+        new = known[np.minimum(at, len(known) - 1)] != more
+        self._known[table] = np.insert(known, at[new], more[new])
 
-    def _learn(self) -> None:
+    def _learn(self, table: str) -> None:
         """Reads the keys of Parquet files that are new."""
         import pyarrow.parquet as pq
 
-        for part in parts(self._folder):
-            if part.name not in self._parts:
-                self._parts[part.name] = 1
-                self._know(pq.read_table(part, columns=["key"])["key"].to_pylist())
+        for part in parts(self._folder, table):
+            if part not in self._learned:
+                self._learned.add(part)
+                with pq.ParquetFile(part, read_dictionary=["key"]) as file:
+                    batches = file.iter_batches(1 << 20, columns=["key"])
+                    self._know(table, {key for batch in batches for key in batch["key"].dictionary.to_pylist()})
 
     def _columns(self) -> dict[str, str]:
         return columns(self._folder)
 
     def _schema(self) -> pa.Schema:
         return schema(self._columns())
+
+    def _settle_interval(self) -> None:
+        """One store has its series at one interval: a key says which run a row is of, not how it was sampled."""
+        if self._interval_s is None:
+            return
+        about = _about(self._folder)
+        kept = about.get("series_s", self._interval_s)
+        if kept != self._interval_s:
+            raise Error(
+                f"{self._folder}: keeps series every {kept:g} s, not {self._interval_s:g} s; give --series"
+                f" {kept:g}s, or another --out"
+            )
+        if "series_s" not in about:
+            _write_about(self._folder, {**about, "series_s": self._interval_s})
 
     def _add_columns(self, wanted: Mapping[str, str]) -> None:
         """Makes these keys columns of these types or wider ones, in all files."""
@@ -282,68 +358,42 @@ class Store:
                         then[name] = _wider(then[name], _kind(value_at(scenario, name)))
         then = dict(sorted(then.items()))
         if then != now or not (self._folder / "schema.json").exists():
-            about = {"penstock_store": VERSION, "parameters": then}
-            write(self._folder / "schema.json", json.dumps(about, indent=2) + "\n")
+            _write_about(self._folder, {**_about(self._folder), "parameters": then})
         schema_ = schema(then)
         # A kill between the two leaves files as they were; the next call finds them here.
         for part in parts(self._folder):
             if not pq.read_schema(part).equals(schema_):
-                _write_parquet(part, schema_, _again(part, schema_, list(then)))
+                _again(part, schema_, list(then))
 
 
-class _Journal:
-    """A file of lines that only this process appends to."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "journal" / f"{uuid.uuid4().hex}.jsonl"
-        self.points: set[str] = set()
-        self.runs = 0
-        self.bytes = 0
-        self._file = self.path.open("xb", buffering=0)
-        _lock(self._file)
-
-    def append(self, text: str, runs: int) -> None:
-        data = text.encode()
-        try:
-            written = 0
-            while written < len(data):
-                written += self._file.write(data[written:])
-            os.fsync(self._file.fileno())
-        except OSError:
-            self._file.truncate(self.bytes)
-            raise
-        self.bytes += len(data)
-        self.runs += runs
-
-    def remove(self) -> None:
-        self.path.unlink()
-        self._file.close()
+def place(folder: Path, table: str) -> Path:
+    """Where the Parquet files of a table are."""
+    return folder / "series" / table if table in SERIES else folder / table
 
 
-def _lock(file: IO[Any], *, wait: bool = True) -> None:
-    """Locks a file until its process ends; without `wait`, raises `BlockingIOError` if another has it."""
-    try:
-        import fcntl
-    except ImportError:
-        raise Error("sweeps need flock, which this system lacks") from None
-    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def parts(folder: Path) -> list[Path]:
-    """The Parquet files of a store."""
-    return sorted(path for path in (folder / "runs").glob("*.parquet") if not path.name.startswith("."))
+def parts(folder: Path, table: str = RUNS) -> list[Path]:
+    """The Parquet files of a table."""
+    return sorted(path for path in place(folder, table).glob("*.parquet") if not path.name.startswith("."))
 
 
 def columns(folder: Path) -> dict[str, str]:
     """Keys of the scenario that are columns, and their types."""
+    parameters: dict[str, str] = _about(folder)["parameters"]
+    return parameters
+
+
+def _about(folder: Path) -> dict[str, Any]:
     try:
-        about = json.loads((folder / "schema.json").read_text())
+        about: dict[str, Any] = json.loads((folder / "schema.json").read_text())
     except FileNotFoundError:
-        return {}
+        return {"penstock_store": VERSION, "parameters": {}}
     if about["penstock_store"] != VERSION:
         raise Error(f"{folder}: a store of version {about['penstock_store']}; this Penstock reads version {VERSION}")
-    parameters: dict[str, str] = about["parameters"]
-    return parameters
+    return about
+
+
+def _write_about(folder: Path, about: Mapping[str, Any]) -> None:
+    write(folder / "schema.json", json.dumps(about, indent=2) + "\n")
 
 
 def settle(folder: Path) -> None:
@@ -354,21 +404,34 @@ def settle(folder: Path) -> None:
         pass
 
 
-def read(folder: Path, names: Sequence[str] | None = None) -> pa.Table:
-    """The runs, or these columns of theirs, in no order."""
+def read(folder: Path, names: Sequence[str] | None = None, table: str = RUNS, filters: Any = None) -> pa.Table:
+    """A table's rows, or these columns of theirs, in no order but that of each run's own."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema_ = schema(columns(folder))
-    tables = [pq.read_table(part, columns=names) for part in parts(folder)]
+    schema_ = schema(columns(folder)) if table == RUNS else table_schema(table)
+    tables = [pq.read_table(part, columns=names, filters=filters) for part in parts(folder, table)]
     empty = schema_.empty_table()
     return pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
+
+
+def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:
+    """A table in the order of its keys, a part of them at a time: equal sweeps give equal rows."""
+    import pyarrow.parquet as pq
+
+    rows = sum(pq.read_metadata(part).num_rows for part in parts(folder, table))
+    # Keys are hashes: equal shares of their range hold about equal numbers of runs.
+    shares = -(-rows // ORDER_ROWS) or 1
+    ends = [f"{(i << 32) // shares:08x}" for i in range(shares)] + ["g"]
+    for low, high in itertools.pairwise(ends):
+        yield read(folder, None, table, [("key", ">=", low), ("key", "<", high)]).sort_by("key").combine_chunks()
 
 
 @cache
 def _metrics() -> dict[str, list[str]]:
     listed = json.loads(_penstock.list_json("metrics"))
-    return {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "link")}
+    names = {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow")}
+    return {**names, "link": [m["name"] for m in listed if m["links"]]}
 
 
 def metrics() -> list[str]:
@@ -377,28 +440,67 @@ def metrics() -> list[str]:
 
 
 def schema(parameters: Mapping[str, str]) -> pa.Schema:
-    """The columns of every file of a store; `docs/sweeps.md` says what they are."""
+    """The columns of every file of runs; `docs/sweeps.md` says what they are."""
     import pyarrow as pa
 
     types = {"null": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+    run = _journaled()
+    of_point = [(name, pa.string()) for name in ("version", "name", "variant", "scenario")]
+    given = [(path, types[kind]) for path, kind in parameters.items()]
+    numbers = [run.field(name) for name in (*metrics(), "groups", "links")]
+    return pa.schema(
+        [*(run.field(name) for name in ("key", "point", "seed")), *of_point, run.field("events"), *given, *numbers]
+    )
+
+
+@cache
+def _journaled() -> pa.Schema:
+    """Of a run, what its point does not say."""
+    import pyarrow as pa
+
     group = pa.struct([(name, pa.float64()) for name in _metrics()["group"]])
-    link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in metrics())])
+    link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in _metrics()["link"])])
     return pa.schema(
         [
             ("key", pa.string()),
             ("point", pa.string()),
             ("seed", pa.uint64()),
-            ("version", pa.string()),
-            ("name", pa.string()),
-            ("variant", pa.string()),
-            ("scenario", pa.string()),
             ("events", pa.uint64()),
-            *((path, types[kind]) for path, kind in parameters.items()),
             *((name, pa.float64()) for name in metrics()),
             ("groups", pa.list_(group)),
             ("links", pa.list_(link)),
         ]
     )
+
+
+@cache
+def _points() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.string()) for name in ("point", "scenario", "variant", "version")])
+
+
+@cache
+def table_schema(table: str) -> pa.Schema:
+    """The columns of every file of flows or of a series; `docs/sweeps.md` says what they are."""
+    import pyarrow as pa
+
+    number, count = pa.float64(), pa.uint64()
+    of_run = [("key", pa.string()), ("seed", count)]
+    if table == FLOWS:
+        place_ = [("key", pa.string()), ("point", pa.string()), ("seed", count), ("group", count), ("flow", count)]
+        return pa.schema([*place_, *((name, number) for name in _metrics()["flow"])])
+    if table == "queue":
+        kinds = json.loads(_penstock.list_json("aqm"))
+        state = dict.fromkeys(each["name"] for kind in kinds for each in kind["state"])
+        counts = [("t_s", number), ("queue_pkts", count), ("queue_bytes", count)]
+        return pa.schema([*of_run, *counts, *((name, number) for name in state)])
+    own = {
+        "cwnd": [("cwnd_segments", number), ("ssthresh_segments", number)],
+        "rtt": [("rtt_s", number)],
+        "fct": [("bytes", count), ("fct_s", number)],
+    }
+    return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
 
 
 def value_at(scenario: Any, path: str) -> Any:
@@ -426,66 +528,134 @@ def _wider(a: str, b: str) -> str:
     return "float" if {a, b} == {"int", "float"} else "text"
 
 
-def _lines(journal: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a journal."""
-    with journal.open("rb") as file:
-        for line in file:
-            try:
-                parsed = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                parsed = None
-            if not isinstance(parsed, dict):
-                return  # cut short by a crash: what follows was never finished
-            yield parsed
+#: Tables whose rows say that a run has all that it records of a sort: every run has flows, and a queue at its start.
+MARKS = (FLOWS, SERIES[0])
 
 
-def _chain(first: dict[str, Any], rest: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield first
-    yield from rest
+def _mark(table: str) -> str:
+    return SERIES[0] if table in SERIES else table
 
 
-def _tables(schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> Iterator[pa.Table]:
-    """Rows as tables of at most `GROUP_ROWS`."""
+def _keys(journal: Path) -> dict[str, list[str]]:
+    """The tables of a journal: the keys of its runs and in the marks, of the others none."""
+    found: dict[str, list[str]] = {}
+    for entry in entries(journal):
+        for table in entry:
+            keys = found.setdefault(table, [])
+            if table in (RUNS, *MARKS):
+                keys += entry[table]["key"].unique().to_pylist()
+    return found
+
+
+def _in(known: npt.NDArray[np.bytes_] | None, key: str) -> bool:
+    import numpy as np
+
+    if known is None:
+        return False
+    at = int(np.searchsorted(known, key.encode()))
+    return at < len(known) and bool(known[at] == key.encode())
+
+
+def _owned(name: str, table: pa.Table, run: Mapping[str, Any]) -> pa.Table:
+    """A run's table with the columns that the store's has: whose it is, and nothing where it has no such column."""
     import pyarrow as pa
 
-    def table(batch: list[dict[str, Any]]) -> pa.Table:
-        arrays = []
-        for field in schema:
-            values = [row.get(field.name) for row in batch]
-            if field.type == pa.string():
-                values = [each if each is None or isinstance(each, str) else json.dumps(each) for each in values]
-            arrays.append(pa.array(values, field.type))
-        return pa.Table.from_arrays(arrays, schema=schema)
+    schema_ = table_schema(name)
 
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) >= GROUP_ROWS:
-            yield table(batch)
-            batch = []
-    if batch:
-        yield table(batch)
+    def column(field: pa.Field) -> Any:
+        if field.name in run:
+            return pa.repeat(pa.scalar(run[field.name], field.type), table.num_rows)
+        if field.name in table.column_names:
+            return table[field.name].cast(field.type)
+        return pa.nulls(table.num_rows, field.type)
+
+    return pa.table([column(field) for field in schema_], schema=schema_)
 
 
-def _again(part: Path, schema: pa.Schema, paths: Sequence[str]) -> Iterator[pa.Table]:
-    """A file's rows under other columns for keys of the scenario."""
+def _of(rows: pa.Table, keys: pa.Array | None) -> pa.Table:
+    """The rows of these runs; without keys, all."""
+    import pyarrow.compute as pc
+
+    return rows if keys is None else rows.filter(pc.is_in(rows["key"], keys))
+
+
+def _joined(runs: pa.Table, about: pa.Table) -> pa.Table:
+    """Runs with what their points say."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = pc.index_in(runs["point"], about["point"])
+    columns = {name: about[name].take(at) for name in about.column_names if name != "point"}
+    columns |= {name: runs[name] for name in runs.column_names}
+    return pa.table(columns)
+
+
+def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    if type_ == pa.string():
+        values = [each if each is None or isinstance(each, str) else json.dumps(each) for each in values]
+    return pa.array(values, type_)
+
+
+def _table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table([pa.array([row.get(field.name) for row in rows], field.type) for field in schema], schema=schema)
+
+
+def _complete(folder: Path, table: str) -> None:
+    """Gives the files of a build that knew fewer columns those of this one, empty."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part) as file:
-        for batch in file.iter_batches(GROUP_ROWS):
-            rows = batch.to_pylist()
-            for row in rows:
-                scenario = json.loads(row["scenario"])
-                row.update((path, value_at(scenario, path)) for path in paths)
-            yield from _tables(schema, rows)
+    schema_ = table_schema(table)
+    for part in parts(folder, table):
+        if set(schema_.names) - set(pq.read_schema(part).names):
+            _again(part, schema_, ())
 
 
-def _write_parquet(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+def _again(part: Path, schema: pa.Schema, paths: Sequence[str]) -> None:
+    """Writes a file again, with other columns for keys of the scenario."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part) as file, _parquet(part, schema) as add:
+        for batch in file.iter_batches(10_000):
+            scenarios = [json.loads(text) for text in batch["scenario"].to_pylist()] if paths else []
+
+            def column(field: pa.Field, batch: Any = batch, scenarios: Sequence[Any] = scenarios) -> Any:
+                if field.name in paths:
+                    return _array([value_at(scenario, field.name) for scenario in scenarios], field.type)
+                if field.name in batch.schema.names:
+                    return batch[field.name].cast(field.type)
+                return pa.nulls(batch.num_rows, field.type)
+
+            add(pa.table([column(field) for field in schema], schema=schema))
+
+
+@contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """A file that appears under its name once it is whole; tables are added in pieces of any size."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    waiting: list[pa.Table] = []
 
     with replacing(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for table in tables:
-            writer.write_table(table)
+
+        def group() -> None:
+            if waiting:
+                rows = pa.concat_tables(waiting)
+                writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+                waiting.clear()
+
+        def add(table: pa.Table) -> None:
+            waiting.append(table.select(schema.names))
+            if sum(each.nbytes for each in waiting) >= GROUP_BYTES:
+                group()
+
+        yield add
+        group()
     _sync(path.parent)
 
 

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock import _penstock
+from penstock.result import recorded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: The table of a run's flows, and those that are recorded at an interval; the first has a row in every run.
+FLOWS, SERIES = "flows", ("queue", "cwnd", "rtt", "fct")
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What is kept of a run besides its numbers."""
+
+    #: The metrics of each flow.
+    flows: bool = False
+    #: Seconds between the samples of the series; `None`: they are not recorded.
+    series_s: float | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Tables that a run has where it has what is wanted."""
+        return (FLOWS,) * self.flows + SERIES[:1] * (self.series_s is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +44,7 @@ class Task:
     #: The resolved scenario as JSON text.
     scenario: str
     seed: int
+    tables: Tables = Tables()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +57,8 @@ class Outcome:
     #: What went wrong, for a person.
     error: str | None
     events: int
+    #: `FLOWS` and `SERIES`, as far as they were wanted.
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -56,7 +81,7 @@ class Engine(Protocol):
 def run_task(task: Task) -> Outcome:
     """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
     try:
-        result = _penstock.run(core(task.scenario), [task.seed], 1)[0]
+        result = _penstock.run(core(task.scenario), [task.seed], 1, series_interval_s=task.tables.series_s)[0]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the extension is no Exception
@@ -65,9 +90,16 @@ def run_task(task: Task) -> Outcome:
 
 
 def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
-    """The numbers of a finished run."""
+    """The numbers of a finished run, and its tables."""
     numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
-    return Outcome(task.key, numbers, None, result.events)
+    tables: dict[str, pa.Table] = {}
+    if task.tables.flows:
+        import pyarrow as pa
+
+        tables[FLOWS] = pa.Table.from_pylist([{**flow, "flow": i} for i, flow in enumerate(result.flows)])
+    if task.tables.series_s is not None:
+        tables |= {name: recorded(result, name) for name in SERIES}
+    return Outcome(task.key, numbers, None, result.events, tables)
 
 
 def failed(task: Task, error: BaseException) -> Outcome:
@@ -75,11 +107,11 @@ def failed(task: Task, error: BaseException) -> Outcome:
     return Outcome(task.key, None, f"{type(error).__name__}: {error}", 0)
 
 
-def identity(scenario: dict[str, Any], trace_s: float | None = None) -> str:
-    """What the runs of a resolved scenario are, but for the seed; `trace_s`: with series at that interval."""
-    canonical = {key: value for key, value in scenario.items() if key not in ("seed", "name")}
-    text = json.dumps([simulator(), canonical, trace_s], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def identity(canonical: str, trace_s: float | None = None) -> str:
+    """What the runs of a scenario are, but for the seed, from its `canonical_json`; `trace_s`: with series at that
+    interval."""
+    about = "" if trace_s is None else repr(trace_s)
+    return hashlib.sha256("\0".join((simulator(), canonical, about)).encode()).hexdigest()[:32]
 
 
 def run_key(point: str, seed: int) -> str:
