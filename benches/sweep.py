@@ -24,7 +24,7 @@ import psutil
 from penstock import Scenario, _penstock
 from penstock.sweeps.drive import Grid, Threads, sweep
 from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweeps.store import COMPACT_RUNS, Store
+from penstock.sweeps.store import COMPACT_RUNS, RUNS, Store
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_task, simulator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,10 +124,10 @@ def learn_s(keys: int) -> float:
 
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
         random = np.random.default_rng(1)
-        store._known = np.sort(np.frombuffer(random.bytes(keys * 32), dtype="S32"))
+        store._known[RUNS] = np.sort(np.frombuffer(random.bytes(keys * 32), dtype="S32"))
         more = [random.bytes(16).hex() for _ in range(COMPACT_RUNS)]
         begun = time.perf_counter()
-        store._know(more)
+        store._know(RUNS, more)
         return time.perf_counter() - begun
 
 

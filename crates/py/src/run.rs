@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 use pyo3::IntoPyObjectExt;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,8 +23,8 @@ const WAKE: Wall = Wall::from_millis(50);
 
 /// Runs every seed and returns the results in the order of `seeds`, whichever thread was faster.
 ///
-/// The GIL is released, unless a discipline written in Python stands in the scenario: then the seeds run one after the other
-/// on this thread, where Ctrl-C reaches that code. `progress(fraction, done, total)` is called about twenty times a second; what it
+/// The GIL is released, unless a discipline written in Python stands in the scenario: then, as with one job, the seeds run one after
+/// the other on this thread, where Ctrl-C reaches that code. `progress(fraction, done, total)` is called about twenty times a second; what it
 /// raises, and Ctrl-C, stops all runs at once.
 #[pyfunction]
 #[pyo3(signature = (scenario, seeds, jobs, series_interval_s=None, events=false, pcap=None, progress=None))]
@@ -66,13 +67,24 @@ pub fn run(
         })
     };
 
-    if scenario.has_user_aqm() {
-        return seeds
-            .iter()
-            .zip(&controls)
-            .enumerate()
-            .map(|(done, (seed, control))| watched(&prepared(*seed)?, control, || tell(done)))
-            .collect();
+    // One after the other needs no thread, which would cost a short run a tenth of its time.
+    if scenario.has_user_aqm() || jobs.min(total) <= 1 {
+        let one_by_one = || {
+            let woken = Cell::new(Instant::now());
+            let in_turn = seeds.iter().zip(&controls).enumerate();
+            let results = in_turn.map(|(done, (seed, control))| {
+                let result = watched(&prepared(*seed)?, control, &woken, || tell(done))?;
+                if woken.get().elapsed() >= WAKE {
+                    woken.set(Instant::now());
+                    tell(done + 1)?;
+                }
+                Ok(result)
+            });
+            let results = results.collect();
+            Python::attach(|py| py.check_signals())?; // a Ctrl-C within the last moments counts too
+            results
+        };
+        return if scenario.has_user_aqm() { one_by_one() } else { py.detach(one_by_one) };
     }
 
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -130,16 +142,16 @@ pub fn run(
     Ok(results.into_iter().flatten().map(|inner| RunResult { inner }).collect())
 }
 
-/// One run on this thread, with the GIL; what `tell` raises ends it, too.
+/// One run on this thread; what `tell` raises ends it, too.
 fn watched(
     config: &penstock_sim::Config,
     control: &Control,
+    woken: &Cell<Instant>,
     tell: impl Fn() -> PyResult<()>,
 ) -> PyResult<RunResult> {
-    let mut woken = Instant::now();
     let result = penstock_sim::run_watched(config, control, &mut || {
-        if woken.elapsed() >= WAKE {
-            woken = Instant::now();
+        if woken.get().elapsed() >= WAKE {
+            woken.set(Instant::now());
             if let Err(error) = tell() {
                 control.abort.raise(error);
             }
