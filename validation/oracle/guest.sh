@@ -51,8 +51,10 @@ else
   start=(/penstock/router)
   loader=/penstock/ld-linux-x86-64.so.2
   if [ -e $loader ]; then start=($loader --library-path /penstock /penstock/router); fi
+  seed=$(</proc/cmdline)
+  seed=${seed##*oracle.seed=}
   in_ns r timeout $((router_duration + 30)) "${start[@]}" router /scenario.json --client rc --server rs \
-    --duration $router_duration --json /tmp/router.json >&2 &
+    --duration $router_duration --seed "${seed%% *}" --json /tmp/router.json >&2 &
   router=$!
 fi
 in_ns s iperf3 -s -1 -D >&2

@@ -1,4 +1,4 @@
-//! `penstock-emulate router SCENARIO.json --client IFACE --server IFACE --duration SECONDS --json FILE`: the router alone, between two
+//! `penstock-emulate router SCENARIO.json --client IFACE --server IFACE --duration SECONDS --seed N --json FILE`: the router alone, between two
 //! interfaces of the namespace that it is started in, for a machine of one's own making (`validation/oracle` runs it in a virtual one).
 //! `penstock emulate` makes hosts, traffic and clean-up itself.
 
@@ -28,9 +28,10 @@ mod linux {
     use std::path::PathBuf;
 
     pub fn main() -> Result<(), Box<dyn Error>> {
-        let usage = "usage: penstock-emulate router SCENARIO.json --client IFACE --server IFACE --duration SECONDS [--json FILE]";
+        let usage = "usage: penstock-emulate router SCENARIO.json --client IFACE --server IFACE [--duration SECONDS] [--seed N] [--json FILE]";
         let (mut client, mut server, mut json, mut duration) =
             (None::<String>, None::<String>, None::<PathBuf>, None::<f64>);
+        let mut seed = None::<u64>;
         let mut words: Vec<String> = vec![];
         let mut args = lexopt::Parser::from_env();
         while let Some(arg) = args.next()? {
@@ -39,6 +40,7 @@ mod linux {
                 Long("server") => server = Some(args.value()?.string()?),
                 Long("json") => json = Some(args.value()?.into()),
                 Long("duration") => duration = Some(args.value()?.parse()?),
+                Long("seed") => seed = Some(args.value()?.parse()?),
                 Value(word) => words.push(word.string()?),
                 other => return Err(format!("{}\n{usage}", other.unexpected()).into()),
             }
@@ -48,7 +50,7 @@ mod linux {
             return Err(usage.into());
         };
         let scenario = Scenario::from_json(&std::fs::read_to_string(file)?)?;
-        let report = bridge(&scenario, [&client, &server], duration)?;
+        let report = bridge(&scenario, [&client, &server], seed, duration)?;
         let document = penstock_scenario::document(&scenario, &[&report.result]);
         let mut document: serde_json::Value = serde_json::from_str(&document)?;
         document["emulation"] = serde_json::to_value(&report.emulation)?;

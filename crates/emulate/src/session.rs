@@ -158,17 +158,18 @@ pub fn run(
 }
 
 /// The router alone, between two interfaces of this namespace (left, right) that somebody else has set up, for `seconds` or the
-/// scenario's duration. The traffic is somebody else's, too: the scenario's is not started, and flows are told apart as they come.
+/// scenario's duration, with `seed` or the scenario's. The traffic is somebody else's, too: the scenario's is not started, and flows are told apart as they come.
 ///
 /// # Errors
 /// As for [`run`].
 pub fn bridge(
     scenario: &Scenario,
     interfaces: [&str; 2],
+    seed: Option<u64>,
     seconds: Option<f64>,
 ) -> Result<Report, EmulateError> {
     let options = Options { limited: true, ..Options::default() };
-    let (mut config, plan) = prepare(scenario, scenario.seed(), &options, true)?;
+    let (mut config, plan) = prepare(scenario, seed.unwrap_or_else(|| scenario.seed()), &options, true)?;
     if let Some(seconds) = seconds {
         config.duration = Duration::from_secs_f64(seconds);
         config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
