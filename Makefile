@@ -9,11 +9,11 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate oracle bench docs test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs test-long debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(BUILT) ## a virtual environment in .venv with Penstock (release build) and what its tests need
 
@@ -60,6 +60,9 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate
+
+validate-real: setup ## the simulator against real packets on this machine, twelve cases, 20 minutes: a table, out/validate-real
+	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
 
 oracle: setup ## sch_red itself under real TCP in a virtual machine, three seeds: a table, out/oracle.json
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --ecn --adaptive --json out/oracle.json
