@@ -31,11 +31,10 @@ with tempfile.TemporaryDirectory() as folder:
     (Path(folder) / "page").write_bytes(os.urandom(2_000_000))
     result = emulate(
         link,
-        server=shlex.join([sys.executable, "-m", "http.server", "-d", folder, "8000"]) + " 2>/dev/null",
+        server=shlex.join([sys.executable, "-m", "http.server", "-d", folder, "8000"]) + " >/dev/null 2>&1",
         client=[sys.executable, "-c", CLIENT],
         download=True,  # the bottleneck's forward direction is from the server to the client
     )
 
 metrics = result.runs[0].metrics
 print(f"{metrics['delay_mean_s'] * 1e3:.0f} ms in the queue, {metrics['marks_ce']:.0f} packets marked by RED")
-print("CE as the client's kernel counts them:", result.emulation["received_ce"])

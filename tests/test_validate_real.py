@@ -173,7 +173,9 @@ def test_a_run_in_which_a_flow_got_no_ecn_does_not_count(bench: Bench) -> None:
 def test_a_machine_that_cannot_keep_up_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(iter([True] + [False] * (2 * v.ATTEMPTS)))
     monkeypatch.setattr(v, "emulate", bench)
-    with pytest.raises(EmulationError, match=r"1 of 7 real runs were valid, 2 are needed: .*2\.00 % of the frames"):
+    with pytest.raises(
+        EmulationError, match=r"small: 1 of 7 real runs were valid, 2 are needed: .*2\.00 % of the frames"
+    ):
         v.validate(small(), 3, 2)
     assert len(bench.seeds) == 7, "tried a bounded number of times"
 
@@ -244,6 +246,18 @@ def test_the_figure_is_the_same_for_the_same_runs(bench: Bench, file: Path, caps
     assert first == second
     for text in ("utilization", "delay_p99_s", "real: queue, seed 1", "simulated: queue, seed 1"):
         assert text in first
+
+
+def test_one_scenario_that_the_machine_cannot_keep_up_with_leaves_the_others(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = file.with_name("other.toml")
+    other.write_text(SMALL.replace('"small"', '"other"'), encoding="utf-8")
+    monkeypatch.setattr(v, "emulate", Bench(iter([False] * 2 * v.ATTEMPTS + [True] * 2)))
+    code, out, err = run(capsys, file, other, "--runs", 2, "--seeds", 2, "--json")
+    assert code == 1
+    assert err.startswith("penstock: small: 0 of 6 real runs were valid")
+    assert [case["name"] for case in json.loads(out)["cases"]] == ["other"]
 
 
 @pytest.mark.parametrize(

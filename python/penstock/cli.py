@@ -341,7 +341,7 @@ def validate_real(
     out: Path | None,
     figure: Path | None,
     rootless: bool,
-) -> None:
+) -> int:
     """Run the scenario in each FILE in the simulator and on real packets, and say metric by metric whether they agree.
 
     The simulator is told what of Linux's TCP it can be told; docs/validation-real.md lists it. Only valid real runs
@@ -365,20 +365,27 @@ def validate_real(
     if figure is not None and len(files) > 1:
         raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
     done: list[Agreement] = []
+    failed = 0
     with Bar("validate-real") as bar:
         for name, scenario in scenarios.items():
 
             def progress(fraction: float, what: str, label: str = scenario.name or name) -> None:
                 bar.show((len(done) + fraction) / len(scenarios), label, what)
 
-            agreement = real.validate(scenario, runs, seeds, simulated=only_there, rootless=rootless, progress=progress)
+            try:
+                agreement = real.validate(
+                    scenario, runs, seeds, simulated=only_there, rootless=rootless, progress=progress
+                )
+            except real.TooFewValidError as error:
+                failed = _fail(str(error), EXIT_FAILED)  # the others may do better
+                continue
             done.append(agreement)
             if out is not None:
                 _write_agreement(out / name, agreement)
                 _write_text(out / "summary.md", real.markdown(done))
             if not as_json:
                 _draw(_tables().agreement_table(agreement))
-    if figure is not None:
+    if figure is not None and done:
         from penstock import style
 
         style.save(done[0].plot(), str(figure))
@@ -386,6 +393,7 @@ def validate_real(
         _print(real.document(done))
     elif len(done) > 1:
         _draw(_tables().agreements_table(done))
+    return failed
 
 
 @cli.command()

@@ -145,6 +145,10 @@ class Pair:
         return Estimate.of(self.simulated_values)
 
 
+class TooFewValidError(EmulationError):
+    """Fewer than two real runs of a scenario were valid, however often they were repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invalid:
     """A real run that does not count."""
@@ -279,7 +283,7 @@ def validate(
     simulated: keys that are otherwise on the simulator's side, beside those of `LINUX`.
     rootless: as for `emulate`.
 
-    Raises `ScenarioError`; `EmulationError` where fewer than two real runs are valid.
+    Raises `ScenarioError`, `EmulationError`; `TooFewValidError` where fewer than two real runs are valid.
     """
     from penstock import runner
 
@@ -307,9 +311,9 @@ def validate(
             invalid.append(Invalid(seed, because))
     if len(theirs) < 2:
         why = "; ".join(dict.fromkeys(reason for each in invalid for reason in each.because))
-        raise EmulationError(
-            f"{len(theirs)} of {len(theirs) + len(invalid)} real runs were valid, 2 are needed: the machine is too "
-            f"busy or too slow for this rate ({why})"
+        raise TooFewValidError(
+            f"{scenario.name}: {len(theirs)} of {len(theirs) + len(invalid)} real runs were valid, 2 are needed: "
+            f"the machine is too busy or too slow for this rate ({why})"
         )
     return Agreement(
         real=Result(scenario, theirs),
@@ -476,23 +480,27 @@ def _distribution(ax: Axes, agreement: Agreement) -> None:
     ax.set_ylabel("share of the time")
     ax.set_xlim(left=0)
     ax.set_ylim(0, 1.01)
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="upper left")
 
 
 def _stretch(ax: Axes, name: str, side: Result, colour: str) -> float:
-    """The queue of the first run over the window; returns its longest."""
+    """The queue of the first run in the window; returns its longest."""
     import pyarrow.compute as pc
 
     from penstock import style
 
     run = side.runs[0]
+    since, until = window_s(side)
     table = side.series("queue")
-    mine = table.filter(pc.equal(table["seed"], run.seed))
-    ax.plot(mine["t_s"].to_numpy(), mine["queue_pkts"].to_numpy(), color=colour, linewidth=0.8)
+    inside = pc.and_(pc.greater_equal(table["t_s"], since), pc.less(table["t_s"], until))
+    mine = table.filter(pc.and_(pc.equal(table["seed"], run.seed), inside))
+    times, waiting = mine["t_s"].to_numpy(), mine["queue_pkts"].to_numpy()
+    ax.plot(times, waiting, color=colour, linewidth=0.8)
+    title = f"{name}: queue, seed {run.seed}"
     if "avg_pkts" in mine.column_names:
-        ax.plot(mine["t_s"].to_numpy(), mine["avg_pkts"].to_numpy(), color=style.INK, linewidth=1.2)
-    ax.set_xlim(*window_s(side))
-    heavy = "; heavy: its average" if "avg_pkts" in mine.column_names else ""
-    ax.set_title(f"{name}: queue, seed {run.seed}{heavy}", color=colour)
+        ax.plot(times, mine["avg_pkts"].to_numpy(), color=style.INK, linewidth=1.2)
+        title += "; heavy: its average"
+    ax.set_xlim(since, until)
+    ax.set_title(title, color=colour)
     ax.set_ylabel("packets")
-    return float(mine["queue_pkts"].to_numpy().max(initial=0))
+    return float(waiting.max(initial=0))
