@@ -15,11 +15,11 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate oracle bench docs mecn test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(BUILT) ## a virtual environment in .venv with Penstock (release build) and what its tests need
 
@@ -69,6 +69,9 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate
+
+validate-real: setup ## the simulator against real packets on this machine, twelve cases, 20 minutes: a table, out/validate-real
+	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
 
 oracle: setup ## sch_red itself under real TCP in a virtual machine, three seeds: a table, out/oracle.json
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --ecn --adaptive --json out/oracle.json

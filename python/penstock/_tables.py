@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.emulation import Emulated
     from penstock.probing import Probe
     from penstock.reproduce.model import Finding, Paper
+    from penstock.validate_real import Agreement
 
 #: What a comparison shows; `--json` has everything.
 HEADLINES = (
@@ -51,6 +52,8 @@ def scale(metric: str, size: float) -> tuple[float, str]:
         return 1.0, "bit/s"
     if metric.endswith("_s2"):
         return 1e6, "ms²"
+    if metric.endswith("_per_s"):
+        return 1.0, "/s"
     if metric.endswith("_s"):
         return (1.0, "s") if size >= 10 else (1e3, "ms")
     if metric.endswith("_pkts"):
@@ -160,6 +163,64 @@ def emulated_table(result: Emulated) -> Group:
             f"CE as the receiving kernel counts them: {received}"
         )
     return Group(result_table(result), *(Text(line) for line in lines))
+
+
+def agreement_table(agreement: Agreement) -> Group:
+    """One scenario on real packets and in the simulator, metric by metric, and what the real runs were like."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from penstock.validate_real import word
+
+    real, simulated = len(agreement.real.runs), len(agreement.simulated.runs)
+    seconds = f"{agreement.real.scenario.duration_s:g} s"
+    table = _new(f"{agreement.name} · {seconds} · {real} real runs, {simulated} simulated")
+    table.add_column("metric")
+    for name in ("real", "simulated"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    table.add_column("difference", justify="right")
+    table.add_column("verdict")
+    for pair in agreement.pairs:
+        factor, unit = scale(pair.metric, max(abs(pair.real.mean or 0.0), abs(pair.simulated.mean or 0.0)))
+        said = word(pair.verdict)
+        table.add_row(
+            pair.metric,
+            number(pair.real, factor),
+            number(pair.simulated, factor),
+            unit,
+            pair.verdict.difference,
+            f"[bold]{said}[/bold]" if pair.verdict.agrees is False else said,
+        )
+    table.caption = "mean ± 95 % interval (Student's t); the difference is that of the simulated mean to the real one"
+    table.caption_justify = "left"
+    late = max(e["late_p99_s"] or 0.0 for e in agreement.emulations)
+    lines = [
+        f"{len(agreement.emulations)} valid real runs; 99 % of their frames were at most {late * 1e6:.0f} µs late",
+        *(f"not counted, seed {each.seed}: {'; '.join(each.because)}" for each in agreement.invalid),
+        *(f"note: {note}" for note in dict.fromkeys(n for e in agreement.emulations for n in e["notes"])),
+    ]
+    return Group(table, *(Text(line) for line in lines))
+
+
+def agreements_table(agreements: Sequence[Agreement]) -> Table:
+    """Many scenarios, a row each: the two metrics that the bounds are about, and which others differ."""
+    from penstock.validate_real import HEADLINES
+
+    table = _new("simulated against real")
+    table.add_column("scenario")
+    for name in HEADLINES:
+        table.add_column(name, justify="right")
+    table.add_column("differs")
+    for each in agreements:
+        pairs = {pair.metric: pair for pair in each.pairs}
+        cells = [
+            f"{pairs[name].verdict.difference} {'agrees' if pairs[name].verdict.agrees else 'differs'}"
+            for name in HEADLINES
+        ]
+        differ = ", ".join(pair.metric for pair in each.pairs if pair.verdict.agrees is False)
+        table.add_row(*_literal([each.name, *cells, differ or "–"]))
+    return table
 
 
 def comparison_table(comparison: Comparison) -> Table:

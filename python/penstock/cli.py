@@ -22,9 +22,11 @@ from penstock.errors import Error, ScenarioError
 from penstock.scenario import Scenario
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
     from penstock.result import Comparison, Result
+    from penstock.validate_real import Agreement
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -304,6 +306,94 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
     from penstock.validate import validate as compare_with_ns2
 
     return compare_with_ns2(cases, results, out, jobs)
+
+
+@cli.command("validate-real")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--runs", type=click.IntRange(min=2), default=3, show_default=True, help="Real runs, one a seed.")
+@click.option("--seeds", type=click.IntRange(min=2), default=20, show_default=True, help="Simulated runs.")
+@click.option("--duration", metavar="TIME", help="In place of the file's.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key on both sides: aqm.min_th=7.")
+@click.option(
+    "--set-simulated",
+    "simulated",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key on the simulator's side alone: traffic.0.delayed_ack=false.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the document, a figure and both sides' series into DIR/NAME, for each FILE NAME.toml; and summary.md.",
+)
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf.")
+@click.option("--rootless", is_flag=True, help="Use a user namespace even as root.")
+def validate_real(
+    files: tuple[Path, ...],
+    runs: int,
+    seeds: int,
+    duration: str | None,
+    changes: tuple[str, ...],
+    simulated: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    figure: Path | None,
+    rootless: bool,
+) -> int:
+    """Run the scenario in each FILE in the simulator and on real packets, and say metric by metric whether they agree.
+
+    The simulator is told what of Linux's TCP it can be told; docs/validation-real.md lists it. Only valid real runs
+    count: others are repeated, and reported. Takes the scenario's duration for each real run.
+    """
+    from penstock import validate_real as real
+    from penstock._progress import Bar
+
+    scenarios = {}
+    for file in files:
+        if file.stem in scenarios:
+            raise ScenarioError(f"{file}: another FILE is called {file.stem}, too; results go by that name")
+        scenario = _changed(Scenario.load(file), changes if duration is None else (*changes, f"duration={duration}"))
+        scenarios[file.stem] = scenario
+    only_there = _wanted(simulated, "--set-simulated")
+    for scenario in scenarios.values():
+        real.as_linux(scenario, only_there)  # a key that there is not is said before anything runs
+    _writable(out=out, figure=figure)
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
+    if figure is not None and len(files) > 1:
+        raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
+    done: list[Agreement] = []
+    failed = 0
+    with Bar("validate-real") as bar:
+        for name, scenario in scenarios.items():
+
+            def progress(fraction: float, what: str, label: str = scenario.name or name) -> None:
+                bar.show((len(done) + fraction) / len(scenarios), label, what)
+
+            try:
+                agreement = real.validate(
+                    scenario, runs, seeds, simulated=only_there, rootless=rootless, progress=progress
+                )
+            except real.TooFewValidError as error:
+                failed = _fail(str(error), EXIT_FAILED)  # the others may do better
+                continue
+            done.append(agreement)
+            if out is not None:
+                _write_agreement(out / name, agreement)
+                _write_text(out / "summary.md", real.markdown(done))
+            if not as_json:
+                _draw(_tables().agreement_table(agreement))
+    if figure is not None and done:
+        from penstock import style
+
+        style.save(done[0].plot(), str(figure))
+    if as_json:
+        _print(real.document(done))
+    elif len(done) > 1:
+        _draw(_tables().agreements_table(done))
+    return failed
 
 
 @cli.command()
@@ -615,13 +705,18 @@ def _scenario(file: Path, changes: Sequence[str]) -> Scenario:
 
 
 def _changed(scenario: Scenario, changes: Sequence[str]) -> Scenario:
-    wanted = {}
+    return scenario.set_all(_wanted(changes, "--set"))
+
+
+def _wanted(changes: Sequence[str], option: str) -> dict[str, object]:
+    """Key path → value, from the option's `KEY=VALUE`."""
+    wanted: dict[str, object] = {}
     for change in changes:
         path, equals, value = change.partition("=")
         if not equals or not path.strip():
-            raise ScenarioError(f"--set {change}: must be KEY=VALUE, as in aqm.min_th=7")
+            raise ScenarioError(f"{option} {change}: must be KEY=VALUE, as in aqm.min_th=7")
         wanted[path.strip()] = value.strip()
-    return scenario.set_all(wanted)
+    return wanted
 
 
 def _series_interval(scenario: Scenario, series: str | None, out: Path | None) -> float | None:
@@ -669,6 +764,17 @@ def _write_comparison(out: Path, comparison: Comparison) -> None:
     _write_text(out / "comparison.json", comparison.json() + "\n")
 
 
+def _write_agreement(out: Path, agreement: Agreement) -> None:
+    """One scenario's two sides into a folder."""
+    from penstock import series_files, style
+    from penstock.validate_real import document
+
+    for name, side in (("real", agreement.real), ("simulated", agreement.simulated)):
+        series_files.write_series(out / name, side)
+    style.save(agreement.plot(), str(out / "figure.svg"))
+    _write_text(out / "document.json", document([agreement]) + "\n")
+
+
 def _write_text(path: Path, text: str) -> None:
     from penstock._files import write
 
@@ -695,7 +801,7 @@ def _tables() -> Any:
     return _tables
 
 
-def _draw(table: Table) -> None:
+def _draw(table: Table | Group) -> None:
     from rich.console import Console
 
     # Into a pipe or file a table takes the width that it needs: nothing is cut off or folded.
