@@ -42,6 +42,7 @@ reproduce: setup ## the same in full, ten seeds: minutes
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
+	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 	fuzz/run.sh 30 scenario units
 	$(BIN)/pytest -m 'not long'
@@ -73,8 +74,9 @@ validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 validate-real: setup ## the simulator against real packets on this machine, twelve cases, 20 minutes: a table, out/validate-real
 	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
 
-oracle: setup ## sch_red itself under real TCP in a virtual machine, three seeds: a table, out/oracle.json
-	$(BIN)/python validation/oracle/oracle.py --kernel-red --ecn --adaptive --json out/oracle.json
+oracle: setup ## sch_red itself and our router under real TCP in a virtual machine, three seeds: a table, out/oracle.json
+	cargo build --release --quiet -p penstock-emulate
+	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock target/release/penstock-emulate --ecn --adaptive --json out/oracle.json
 
 bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memory; ns-2 beside us where it is installed
 	$(BIN)/python benches/bench.py

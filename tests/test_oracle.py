@@ -24,12 +24,15 @@ CACHE = Path.home() / ".cache" / "penstock-oracle"
 SHORT = oracle.Setting(duration_s=5, warmup_s=1, ecn=True, adaptive=True)
 
 
-def document(archive: Path, seed: int) -> dict[str, Any]:
+ROUTER = ROOT / "target" / "release" / "penstock-emulate"
+
+
+def document(archive: Path, seed: int, router: Path | None = None) -> dict[str, Any]:
     try:
         packages = debian.packages(CACHE)
     except debian.UnavailableError as error:
         pytest.skip(str(error))
-    archive.write_bytes(image.image(packages, oracle.texts(SHORT, kernel=True), None))
+    archive.write_bytes(image.image(packages, oracle.texts(SHORT, kernel=router is None), router))
     return oracle.boot(packages, archive, seed, limit_s=600)
 
 
@@ -42,6 +45,18 @@ def test_a_run_repeats_byte_for_byte_and_marks(tmp_path: Path) -> None:
     red = next(qdisc for qdisc in first["samples"][0] if qdisc["kind"] == "red")
     assert (red["options"]["ewma"], red["options"]["adaptive"]) == (SHORT.wlog(), True)
     assert metrics["max_p_mean"] != SHORT.probability  # what tc alone asks for does not adapt
+
+
+def test_our_router_in_the_same_machine_repeats_too(tmp_path: Path) -> None:
+    if not ROUTER.is_file():
+        pytest.skip(f"{ROUTER} is not built: cargo build --release -p penstock-emulate")
+    first, second = (document(tmp_path / "guest.gz", 7, ROUTER) for _ in range(2))
+    assert json.dumps(first["router"]["metrics"]) == json.dumps(second["router"]["metrics"])
+    metrics, frames = first["router"]["metrics"], first["router"]["emulation"]["frames"]
+    assert metrics["marks_ce"] > 0
+    assert metrics["loss_ratio"] < 0.01
+    assert frames["received"] == frames["forwarded"] + frames["dropped"]
+    assert 0.8 < metrics["utilization"] <= 1.001
 
 
 @pytest.mark.long
