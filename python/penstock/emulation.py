@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
+from penstock._files import replacing
 from penstock.errors import ScenarioError, SimulationError
 from penstock.result import Result
 from penstock.scenario import Scenario, seconds
 
 #: Told about ten times a second.
 Progress = Callable[["Status"], object]
+#: Where a capture can be taken.
+PCAP_LINKS = ("bottleneck", "bottleneck:out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def emulate(
     fifo: bool = True,
     series: str | float | None = None,
     pcap: str | Path | None = None,
+    pcap_link: str = "bottleneck",
     progress: Progress | None = None,
 ) -> Emulated:
     """Runs a scenario on real packets, in real time.
@@ -108,7 +112,9 @@ def emulate(
     backend: `"tun"`, `"packet"` (AF_PACKET on veth); default: TUN where it may be opened.
     fifo: ask for real-time scheduling.
     series: sampling interval of the recorded series; default: nothing is recorded.
-    pcap: write what arrives at the router there.
+    pcap: write a capture there.
+    pcap_link: `"bottleneck"`, frames as they arrive at the router, those that it drops among them; with `:out` as they
+        leave it towards their hosts, with the marks that it made.
     progress: called about ten times a second.
 
     Raises `ScenarioError` for a scenario that real packets cannot play, `EmulationError` where the machine does not
@@ -116,20 +122,26 @@ def emulate(
     """
     if not sys.platform.startswith("linux"):
         raise EmulationError("emulation needs Linux: network namespaces hold its hosts")
+    if pcap_link not in PCAP_LINKS:
+        raise ScenarioError(f"pcap_link = {pcap_link!r}: emulation has one link; allowed: {', '.join(PCAP_LINKS)}")
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-    options = {
+    options: dict[str, Any] = {
         "backend": backend,
         "no_fifo": not fifo,
         "client": list(client) if client is not None else None,
         "server": server,
         "download": download,
         "limited": limited,
-        "pcap": None if pcap is None else str(Path(pcap).absolute()),
+        "pcap_out": pcap_link.endswith(":out"),
         "series_s": seconds(series) if isinstance(series, str) else series,
         "mecn": mecn_program(),
     }
     own = client is not None or server is not None
-    text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, own, progress)
+    with contextlib.ExitStack() as stack:
+        if pcap is not None:
+            # The processes inherit the descriptor: the name under which the file is written may be out of their sight.
+            options["pcap"] = f"/proc/self/fd/{stack.enter_context(replacing(Path(pcap))).fileno()}"
+        text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, own, progress)
     run, emulation = _penstock.emulate_report(text)
     return Emulated(base, run, json.loads(emulation))
 

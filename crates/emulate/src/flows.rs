@@ -206,11 +206,10 @@ impl Flows {
             self.measured.push(Measured::default());
             self.known.len() as u32 + self.others - 1
         });
-        // iperf3 opens a connection for its own talk before that of the data; a datagram flow's TCP is such talk, too.
-        let talk = known.is_some_and(|f| {
-            let k = &self.known[f as usize];
-            !key.udp && (k.udp || !self.list.iter().any(|c| c.flow == f))
-        });
+        // iperf3 opens a connection for its own talk beside that of the data, which alone has the flow's port at both ends; a datagram
+        // flow's TCP is such talk, too.
+        let talk =
+            known.is_some_and(|f| !key.udp && (self.known[f as usize].udp || key.from_port != key.to_port));
         let c = Connection {
             flow,
             opened: now,
@@ -257,7 +256,7 @@ mod tests {
         Seen { ip_bytes: payload + 40, ecn: Ecn::Ect0, class: 0, transport }
     }
 
-    const ENDS: Ends = Ends { from: 1, to: 2, from_port: 40_000, to_port: 5201, udp: false };
+    const ENDS: Ends = Ends { from: 1, to: 2, from_port: 5201, to_port: 5201, udp: false };
 
     fn tcp(seq: u32, ack: Option<u32>) -> Option<Tcp> {
         Some(Tcp { seq, ack, syn: false, fin: false })
@@ -312,7 +311,7 @@ mod tests {
     #[test]
     fn other_programs_have_flows_of_their_own() {
         let mut f = flows();
-        let web = Ends { to_port: 80, ..ENDS };
+        let web = Ends { from_port: 40_000, to_port: 80, ..ENDS };
         let one = f.arrive(Time::ZERO, Side::Left, &seen(web, 100, tcp(1, None)));
         let same = f.arrive(Time::ZERO, Side::Right, &seen(web.turned(), 0, tcp(1, Some(101))));
         let other = f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 1, ..web }, 1, tcp(1, None)));
