@@ -132,6 +132,7 @@ def emulate(
         "server": server,
         "download": download,
         "limited": limited,
+        "foreground": client is not None and _in_foreground(),
         "pcap_out": pcap_link.endswith(":out"),
         "series_s": seconds(series) if isinstance(series, str) else series,
         "mecn": mecn_program(),
@@ -171,6 +172,8 @@ def _in_processes(
         if own:  # the terminal's Ctrl-C is for the program
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             stack.callback(signal.signal, signal.SIGINT, before)
+            if _in_foreground():
+                stack.callback(_to_foreground)
         with os.fdopen(status_read) as lines:
             for line in lines:
                 if progress is not None:
@@ -256,6 +259,21 @@ def _reap(child: int) -> None:
         if os.waitpid(child, os.WNOHANG) == (0, 0):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+
+def _in_foreground() -> bool:
+    """Whether the terminal on standard input, if it is one, is this process group's."""
+    with contextlib.suppress(OSError):
+        return os.tcgetpgrp(0) == os.getpgrp()
+    return False
+
+
+def _to_foreground() -> None:
+    """Takes the terminal back from the program that had it."""
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, before)
 
 
 def _ending(status: int) -> str:

@@ -273,7 +273,8 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         let last = gone.iter().find(|c| c.cookie == cookie).unwrap();
-        assert_eq!((last.ports.1, last.info.unwrap().bytes_received), (from.port(), 2000));
+        assert_eq!((last.ports.1, last.info.unwrap().bytes_received), (from.port(), 2001));
+        // and the FIN
     }
 
     /// Whatever stands in an answer, reading it ends, and does not panic.

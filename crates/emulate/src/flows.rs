@@ -148,9 +148,9 @@ impl Flows {
         (at, c.flow, header)
     }
 
-    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long.
-    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) {
-        let Some(t) = seen.transport else { return };
+    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long. Whether it completes a handshake there.
+    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) -> bool {
+        let Some(t) = seen.transport else { return false };
         let inside = self.inside(now);
         let c = &mut self.list[connection as usize];
         let known = self.known.get(c.flow as usize);
@@ -160,19 +160,20 @@ impl Flows {
             if inside && c.counts && sender.is_none_or(|side| side == from) {
                 m.bytes += u64::from(wire_bytes);
             }
-            return;
+            return false;
         };
-        if !c.established && !tcp.syn && tcp.ack.is_some() {
+        let completes = !c.established && !tcp.syn && tcp.ack.is_some();
+        if completes {
             c.established = true;
             m.connections += u64::from(inside && c.counts);
         }
-        let Some(ack) = tcp.ack else { return };
+        let Some(ack) = tcp.ack else { return completes };
         // It acknowledges what its receiver has sent.
         let side = from.other();
         let half = &mut c.halves[side as usize];
         let una = *half.una.get_or_insert(ack);
         if !before(una, ack) {
-            return;
+            return completes;
         }
         let mut new = u64::from(ack.wrapping_sub(una));
         if half.fin.is_some_and(|fin| before(fin, ack) && !before(fin, una)) {
@@ -192,6 +193,7 @@ impl Flows {
                 }
             }
         }
+        completes
     }
 
     fn connection(&mut self, now: Time, from: Side, ends: Ends) -> u32 {

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use penstock_units::Time;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration as Wall, Instant};
 
@@ -93,6 +94,7 @@ impl Programs {
                 By::Iperf3 { sender, listener } => {
                     let mut command = Command::new("iperf3");
                     command.args(listener).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                    command.process_group(0);
                     sys::enter_on_exec(&mut command, to.fd().as_raw_fd());
                     p.listeners.push(command.spawn().map_err(no_iperf3)?);
                     // The shell waits for its line, so that the flow starts when it is to start.
@@ -101,6 +103,8 @@ impl Programs {
                     if let Some(congestion) = congestion {
                         command.args(["-C", congestion]);
                     }
+                    // The terminal's Ctrl-C is for the run, which ends this one.
+                    command.process_group(0);
                     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
                     sys::enter_on_exec(&mut command, from.fd().as_raw_fd());
                     let child = command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
@@ -122,7 +126,7 @@ impl Programs {
         ];
         if let Some(server) = &options.server {
             let mut command = Command::new("/bin/sh");
-            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null());
+            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null()).process_group(0);
             sys::enter_on_exec(&mut command, hosts.namespaces[1].fd().as_raw_fd());
             self.listeners.push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
             // A server is ready when it listens; one of datagrams never shows.
@@ -141,6 +145,9 @@ impl Programs {
         let mut command = Command::new(program);
         command.args(arguments).envs(environment);
         sys::enter_on_exec(&mut command, hosts.namespaces[0].fd().as_raw_fd());
+        if options.foreground {
+            sys::foreground_on_exec(&mut command, argv.is_empty());
+        }
         let child = command.spawn().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => EmulateError::Scenario(format!("{program}: no such program")),
             _ => EmulateError::system(format!("starting {program}"), e),

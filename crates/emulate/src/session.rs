@@ -39,6 +39,8 @@ pub struct Options {
     pub server: Option<String>,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
+    /// This process is in the foreground of the terminal on its standard input: the user's own program takes that place.
+    pub foreground: bool,
     /// End own programs after the scenario's duration.
     pub limited: bool,
     /// Capture into this file, which is emptied first.

@@ -379,8 +379,30 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     unsafe {
         command.pre_exec(move || {
             check(libc::setns(namespace, libc::CLONE_NEWNET))?;
-            // What the router took for itself is not for its children: timers with slack again, no signals blocked.
+            // What this process took for itself is not for its children: timers with slack again, a Ctrl-C that ends them.
             libc::prctl(libc::PR_SET_TIMERSLACK, 0usize, 0usize, 0usize, 0usize);
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+}
+
+/// Gives a process the terminal on its standard input, in a process group of its own: that of its maker has no number in this process
+/// namespace, and a shell that cannot name its own group fails. `jobs`: it may be stopped from the terminal, as it is a shell's.
+pub fn foreground_on_exec(command: &mut std::process::Command, jobs: bool) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec it makes system calls alone, which are allowed there.
+    unsafe {
+        command.pre_exec(move || {
+            check(libc::setpgid(0, 0))?;
+            // It asks from the background.
+            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            libc::tcsetpgrp(0, libc::getpid());
+            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            if !jobs {
+                // Nobody could let it go on.
+                libc::signal(libc::SIGTSTP, libc::SIG_IGN);
+            }
             Ok(())
         });
     }

@@ -252,7 +252,9 @@ impl<'a> Watch<'a> {
 
     fn sample(&mut self, now: Time) {
         for i in 0..self.plan.flows.len() {
-            let Some((_, TcpInfo { cwnd, ssthresh, rtt_us, .. })) = self.sender(i) else { continue };
+            // A datagram flow's connection is iperf3's own talk.
+            let sender = self.sender(i).filter(|_| self.plan.flows[i].congestion.is_some());
+            let Some((_, TcpInfo { cwnd, ssthresh, rtt_us, .. })) = sender else { continue };
             let [t, w, s] = &mut self.cwnd;
             t.push(now.as_secs_f64());
             w.push(f64::from(cwnd));
