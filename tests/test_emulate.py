@@ -251,7 +251,7 @@ def test_a_transfer_ends_when_all_has_arrived(tmp_path: Path) -> None:
     # To the byte, whatever was lost on the way.
     assert metrics(found)["goodput_bps"] * 2.5 / 8 == pytest.approx(3 * 100_001)
     # 3 x 101 segments of 1052 bytes at 10 Mbit/s are 255 ms.
-    assert 0.1 < metrics(found)["fct_p99_s"]
+    assert metrics(found)["fct_p99_s"] > 0.1
 
 
 @needs_iperf3
@@ -304,7 +304,7 @@ def round_trip(found: Document, bps: float, delay_s: float) -> float:
 
 @needs_iperf3
 def test_goodput_and_delay_are_those_of_the_link(tmp_path: Path) -> None:
-    file = scenario(tmp_path, duration="4 s", start="1.5 s", aqm='kind = "droptail"')
+    file = scenario(tmp_path, FTP + "window = 30\n", duration="4 s", start="1.5 s", aqm='kind = "droptail"')
     found = in_time(lambda: document(file))
     assert abs(goodput_error(found, 10e6)) < 0.005
     assert -1e-6 < round_trip(found, 10e6, 0.005) < 0.5e-3
@@ -313,11 +313,24 @@ def test_goodput_and_delay_are_those_of_the_link(tmp_path: Path) -> None:
 @pytest.mark.long
 @needs_iperf3
 @pytest.mark.parametrize("fifo", [True, False], ids=["fifo", "no-fifo"])
-@pytest.mark.parametrize(("mbit", "bound"), [(1.5, 0.005), (10, 0.005), (100, 0.005), (300, 0.02)])
-def test_goodput_over_the_rates(tmp_path: Path, mbit: float, bound: float, fifo: bool) -> None:
-    buffer = max(50, round(mbit * 10))
-    file = scenario(tmp_path, rate=f"{mbit} Mbit/s", duration="12 s", start="2 s", buffer=f"{buffer} packets",
-                    aqm='kind = "droptail"')  # fmt: skip
+@pytest.mark.parametrize(
+    ("mbit", "buffer", "window", "bound"),
+    # The windows fill the link without a loss, whose repair would acknowledge in one step what had arrived long before.
+    # At 300 Mbit/s the kernel's limit on them is below that, and a window's worth of acknowledgements within the bound.
+    [(1.5, 50, 12, 0.005), (10, 100, 30, 0.005), (100, 400, 212, 0.005), (300, 540, None, 0.02)],
+)
+def test_goodput_over_the_rates(
+    tmp_path: Path, mbit: float, buffer: int, window: int | None, bound: float, fifo: bool
+) -> None:
+    file = scenario(
+        tmp_path,
+        FTP + (f"window = {window}\n" if window else ""),
+        rate=f"{mbit} Mbit/s",
+        duration="12 s",
+        start="2 s",
+        buffer=f"{buffer} packets",
+        aqm='kind = "droptail"',
+    )
     options = [] if fifo else ["--no-fifo"]
 
     def run() -> Document:
@@ -333,7 +346,8 @@ def test_goodput_over_the_rates(tmp_path: Path, mbit: float, bound: float, fifo:
     prompt = fifo and mbit <= 100 and os.geteuid() == 0
     found = in_time(run, lambda found: not prompt or found["emulation"]["late_p99_s"] < 100e-6)
     assert abs(goodput_error(found, mbit * 1e6)) < (bound if fifo else max(bound, 0.015))
-    assert -1e-6 < round_trip(found, mbit * 1e6, 0.005) < 0.5e-3
+    # After a loss the kernel times by timestamps, in whole milliseconds.
+    assert (-1e-6 if window else -1e-3) < round_trip(found, mbit * 1e6, 0.005) < 0.5e-3
 
 
 @needs_iperf3
@@ -362,7 +376,7 @@ from penstock.emulation import emulate
 
 class Threshold(ps.Aqm):
     def arrive(self, now, packet, queue):
-        if self.wrong and queue.pkts > 3:
+        if self.wrong and now > 1:
             raise ValueError("the user's own mistake")
         return ps.MARK if queue.pkts >= 5 else ps.PASS
     wrong = sys.argv[3:] == ["wrong"]
@@ -396,16 +410,6 @@ def test_every_discipline_takes_real_packets(tmp_path: Path) -> None:
         assert metrics(found)["departures"] > 50, kind
         if kind in ("own", "step", "red"):
             assert found["emulation"]["frames"]["made_ce"] > 0, kind
-
-
-@needs_iperf3
-def test_a_discipline_that_raises_ends_the_run(tmp_path: Path) -> None:
-    program = tmp_path / "own.py"
-    program.write_text(OWN, encoding="utf-8")
-    line = [sys.executable, str(program), str(scenario(tmp_path)), "own", "wrong"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert "the user's own mistake" in done.stderr
 
 
 # ---- programs of one's own -----------------------------------------------------------------------------------------
@@ -444,7 +448,7 @@ def programs(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("ip", ["4", "6"])
 def test_own_programs(tmp_path: Path, programs: tuple[Path, Path], ip: str, backend: str) -> None:
-    """A file that is a link alone; marks over IPv4 and IPv6, and not a segment sent again, so every checksum is right."""
+    """A link alone; marks over IPv4 and IPv6, and no segment is sent again: every checksum is right."""
     server, client = programs
     size = 700_000
     step = 'kind = "step"\nthreshold = 20\necn = true'
@@ -470,12 +474,21 @@ def test_own_programs(tmp_path: Path, programs: tuple[Path, Path], ip: str, back
 def test_download_turns_the_link(tmp_path: Path) -> None:
     """The bottleneck's queue is where the data come from: without --download that is the client."""
     file = scenario(tmp_path, "", duration="10 s")
-    serve = f"{sys.executable} -c \"import socket as s; c = s.create_server(('', 5000)).accept()[0]; c.sendall(bytes(300000))\""
-    take = "import os, socket as s; c = s.create_connection((os.environ['PENSTOCK_SERVER'], 5000))\nwhile c.recv(65536): pass"
+    server = tmp_path / "server.py"
+    server.write_text(
+        "import socket\nserver = socket.create_server(('', 5000))\nserver.accept()[0].sendall(bytes(300000))\n",
+        encoding="utf-8",
+    )
+    take = (
+        "import os, socket\nc = socket.create_connection((os.environ['PENSTOCK_SERVER'], 5000))\n"
+        "while c.recv(65536):\n    pass\n"
+    )
     client = tmp_path / "client.py"
     client.write_text(take, encoding="utf-8")
     for options, up in (([], False), (["--download"], True)):
-        found = document(file, *options, "--server", serve, "--client", f"{sys.executable} {client}")
+        found = document(
+            file, *options, "--server", f"{sys.executable} {server}", "--client", f"{sys.executable} {client}"
+        )
         data = metrics(found)["arrivals"]
         # 300 kB are some 210 segments one way, at most as many ACKs the other; with the link turned segments count.
         mean = metrics(found)["throughput_bps"] * found["emulation"]["duration_s"] / 8 / data
@@ -533,7 +546,7 @@ class Marked:
     def __init__(self) -> None:
         self.name = uuid.uuid4().hex
         self.namespaces: set[str] = set()
-        self.before = os.readlink("/proc/self/ns/net")
+        self.before = str(Path("/proc/self/ns/net").readlink())
 
     def pids(self) -> list[int]:
         found = []
@@ -551,7 +564,7 @@ class Marked:
                 held = [Path(f"/proc/{pid}/ns/net"), *Path(f"/proc/{pid}/fd").iterdir()]
                 for each in held:
                     with contextlib.suppress(OSError):
-                        target = os.readlink(each)
+                        target = str(each.readlink())
                         if target.startswith("net:"):
                             self.namespaces.add(target)
         self.namespaces.discard(self.before)
@@ -562,7 +575,7 @@ class Marked:
         found = set()
         for process in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                found.add(os.readlink(process / "ns" / "net"))
+                found.add(str((process / "ns" / "net").readlink()))
         names = Path("/run/netns")
         for name in names.iterdir() if names.is_dir() else []:
             found.add(f"net:[{name.stat().st_ino}]")
@@ -570,14 +583,16 @@ class Marked:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], Marked, dict[str, int]]]:
-    """An emulation in which packets flow, by its processes: the command, the outer, the first of the namespace."""
+def running(folder: Path, line: list[str]) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
+    """An emulation, by its processes: the command, the outer, the first of the namespace. After the block it has ended,
+    and left nothing.
+    """
     marked = Marked()
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "PENSTOCK_TEST": marked.name, "TMPDIR": str(temporary)}
     before = network()
-    process = subprocess.Popen(command(*arguments), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, start_new_session=True)  # fmt: skip
     try:
         until = time.monotonic() + 60
@@ -589,7 +604,7 @@ def running(folder: Path, *arguments: object) -> Iterator[tuple[subprocess.Popen
                 break
             time.sleep(0.05)
         assert family, process.communicate()
-        yield process, marked, family
+        yield process, family
         process.wait(60)
         until = time.monotonic() + 20
         while time.monotonic() < until and (marked.pids() or marked.held()):
@@ -625,7 +640,7 @@ def test_nothing_is_left(tmp_path: Path, end: str) -> None:
     sent, code = ENDS[end]
     file = scenario(tmp_path, MIXED, duration="2 s" if sent is None else "60 s")
     out = tmp_path / "out"
-    with running(tmp_path, file, "--pcap", tmp_path / "x.pcap", "--out", out) as (process, _, family):
+    with running(tmp_path, command(file, "--pcap", tmp_path / "x.pcap", "--out", out)) as (process, family):
         time.sleep(0.5)
         if sent is not None:
             number, to = sent
@@ -647,7 +662,7 @@ def test_nothing_is_left_of_own_programs(tmp_path: Path) -> None:
     started = tmp_path / "started"
     line = f"trap 'exit 9' INT; (setsid sleep 60 &) ; sleep 60 & touch {started}; wait"
     serve = f"sleep 60 & {sys.executable} -m http.server 8000"
-    with running(tmp_path, file, "--server", serve, "--client", line) as (process, _, _):
+    with running(tmp_path, command(file, "--server", serve, "--client", line)) as (process, _):
         while not started.exists() and process.poll() is None:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
@@ -655,9 +670,20 @@ def test_nothing_is_left_of_own_programs(tmp_path: Path) -> None:
         assert process.returncode == 9, said
 
 
+@needs_iperf3
+def test_a_discipline_that_raises_ends_the_run(tmp_path: Path) -> None:
+    program = tmp_path / "own.py"
+    program.write_text(OWN, encoding="utf-8")
+    line = [sys.executable, str(program), str(scenario(tmp_path, duration="60 s")), "own", "wrong"]
+    with running(tmp_path, line) as (process, _):
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the user's own mistake" in said
+
+
 # ---- refusals ------------------------------------------------------------------------------------------------------
 
-REFUSED = {
+REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
     "parking lot": (lambda t: t.replace('"dumbbell"\nbottleneck', '"parking-lot"\nhops = 2\nlink'), "dumbbell"),
     "web": (lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nsessions = 2'), "ftp and cbr"),
     "tahoe": (lambda t: t.replace('"reno"', '"tahoe"'), "Linux has none"),

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,7 +170,8 @@ def _in_processes(
             _outer(scenario, seed, options, rootless, parent, answer.fileno(), status_write)
         os.close(status_write)
         stack.callback(_reap, child)
-        if own:  # the terminal's Ctrl-C is for the program
+        # The terminal's Ctrl-C is for the program. (Only the main thread hears it.)
+        if own and threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             stack.callback(signal.signal, signal.SIGINT, before)
             if _in_foreground():

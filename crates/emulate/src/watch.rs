@@ -10,7 +10,7 @@ use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
 use crate::session::{Status, DEVICE};
 use crate::sys;
-use crate::traffic::{EcnUse, TrafficPlan};
+use crate::traffic::{EcnUse, Planned, TrafficPlan};
 use penstock_sim::{Abort, Column, Config, Table};
 use penstock_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
@@ -225,22 +225,11 @@ impl<'a> Watch<'a> {
     /// it is there.
     pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
         self.plan.flows.iter().enumerate().find_map(|(i, f)| {
-            let asked = if f.ecn == EcnUse::Mecn { mecn.or(f.congestion) } else { f.congestion }?;
             // The SYN counts as one byte: an answer came.
             let (c, info) =
                 self.sender(i).filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 0)?;
-            let place = format!("flow {i}");
-            if !c.congestion.is_empty() && c.congestion != asked {
-                return Some(format!(
-                    "{place}: congestion control {asked} was asked for, the kernel uses {}",
-                    c.congestion
-                ));
-            }
-            let ecn = f.ecn != EcnUse::Off;
-            (info.ecn != ecn).then(|| {
-                let say = |on| if on { "on" } else { "off" };
-                format!("{place}: ECN {} was asked for, the kernel has it {}", say(ecn), say(info.ecn))
-            })
+            let what = differs(f, mecn, &c.congestion, info.ecn)?;
+            Some(format!("flow {i}: {what}"))
         })
     }
 
@@ -348,6 +337,18 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// What a flow asks for and does not have. No name of a congestion control: the kernel did not say.
+fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Option<String> {
+    let own = mecn.filter(|_| f.ecn == EcnUse::Mecn);
+    let asked = own.or(f.congestion)?;
+    if !congestion.is_empty() && congestion != asked {
+        return Some(format!("congestion control {asked} was asked for, the kernel uses {congestion}"));
+    }
+    let say = |on| if on { "on" } else { "off" };
+    let wanted = f.ecn != EcnUse::Off;
+    (ecn != wanted).then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
+}
+
 /// What the hosts' kernels said.
 #[derive(Default)]
 pub(crate) struct Said {
@@ -356,4 +357,58 @@ pub(crate) struct Said {
     pub(crate) received_ce: Option<u64>,
     pub(crate) received_ect1_bytes: Option<u64>,
     pub(crate) series: Vec<Table>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Side;
+    use crate::traffic::By;
+
+    #[test]
+    fn what_is_not_in_force_is_said() {
+        let flow = |congestion, ecn| Planned {
+            known: Known { port: 1, sender: Side::Left, udp: false, header: 0, bytes: None },
+            start: Time::ZERO,
+            stop: Time::ZERO,
+            congestion,
+            ecn,
+            by: By::Iperf3 { sender: vec![], listener: vec![] },
+        };
+        let (reno, own) = (Some("reno"), Some("penstock_mecn"));
+        for (f, mecn, congestion, ecn, says) in [
+            (flow(reno, EcnUse::Off), None, "reno", false, None),
+            (flow(reno, EcnUse::Off), None, "", false, None),
+            (flow(reno, EcnUse::Classic), own, "reno", true, None),
+            (flow(reno, EcnUse::Mecn), own, "penstock_mecn", true, None),
+            (flow(reno, EcnUse::Mecn), None, "reno", true, None),
+            (flow(None, EcnUse::Off), None, "bbr", true, None),
+            (
+                flow(reno, EcnUse::Off),
+                None,
+                "bbr",
+                false,
+                Some("control reno was asked for, the kernel uses bbr"),
+            ),
+            (flow(reno, EcnUse::Mecn), own, "reno", true, Some("control penstock_mecn was")),
+            (
+                flow(reno, EcnUse::Classic),
+                None,
+                "reno",
+                false,
+                Some("ECN on was asked for, the kernel has it off"),
+            ),
+            (
+                flow(reno, EcnUse::Off),
+                None,
+                "reno",
+                true,
+                Some("ECN off was asked for, the kernel has it on"),
+            ),
+        ] {
+            let found = differs(&f, mecn, congestion, ecn);
+            assert_eq!(found.is_some(), says.is_some(), "{found:?}");
+            assert!(found.unwrap_or_default().contains(says.unwrap_or("")), "{says:?}");
+        }
+    }
 }
