@@ -3,7 +3,6 @@
 use crate::diag::Diag;
 use crate::error::EmulateError;
 use crate::netns::Privilege;
-use crate::port::Backend;
 use crate::session::{address6, Hosts, Options, DEVICE};
 use crate::sys;
 use crate::traffic::{By, EcnUse, TrafficPlan, ADDRESSES};
@@ -254,9 +253,6 @@ fn start_mecn(
     let program = options.mecn.as_ref().ok_or("the program penstock-mecn is not there (`make mecn`)")?;
     if privilege != Privilege::Root {
         return Err("the kernel takes its programs from root alone".into());
-    }
-    if hosts.backend == Backend::Tun {
-        return Err("needs --backend packet".into());
     }
     let fds = [hosts.namespaces[0].fd(), hosts.namespaces[1].fd()].map(|fd| fd.as_raw_fd());
     let mut command = Command::new(program);

@@ -90,12 +90,12 @@ impl Lateness {
 
 /// What the loop says at its end.
 pub struct Ran {
-    /// Both ports: the hosts' TUN devices are there as long as these are.
-    pub ports: [Port; 2],
     /// The path, with all that was counted.
     pub path: Path,
     /// Of the frames within the measured window.
     pub lateness: Lateness,
+    /// Still open: a TUN device goes with its descriptor, and with it what its host's kernel knows of the path.
+    pub ports: [Port; 2],
     /// How the thread was scheduled.
     pub priority: Priority,
     /// CPU of this thread, seconds.
@@ -210,8 +210,8 @@ impl Loop<'_> {
         }
         let missed = self.ports.iter().map(Port::missed).sum();
         Ok(Ran {
-            ports: self.ports,
             path: self.path,
+            ports: self.ports,
             lateness: out.lateness,
             priority,
             cpu_s: (sys::thread_cpu_ns() - cpu) as f64 / 1e9,
