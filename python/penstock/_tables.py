@@ -157,7 +157,9 @@ def emulated_table(result: Emulated) -> Group:
         *(f"note: {note}" for note in e["notes"]),
     ]
     if e["frames"]["made_ce"] or e["frames"]["made_ect1"]:
-        received = "unknown" if e["received_ce"] is None else e["received_ce"]
+        received = "unknown" if e["received_ce"] is None else str(e["received_ce"])
+        if e["frames"]["handshake_ce"]:
+            received += f" ({e['frames']['handshake_ce']} completed a handshake, where it counts none)"
         lines.append(
             f"marks of the whole run: {e['frames']['made_ce']} CE and {e['frames']['made_ect1']} ECT(1) made; "
             f"CE as the receiving kernel counts them: {received}"

@@ -554,7 +554,14 @@ def sweep(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the document and series there.")
 @click.option("--series", metavar="TIME", help="Sampling interval of the series that --out writes.")
-@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE", help="Capture what arrives at the router.")
+@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE", help="Capture packets.")
+@click.option(
+    "--pcap-link",
+    type=click.Choice(["bottleneck", "bottleneck:out"]),
+    default="bottleneck",
+    show_default=True,
+    help="Packets as they arrive at the router, or with :out as they leave it, with the marks that it makes.",
+)
 @click.option("--live", is_flag=True, help="Draw the queue while it runs.")
 @click.option("--rootless", is_flag=True, help="Use a user namespace even as root.")
 @click.option("--backend", type=click.Choice(["tun", "packet"]), help="Default: TUN where it may be opened.")
@@ -572,6 +579,7 @@ def emulate(
     out: Path | None,
     series: str | None,
     pcap: Path | None,
+    pcap_link: str,
     live: bool,
     rootless: bool,
     backend: str | None,
@@ -609,6 +617,7 @@ def emulate(
             fifo=not no_fifo,
             series=interval,
             pcap=pcap,
+            pcap_link=pcap_link,
             progress=screen,
         )
     if out is not None:

@@ -12,18 +12,22 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
+from penstock._files import replacing
 from penstock.errors import ScenarioError, SimulationError
 from penstock.result import Result
 from penstock.scenario import Scenario, seconds
 
 #: Told about ten times a second.
 Progress = Callable[["Status"], object]
+#: Where a capture can be taken.
+PCAP_LINKS = ("bottleneck", "bottleneck:out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ def emulate(
     fifo: bool = True,
     series: str | float | None = None,
     pcap: str | Path | None = None,
+    pcap_link: str = "bottleneck",
     progress: Progress | None = None,
 ) -> Emulated:
     """Runs a scenario on real packets, in real time.
@@ -108,7 +113,9 @@ def emulate(
     backend: `"tun"`, `"packet"` (AF_PACKET on veth); default: TUN where it may be opened.
     fifo: ask for real-time scheduling.
     series: sampling interval of the recorded series; default: nothing is recorded.
-    pcap: write what arrives at the router there.
+    pcap: write a capture there.
+    pcap_link: `"bottleneck"`, frames as they arrive at the router, those that it drops among them; with `:out` as they
+        leave it towards their hosts, with the marks that it made.
     progress: called about ten times a second.
 
     Raises `ScenarioError` for a scenario that real packets cannot play, `EmulationError` where the machine does not
@@ -116,20 +123,27 @@ def emulate(
     """
     if not sys.platform.startswith("linux"):
         raise EmulationError("emulation needs Linux: network namespaces hold its hosts")
+    if pcap_link not in PCAP_LINKS:
+        raise ScenarioError(f"pcap_link = {pcap_link!r}: emulation has one link; allowed: {', '.join(PCAP_LINKS)}")
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-    options = {
+    options: dict[str, Any] = {
         "backend": backend,
         "no_fifo": not fifo,
         "client": list(client) if client is not None else None,
         "server": server,
         "download": download,
         "limited": limited,
-        "pcap": None if pcap is None else str(Path(pcap).absolute()),
+        "foreground": client is not None and _in_foreground(),
+        "pcap_out": pcap_link.endswith(":out"),
         "series_s": seconds(series) if isinstance(series, str) else series,
         "mecn": mecn_program(),
     }
     own = client is not None or server is not None
-    text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, own, progress)
+    with contextlib.ExitStack() as stack:
+        if pcap is not None:
+            # The processes inherit the descriptor: the name under which the file is written may be out of their sight.
+            options["pcap"] = f"/proc/self/fd/{stack.enter_context(replacing(Path(pcap))).fileno()}"
+        text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, own, progress)
     run, emulation = _penstock.emulate_report(text)
     return Emulated(base, run, json.loads(emulation))
 
@@ -156,9 +170,12 @@ def _in_processes(
             _outer(scenario, seed, options, rootless, parent, answer.fileno(), status_write)
         os.close(status_write)
         stack.callback(_reap, child)
-        if own:  # the terminal's Ctrl-C is for the program
+        # The terminal's Ctrl-C is for the program. (Only the main thread hears it.)
+        if own and threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             stack.callback(signal.signal, signal.SIGINT, before)
+            if _in_foreground():
+                stack.callback(_to_foreground)
         with os.fdopen(status_read) as lines:
             for line in lines:
                 if progress is not None:
@@ -244,6 +261,21 @@ def _reap(child: int) -> None:
         if os.waitpid(child, os.WNOHANG) == (0, 0):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+
+def _in_foreground() -> bool:
+    """Whether the terminal on standard input, if it is one, is this process group's."""
+    with contextlib.suppress(OSError):
+        return os.tcgetpgrp(0) == os.getpgrp()
+    return False
+
+
+def _to_foreground() -> None:
+    """Takes the terminal back from the program that had it."""
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, before)
 
 
 def _ending(status: int) -> str:

@@ -1,4 +1,4 @@
-//! A capture of what arrives at the router, written by a thread of its own: the packet loop hands over blocks and never waits.
+//! A capture at the router, written by a thread of its own: the packet loop hands over blocks and never waits.
 
 use crate::frame::Layer;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};

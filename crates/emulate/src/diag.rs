@@ -8,7 +8,9 @@ use std::io;
 /// A connection as its host sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// Local and remote port.
+    /// The socket's own number; no other of the machine has it.
+    pub cookie: u64,
+    /// Local and remote port. A destroyed socket has given its local one back: 0.
     pub ports: (u16, u16),
     /// The remote address's last four bytes.
     pub remote: u32,
@@ -16,8 +18,8 @@ pub struct Connection {
     pub listens: bool,
     /// The name of its congestion control.
     pub congestion: String,
-    /// Its figures.
-    pub info: TcpInfo,
+    /// Its figures; `None` for what is no whole socket (TIME-WAIT, half open).
+    pub info: Option<TcpInfo>,
 }
 
 /// The parts of the kernel's `struct tcp_info` that are used here; `None` where the kernel is too old to have them.
@@ -77,6 +79,13 @@ impl TcpInfo {
 /// Asks about the namespace in which it was opened.
 pub struct Diag(Socket);
 
+/// Hears of every TCP socket of its namespace that is destroyed, with its last figures.
+pub struct Destroyed(Socket);
+
+/// Groups of sock_diag's destroy notifications: TCP over IPv4, over IPv6.
+const SKNLGRP_INET_TCP_DESTROY: u32 = 1;
+const SKNLGRP_INET6_TCP_DESTROY: u32 = 3;
+
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
@@ -118,26 +127,59 @@ impl Diag {
         self.0.send(&request, 0)?;
         loop {
             let (answer, _) = self.0.recv_from_full()?;
-            let mut rest = &answer[..];
-            while let Some((header, _)) = rest.split_at_checked(16) {
-                let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
-                let kind = u16::from_ne_bytes([header[4], header[5]]);
-                let Some(message) = rest.get(16..length) else {
-                    return Err(io::Error::other("sock_diag: an answer that is cut short"));
-                };
-                match kind {
-                    NLMSG_DONE => return Ok(()),
-                    NLMSG_ERROR => {
-                        let code = message.first_chunk::<4>().map_or(0, |b| i32::from_ne_bytes(*b));
-                        let e = io::Error::from_raw_os_error(-code);
-                        return Err(io::Error::new(e.kind(), format!("sock_diag: {e}")));
-                    }
-                    _ => all.extend(parse(message)),
-                }
-                rest = rest.get((length + 3) & !3..).unwrap_or_default();
+            if messages(&answer, all)? {
+                return Ok(());
             }
         }
     }
+}
+
+impl Destroyed {
+    /// Listens in this thread's namespace from now on.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+        socket.bind_auto()?;
+        socket.add_membership(SKNLGRP_INET_TCP_DESTROY)?;
+        socket.add_membership(SKNLGRP_INET6_TCP_DESTROY)?;
+        socket.set_non_blocking(true)?;
+        // Some hundred of them; the least of what is allowed.
+        socket.set_rx_buf_sz(4 << 20_i32)?;
+        Ok(Destroyed(socket))
+    }
+
+    /// Those since the last call. ENOBUFS: there were more than could be kept.
+    pub fn take(&self, all: &mut Vec<Connection>) -> io::Result<()> {
+        loop {
+            match self.0.recv_from_full() {
+                Ok((answer, _)) => messages(&answer, all)?,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(e) => return Err(e),
+            };
+        }
+    }
+}
+
+/// Reads what came in one datagram; whether it ends a dump.
+fn messages(answer: &[u8], all: &mut Vec<Connection>) -> io::Result<bool> {
+    let mut rest = answer;
+    while let Some((header, _)) = rest.split_at_checked(16) {
+        let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
+        let kind = u16::from_ne_bytes([header[4], header[5]]);
+        let Some(message) = rest.get(16..length) else {
+            return Err(io::Error::other("sock_diag: an answer that is cut short"));
+        };
+        match kind {
+            NLMSG_DONE => return Ok(true),
+            NLMSG_ERROR => {
+                let code = message.first_chunk::<4>().map_or(0, |b| i32::from_ne_bytes(*b));
+                let e = io::Error::from_raw_os_error(code.saturating_neg());
+                return Err(io::Error::new(e.kind(), format!("sock_diag: {e}")));
+            }
+            _ => all.extend(parse(message)),
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(false)
 }
 
 fn parse(b: &[u8]) -> Option<Connection> {
@@ -146,6 +188,7 @@ fn parse(b: &[u8]) -> Option<Connection> {
     // Addresses take 16 bytes each; IPv4 has its four at the beginning.
     let last = if b[0] == libc::AF_INET as u8 { 24 } else { 36 };
     let mut c = Connection {
+        cookie: u64::from_ne_bytes(b.get(44..52)?.try_into().ok()?),
         ports: (port(4), port(6)),
         remote: u32::from_be_bytes(b.get(last..last + 4)?.try_into().ok()?),
         listens: b[1] == TCP_LISTEN,
@@ -156,14 +199,14 @@ fn parse(b: &[u8]) -> Option<Connection> {
         let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
         let value = rest.get(4..length)?;
         match u16::from_ne_bytes([header[2], header[3]]) {
-            INET_DIAG_INFO => c.info = TcpInfo::parse(value),
+            INET_DIAG_INFO => c.info = Some(TcpInfo::parse(value)),
             INET_DIAG_CONG => {
                 let name = value.split(|byte| *byte == 0).next().unwrap_or_default();
                 c.congestion = String::from_utf8_lossy(name).into_owned();
             }
             _ => {}
         }
-        rest = rest.get((length + 3) & !3..).unwrap_or_default();
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Some(c)
 }
@@ -192,10 +235,68 @@ mod tests {
         };
         let of = |local: u16, remote: u16| all.iter().find(|c| c.ports == (local, remote)).unwrap();
         let (a, b) = (of(from.port(), port), of(port, from.port()));
-        assert_eq!((a.info.bytes_acked, b.info.bytes_received), (1235, 1234)); // the SYN counts as one
-        assert!(a.info.cwnd > 0 && a.info.mss > 500 && a.remote == 0x7f00_0001, "{a:?}");
+        let (ours, theirs) = (a.info.unwrap(), b.info.unwrap());
+        assert_eq!((ours.bytes_acked, theirs.bytes_received), (1235, 1234)); // the SYN counts as one
+        assert!(ours.cwnd > 0 && ours.mss > 500 && a.remote == 0x7f00_0001, "{a:?}");
         assert!(!a.congestion.is_empty() && a.congestion.is_ascii());
+        assert!(a.cookie != 0 && a.cookie != b.cookie);
         assert!(all.iter().any(|c| c.ports.0 == port && c.listens));
+    }
+
+    /// The last figures of a socket come when it is gone, under the number that it had.
+    #[test]
+    fn a_destroyed_socket_is_heard_of() {
+        let (Ok(diag), Ok(destroyed)) = (Diag::open(), Destroyed::open()) else {
+            eprintln!("skipped: this kernel has no sock_diag");
+            return;
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut server, from) = listener.accept().unwrap();
+        client.write_all(&[7; 1234]).unwrap();
+        server.read_exact(&mut [0; 1234]).unwrap();
+        let Ok(all) = diag.connections() else {
+            eprintln!("skipped: this kernel has no inet_diag");
+            return;
+        };
+        let cookie = all.iter().find(|c| c.ports == (port, from.port())).unwrap().cookie;
+        client.write_all(&[7; 766]).unwrap();
+        server.read_exact(&mut [0; 766]).unwrap();
+        drop((server, client));
+        let mut gone = vec![];
+        for _ in 0..500 {
+            destroyed.take(&mut gone).unwrap();
+            if gone.iter().any(|c| c.cookie == cookie) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let last = gone.iter().find(|c| c.cookie == cookie).unwrap();
+        assert_eq!((last.ports.1, last.info.unwrap().bytes_received), (from.port(), 2001));
+        // and the FIN
+    }
+
+    /// Whatever stands in an answer, reading it ends, and does not panic.
+    #[test]
+    fn any_bytes_are_read() {
+        let mut rng = penstock_units::Rng::stream(1, "diag");
+        let mut below = |n: usize| (rng.unit() * n as f64) as usize;
+        for round in 0..20_000 {
+            let mut bytes: Vec<u8> = (0..below(400)).map(|_| below(256) as u8).collect();
+            // Half of them with a header whose length fits, so that what is behind it is read, too.
+            if round % 2 == 0 && bytes.len() >= 16 {
+                let length = (bytes.len() as u32).to_ne_bytes();
+                bytes[..4].copy_from_slice(&length);
+                bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+                if bytes.len() > MESSAGE + 24 {
+                    bytes[MESSAGE + 16..MESSAGE + 20].copy_from_slice(&[8, 0, below(6) as u8, 0]);
+                }
+            }
+            let mut all = vec![];
+            let _ = messages(&bytes, &mut all);
+            assert!(all.len() <= bytes.len() / MESSAGE);
+        }
     }
 
     #[test]

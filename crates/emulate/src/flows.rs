@@ -148,9 +148,9 @@ impl Flows {
         (at, c.flow, header)
     }
 
-    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long.
-    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) {
-        let Some(t) = seen.transport else { return };
+    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long. Whether it completes a handshake there.
+    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) -> bool {
+        let Some(t) = seen.transport else { return false };
         let inside = self.inside(now);
         let c = &mut self.list[connection as usize];
         let known = self.known.get(c.flow as usize);
@@ -160,19 +160,20 @@ impl Flows {
             if inside && c.counts && sender.is_none_or(|side| side == from) {
                 m.bytes += u64::from(wire_bytes);
             }
-            return;
+            return false;
         };
-        if !c.established && !tcp.syn && tcp.ack.is_some() {
+        let completes = !c.established && !tcp.syn && tcp.ack.is_some();
+        if completes {
             c.established = true;
             m.connections += u64::from(inside && c.counts);
         }
-        let Some(ack) = tcp.ack else { return };
+        let Some(ack) = tcp.ack else { return completes };
         // It acknowledges what its receiver has sent.
         let side = from.other();
         let half = &mut c.halves[side as usize];
         let una = *half.una.get_or_insert(ack);
         if !before(una, ack) {
-            return;
+            return completes;
         }
         let mut new = u64::from(ack.wrapping_sub(una));
         if half.fin.is_some_and(|fin| before(fin, ack) && !before(fin, una)) {
@@ -192,6 +193,7 @@ impl Flows {
                 }
             }
         }
+        completes
     }
 
     fn connection(&mut self, now: Time, from: Side, ends: Ends) -> u32 {
@@ -206,11 +208,10 @@ impl Flows {
             self.measured.push(Measured::default());
             self.known.len() as u32 + self.others - 1
         });
-        // iperf3 opens a connection for its own talk before that of the data; a datagram flow's TCP is such talk, too.
-        let talk = known.is_some_and(|f| {
-            let k = &self.known[f as usize];
-            !key.udp && (k.udp || !self.list.iter().any(|c| c.flow == f))
-        });
+        // iperf3 opens a connection for its own talk beside that of the data, which alone has the flow's port at both ends; a datagram
+        // flow's TCP is such talk, too.
+        let talk =
+            known.is_some_and(|f| !key.udp && (self.known[f as usize].udp || key.from_port != key.to_port));
         let c = Connection {
             flow,
             opened: now,
@@ -257,7 +258,7 @@ mod tests {
         Seen { ip_bytes: payload + 40, ecn: Ecn::Ect0, class: 0, transport }
     }
 
-    const ENDS: Ends = Ends { from: 1, to: 2, from_port: 40_000, to_port: 5201, udp: false };
+    const ENDS: Ends = Ends { from: 1, to: 2, from_port: 5201, to_port: 5201, udp: false };
 
     fn tcp(seq: u32, ack: Option<u32>) -> Option<Tcp> {
         Some(Tcp { seq, ack, syn: false, fin: false })
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn other_programs_have_flows_of_their_own() {
         let mut f = flows();
-        let web = Ends { to_port: 80, ..ENDS };
+        let web = Ends { from_port: 40_000, to_port: 80, ..ENDS };
         let one = f.arrive(Time::ZERO, Side::Left, &seen(web, 100, tcp(1, None)));
         let same = f.arrive(Time::ZERO, Side::Right, &seen(web.turned(), 0, tcp(1, Some(101))));
         let other = f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 1, ..web }, 1, tcp(1, None)));

@@ -3,13 +3,16 @@
 use crate::diag::Diag;
 use crate::error::EmulateError;
 use crate::netns::Privilege;
-use crate::path::Side;
 use crate::session::{address6, Hosts, Options, DEVICE};
 use crate::sys;
-use crate::traffic::{EcnUse, TrafficPlan, ADDRESSES};
+use crate::traffic::{By, EcnUse, TrafficPlan, ADDRESSES};
+use crate::transfer::{self, Sending};
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
 use penstock_units::Time;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration as Wall, Instant};
 
@@ -19,15 +22,22 @@ pub(crate) struct Programs {
     senders: Vec<Sender>,
     client: Option<Child>,
     mecn: Option<Child>,
+    /// The congestion control of multi-level ECN, where it is in force.
+    pub(crate) mecn_name: Option<&'static str>,
     pub(crate) mecn_counts: Option<serde_json::Value>,
     pub(crate) notes: Vec<String>,
 }
 
 struct Sender {
-    child: Child,
+    program: Program,
     start: Time,
     stop: Time,
     state: State,
+}
+
+enum Program {
+    Iperf3(Child),
+    Threads(Sending),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,20 +59,19 @@ impl Programs {
             senders: vec![],
             client: None,
             mecn: None,
+            mecn_name: None,
             mecn_counts: None,
             notes: vec![],
         };
-        let at = |side: Side| hosts.namespaces[side as usize].fd().as_raw_fd();
         if options.client.is_some() || options.server.is_some() {
             p.own(hosts, options)?;
             return Ok(p);
         }
-        let mut mecn_name = None;
         if let Some(betas) = plan.betas {
             match start_mecn(hosts, options, privilege, betas) {
                 Ok(child) => {
                     p.mecn = Some(child);
-                    mecn_name = Some("penstock_mecn");
+                    p.mecn_name = Some("penstock_mecn");
                 }
                 Err(why) => p.notes.push(format!(
                     "ecn = \"mecn\": {why}; the flows use classic ECN, the marks are those that MECN would have made"
@@ -70,21 +79,38 @@ impl Programs {
             }
         }
         for f in &plan.flows {
-            let mut command = Command::new("iperf3");
-            command.args(&f.listener).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            sys::enter_on_exec(&mut command, at(f.known.sender.other()));
-            p.listeners.push(command.spawn().map_err(no_iperf3)?);
-            // The shell waits for its line, so that the flow starts when it is to start.
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", "read -r go && exec iperf3 \"$@\"", "sh"]).args(&f.sender);
-            if let Some(congestion) = f.congestion {
-                let own = mecn_name.filter(|_| f.ecn == EcnUse::Mecn);
-                command.args(["-C", own.unwrap_or(congestion)]);
-            }
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-            sys::enter_on_exec(&mut command, at(f.known.sender));
-            let child = command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
-            p.senders.push(Sender { child, start: f.start, stop: f.stop, state: State::Waits });
+            let own = p.mecn_name.filter(|_| f.ecn == EcnUse::Mecn);
+            let congestion = own.or(f.congestion);
+            let from = &hosts.namespaces[f.known.sender as usize];
+            let to = &hosts.namespaces[f.known.sender.other() as usize];
+            let program = match &f.by {
+                By::Threads(t) => {
+                    let failed = |e| EmulateError::system("preparing a transfer", e);
+                    to.with(|| transfer::listen(t)).map_err(failed)?;
+                    let sending = from.with(|| transfer::prepare(t, congestion.unwrap_or("reno")));
+                    Program::Threads(sending.map_err(failed)?)
+                }
+                By::Iperf3 { sender, listener } => {
+                    let mut command = Command::new("iperf3");
+                    command.args(listener).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                    command.process_group(0);
+                    sys::enter_on_exec(&mut command, to.fd().as_raw_fd());
+                    p.listeners.push(command.spawn().map_err(no_iperf3)?);
+                    // The shell waits for its line, so that the flow starts when it is to start.
+                    let mut command = Command::new("/bin/sh");
+                    command.args(["-c", "read -r go && exec iperf3 \"$@\"", "sh"]).args(sender);
+                    if let Some(congestion) = congestion {
+                        command.args(["-C", congestion]);
+                    }
+                    // The terminal's Ctrl-C is for the run, which ends this one.
+                    command.process_group(0);
+                    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+                    sys::enter_on_exec(&mut command, from.fd().as_raw_fd());
+                    let child = command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
+                    Program::Iperf3(child)
+                }
+            };
+            p.senders.push(Sender { program, start: f.start, stop: f.stop, state: State::Waits });
         }
         listening(hosts, plan)?;
         Ok(p)
@@ -99,7 +125,7 @@ impl Programs {
         ];
         if let Some(server) = &options.server {
             let mut command = Command::new("/bin/sh");
-            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null());
+            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null()).process_group(0);
             sys::enter_on_exec(&mut command, hosts.namespaces[1].fd().as_raw_fd());
             self.listeners.push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
             // A server is ready when it listens; one of datagrams never shows.
@@ -118,6 +144,9 @@ impl Programs {
         let mut command = Command::new(program);
         command.args(arguments).envs(environment);
         sys::enter_on_exec(&mut command, hosts.namespaces[0].fd().as_raw_fd());
+        if options.foreground {
+            sys::foreground_on_exec(&mut command, argv.is_empty());
+        }
         let child = command.spawn().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => EmulateError::Scenario(format!("{program}: no such program")),
             _ => EmulateError::system(format!("starting {program}"), e),
@@ -131,22 +160,13 @@ impl Programs {
         let mut next = Time::NEVER;
         for s in &mut self.senders {
             if s.state == State::Waits && s.start <= now {
-                let told = s.child.stdin.take().map(|mut pipe| pipe.write_all(b"go\n"));
-                told.transpose().map_err(|e| EmulateError::system("starting iperf3", e))?;
-                s.state = State::Runs;
-            }
-            if s.state == State::Runs && s.stop <= now {
-                let _ = s.child.kill();
-                let _ = s.child.wait();
-                s.state = State::Ended;
+                s.go()?;
             }
             if s.state == State::Runs {
-                if let Ok(Some(status)) = s.child.try_wait() {
-                    s.state = State::Ended;
-                    if !status.success() {
-                        return Err(EmulateError::Program(complaint(&mut s.child)));
-                    }
-                }
+                s.look()?;
+            }
+            if s.state == State::Runs && s.stop <= now {
+                s.stop();
             }
             next = next.min(match s.state {
                 State::Waits => s.start,
@@ -175,12 +195,52 @@ impl Programs {
             let _ = child.wait();
             self.mecn_counts = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
         }
-        let all = self.senders.iter_mut().map(|s| &mut s.child);
+        let all = self.senders.iter_mut().filter_map(|s| match &mut s.program {
+            Program::Iperf3(child) => Some(child),
+            Program::Threads(_) => None,
+        });
         for child in all.chain(&mut self.listeners).chain(&mut self.client) {
             let _ = child.kill();
             let _ = child.wait();
         }
         Ok(code)
+    }
+}
+
+impl Sender {
+    fn go(&mut self) -> Result<(), EmulateError> {
+        match &mut self.program {
+            Program::Iperf3(child) => {
+                let told = child.stdin.take().map(|mut pipe| pipe.write_all(b"go\n"));
+                told.transpose().map_err(|e| EmulateError::system("starting iperf3", e))?;
+            }
+            Program::Threads(sending) => sending.go(),
+        }
+        self.state = State::Runs;
+        Ok(())
+    }
+
+    /// An iperf3 that ends before it is stopped has failed, or the flow's time was up.
+    fn look(&mut self) -> Result<(), EmulateError> {
+        let Program::Iperf3(child) = &mut self.program else { return Ok(()) };
+        if let Ok(Some(status)) = child.try_wait() {
+            self.state = State::Ended;
+            if !status.success() {
+                return Err(EmulateError::Program(complaint(child)));
+            }
+        }
+        Ok(())
+    }
+
+    /// It says nothing more. Were it to end, its peer would, and what is on the way would find nobody to count it.
+    fn stop(&mut self) {
+        match &self.program {
+            Program::Iperf3(child) => {
+                let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGSTOP);
+            }
+            Program::Threads(sending) => sending.quiet(),
+        }
+        self.state = State::Ended;
     }
 }
 

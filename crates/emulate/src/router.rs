@@ -126,6 +126,8 @@ pub struct Loop<'a> {
     pub window: (Time, Time),
     /// Where frames are written down.
     pub capture: Option<Recorder>,
+    /// There: when they are delivered, at the time at which that is due; else when they arrive.
+    pub capture_out: bool,
     /// See there.
     pub shared: &'a Shared,
     /// When the clock shows zero, in nanoseconds of the monotonic clock.
@@ -164,7 +166,7 @@ impl Loop<'_> {
                     let s = self.path.slot(slot);
                     s.len = self.ports[side as usize].hand_over(i, &mut s.bytes);
                     oversized += u64::from(s.len > 1514);
-                    if let Some(capture) = &mut self.capture {
+                    if let Some(capture) = self.capture.as_mut().filter(|_| !self.capture_out) {
                         capture.frame(now, &s.bytes[..s.len]);
                     }
                     self.path.arrive(now, side, slot);
@@ -172,6 +174,12 @@ impl Loop<'_> {
             }
             let now = clock(self.zero_ns);
             self.path.advance(now.min(MAX_TIME));
+            out.pending.extend(self.path.due());
+            if let Some(capture) = self.capture.as_mut().filter(|_| self.capture_out) {
+                for (due, slot) in &out.pending {
+                    capture.frame(*due, self.path.frame(*slot));
+                }
+            }
             out.send(&mut self.path, &mut self.ports, (self.bound, self.valid_bound), self.window, || {
                 clock(self.zero_ns)
             })?;
@@ -232,7 +240,6 @@ impl Out {
         window: (Time, Time),
         clock: impl Fn() -> Time,
     ) -> io::Result<()> {
-        self.pending.extend(path.due());
         let mut done = 0;
         while done < self.pending.len() {
             // Frames to one side that follow each other go in one call.

@@ -39,10 +39,14 @@ pub struct Options {
     pub server: Option<String>,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
+    /// This process is in the foreground of the terminal on its standard input: the user's own program takes that place.
+    pub foreground: bool,
     /// End own programs after the scenario's duration.
     pub limited: bool,
-    /// Capture what arrives at the router into this file.
+    /// Capture into this file, which is emptied first.
     pub pcap: Option<PathBuf>,
+    /// Capture behind both queues and links instead of in front of them.
+    pub pcap_out: bool,
     /// Sampling interval of the series.
     pub series_s: Option<f64>,
     /// The program that makes multi-level ECN's ends.
@@ -112,6 +116,7 @@ pub fn run(
         valid_bound: transmission.max(LATE_AT_LEAST),
         window,
         capture: recorder,
+        capture_out: options.pcap_out,
         shared: &shared,
         zero_ns,
     };
@@ -134,9 +139,12 @@ pub fn run(
     }
     let ran = ran.map_err(|e| EmulateError::system("the router", e))?;
     // The router has stopped and everything that was under way has arrived: what the kernels say now is final.
-    watch.ask()?;
-    let exit_code = programs.finish()?;
+    watch.settle()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
+    let exit_code = programs.finish()?;
+    if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
+        return Err(EmulateError::Program(mismatch));
+    }
     if let Some(writer) = writer {
         writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
     }
@@ -196,6 +204,7 @@ pub fn bridge(
         valid_bound: transmission.max(LATE_AT_LEAST),
         window: (config.measure_from, config.measure_to),
         capture: None,
+        capture_out: false,
         shared: &shared,
         zero_ns: sys::monotonic_ns(),
     }
@@ -284,6 +293,9 @@ impl Hosts {
         let failed = |e| EmulateError::system("making the hosts", e);
         let namespaces = [Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?];
         let _ = Namespace::current().and_then(|here| no_ipv6(&here));
+        if !own {
+            has_congestion_controls(&namespaces[0], plan)?;
+        }
         for (i, host) in namespaces.iter().enumerate() {
             settings(host, plan, own, scenario).map_err(|e| EmulateError::system(format!("host {i}"), e))?;
         }
@@ -338,6 +350,23 @@ fn no_ipv6(host: &Namespace) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the kernel has what the flows ask for. It is asked as a program would, so that it may load a module.
+fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), EmulateError> {
+    let mut asked: Vec<&str> = plan.flows.iter().filter_map(|f| f.congestion).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    for name in asked {
+        let Err(e) = host.with(|| sys::tcp_socket(Some(name), 1460, None, 0)) else { continue };
+        let there =
+            host.with(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control"));
+        let there = there.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
+        return Err(EmulateError::Missing(format!(
+            "tcp = \"{name}\": this kernel has no such congestion control ({e}); it has {there}; `modprobe tcp_{name}` may load it"
+        )));
+    }
+    Ok(())
+}
+
 /// The host's TCP.
 fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario) -> io::Result<()> {
     // What one connection has learnt is not for the next.
@@ -349,6 +378,8 @@ fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario
         return Ok(());
     }
     no_ipv6(host)?;
+    // A SYN that is lost asks for ECN again.
+    host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
     let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
     // Passive: those flows ask for it whose route says so.
     host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {

@@ -3,6 +3,7 @@
 use crate::error::EmulateError;
 use crate::flows::Known;
 use crate::path::Side;
+use crate::transfer::Transfer;
 use penstock_sim::{App, Config, UdpPattern};
 use penstock_tcp::{Ecn, TcpParams, Variant};
 use penstock_units::Time;
@@ -45,10 +46,22 @@ pub struct Planned {
     pub congestion: Option<&'static str>,
     /// See there.
     pub ecn: EcnUse,
-    /// Arguments of the sending iperf3.
-    pub sender: Vec<String>,
-    /// Arguments of the listening one.
-    pub listener: Vec<String>,
+    /// Who makes it.
+    pub by: By,
+}
+
+/// The programs of a flow.
+#[derive(Clone, Debug)]
+pub enum By {
+    /// iperf3, for what goes on until it is stopped.
+    Iperf3 {
+        /// Arguments of the sending one.
+        sender: Vec<String>,
+        /// Arguments of the listening one.
+        listener: Vec<String>,
+    },
+    /// Threads of this process, for what ends by itself.
+    Threads(Transfer),
 }
 
 /// What the traffic of a scenario becomes.
@@ -130,34 +143,39 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                     to.to_string(),
                     "-p".into(),
                     port.to_string(),
+                    // The same at this end: so it is known which of iperf3's connections has the data.
+                    "--cport".into(),
+                    port.to_string(),
                     "-M".into(),
                     (tcp.segment + 12).to_string(),
                     "-i".into(),
                     "0".into(),
                     "-J".into(),
                 ];
-                match bytes {
-                    // Whole writes: iperf3 counts those.
-                    Some(n) => args.extend(["-n".into(), n.to_string(), "-l".into(), write_size(*n).to_string()]),
-                    // Longer than the run, which ends it.
-                    None => args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]),
-                }
-                if given.get(f.group as usize).is_some_and(|keys| keys.contains(&"window")) {
-                    let bytes = u64::from(tcp.window) * u64::from(tcp.segment);
+                // Longer than the run, which ends it.
+                args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]);
+                let window = given.get(f.group as usize).is_some_and(|keys| keys.contains(&"window"));
+                let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment));
+                if let Some(bytes) = buffer {
                     args.extend(["-w".into(), bytes.to_string()]);
                 }
                 if f.class > 0 {
                     args.extend(["--dscp".into(), f.class.to_string()]);
                 }
                 let header = header(tcp);
+                let by = match *bytes {
+                    Some(bytes) => {
+                        By::Threads(Transfer { to, port, bytes, mss: tcp.segment + 12, buffer, class: f.class })
+                    }
+                    None => By::Iperf3 { sender: args, listener },
+                };
                 flows.push(Planned {
                     known: Known { port, sender, udp: false, header, bytes: *bytes },
                     start: *start,
                     stop: stop_of(*stop),
                     congestion: Some(congestion),
                     ecn,
-                    sender: args,
-                    listener,
+                    by,
                 });
             }
             App::Udp { rate, packet, pattern: UdpPattern::Cbr, start, stop, .. } => {
@@ -184,8 +202,7 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                     stop: stop_of(*stop),
                     congestion: None,
                     ecn: EcnUse::Off,
-                    sender: args,
-                    listener,
+                    by: By::Iperf3 { sender: args, listener },
                 });
             }
             _ => {
@@ -207,13 +224,6 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
 /// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a segment.
 pub fn header(tcp: &TcpParams) -> i32 {
     tcp.header as i32 - 40
-}
-
-/// The largest write, at most iperf3's own, that divides a transfer.
-fn write_size(bytes: u64) -> u64 {
-    const LARGEST: u64 = 128 * 1024;
-    let parts = bytes.div_ceil(LARGEST);
-    (parts..=bytes).find(|n| bytes % n == 0).map_or(1, |n| bytes / n).max(1)
 }
 
 /// Keys of an entry that the kernel's TCP decides for itself.
@@ -253,19 +263,4 @@ fn given(source: &serde_json::Value) -> Vec<Vec<&str>> {
         .iter()
         .map(|e| e.as_object().map(|t| t.keys().map(String::as_str).collect()).unwrap_or_default())
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_transfer_is_whole_writes() {
-        for (bytes, want) in
-            [(1, 1), (1000, 1000), (131_072, 131_072), (131_074, 65_537), (1_000_000, 125_000)]
-        {
-            assert_eq!(write_size(bytes), want, "{bytes}");
-            assert_eq!(bytes % write_size(bytes), 0);
-        }
-    }
 }

@@ -1,18 +1,19 @@
 //! What the hosts' kernels say of their connections while the router runs, and what follows from the time: programs that start and
 //! stop, samples, the caller's news.
 
-use crate::diag::{Connection, Diag, TcpInfo};
+use crate::diag::{Connection, Destroyed, Diag, TcpInfo};
 use crate::error::EmulateError;
+use crate::flows::Known;
 use crate::netns::Namespace;
 use crate::programs::Programs;
 use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
 use crate::session::{Status, DEVICE};
 use crate::sys;
-use crate::traffic::TrafficPlan;
+use crate::traffic::{EcnUse, Planned, TrafficPlan};
 use penstock_sim::{Abort, Column, Config, Table};
 use penstock_units::{Duration, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration as Wall, Instant};
 
@@ -20,6 +21,8 @@ use std::time::{Duration as Wall, Instant};
 const ASK: Wall = Wall::from_millis(250);
 /// How often the caller is told.
 const TELL: Wall = Wall::from_millis(100);
+/// How long the last words of all sockets may take.
+const SETTLE: Wall = Wall::from_secs(1);
 
 /// What is asked and noted while the router runs.
 pub(crate) struct Watch<'a> {
@@ -28,11 +31,16 @@ pub(crate) struct Watch<'a> {
     right: usize,
     plan: &'a TrafficPlan,
     diags: [Diag; 2],
+    destroyed: [Destroyed; 2],
     zero_ns: u64,
     window: (Time, Time),
     interval: Option<Duration>,
-    /// The latest of every connection, by side and ports.
-    seen: HashMap<(usize, u16, u16), Connection>,
+    /// The latest of every connection, by side and the socket's number.
+    seen: HashMap<(usize, u64), Connection>,
+    /// Those that are no more; what is said of them is final.
+    gone: HashSet<(usize, u64)>,
+    /// More of them went than the kernel kept for us.
+    overrun: bool,
     /// Timeouts of each flow at the window's ends.
     timeouts: [Option<Vec<Option<u32>>>; 2],
     cwnd: [Vec<f64>; 3],
@@ -52,15 +60,21 @@ impl<'a> Watch<'a> {
         let open = |host: &Namespace| {
             host.with(Diag::open).map_err(|e| EmulateError::system("opening sock_diag", e))
         };
+        let hear = |host: &Namespace| {
+            host.with(Destroyed::open).map_err(|e| EmulateError::system("listening to sock_diag", e))
+        };
         Ok(Watch {
             hosts,
             right,
             plan,
             diags: [open(&hosts[0])?, open(&hosts[1])?],
+            destroyed: [hear(&hosts[0])?, hear(&hosts[1])?],
             zero_ns,
             window: (config.measure_from, config.measure_to),
             interval: config.record.series,
             seen: HashMap::new(),
+            gone: HashSet::new(),
+            overrun: false,
             timeouts: [None, None],
             cwnd: Default::default(),
             cwnd_flow: vec![],
@@ -89,6 +103,9 @@ impl<'a> Watch<'a> {
             }
             let begun = now_ns >= self.zero_ns;
             let mut next = if begun { programs.at(now)? } else { Time::ZERO };
+            for side in 0..2 {
+                self.hear(side)?;
+            }
             if endless && programs.ended().is_some() {
                 shared.until_ns.fetch_min(now.as_nanos(), Ordering::Relaxed);
             }
@@ -139,33 +156,94 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notes what both kernels say.
-    pub(crate) fn ask(&mut self) -> Result<(), EmulateError> {
-        for (side, diag) in self.diags.iter().enumerate() {
-            let all = diag.connections().map_err(|e| EmulateError::system("asking for connections", e))?;
-            for c in all.into_iter().filter(|c| !c.listens) {
-                self.seen.insert((side, c.ports.0, c.ports.1), c);
+    /// Notes what both kernels say; whether all that is known and not there any more has said its last.
+    fn ask(&mut self) -> Result<bool, EmulateError> {
+        let mut complete = true;
+        for side in 0..2 {
+            let failed = |e| EmulateError::system("asking for connections", e);
+            let all = self.diags[side].connections().map_err(failed)?;
+            let mut there = HashSet::new();
+            for c in all.into_iter().filter(|c| !c.listens && c.info.is_some()) {
+                there.insert(c.cookie);
+                self.seen.insert((side, c.cookie), c);
             }
+            self.hear(side)?;
+            complete &= self.seen.keys().all(|(s, cookie)| {
+                *s != side || there.contains(cookie) || self.gone.contains(&(side, *cookie))
+            });
+        }
+        Ok(complete || self.overrun)
+    }
+
+    /// Notes the last words of sockets of that side.
+    fn hear(&mut self, side: usize) -> Result<(), EmulateError> {
+        let mut last = vec![];
+        if let Err(e) = self.destroyed[side].take(&mut last) {
+            if e.raw_os_error() != Some(libc::ENOBUFS) {
+                return Err(EmulateError::system("listening to sock_diag", e));
+            }
+            self.overrun = true;
+        }
+        for c in last.into_iter().filter(|c| !c.listens && c.info.is_some()) {
+            let key = (side, c.cookie);
+            self.gone.insert(key);
+            let known = self.seen.entry(key).or_insert_with(|| c.clone());
+            known.info = c.info;
         }
         Ok(())
     }
 
-    /// The data connection of a flow at its sender: of those to its port the one with more bytes.
-    fn sender(&self, flow: usize) -> Option<&Connection> {
-        let f = &self.plan.flows[flow];
-        let side = f.known.sender as usize;
-        let mine = self.seen.iter().filter(|((s, _, remote), _)| *s == side && *remote == f.known.port);
-        mine.map(|(_, c)| c).max_by_key(|c| (c.info.bytes_acked, c.ports.0))
+    /// After the router has stopped: asks until nothing changes any more. What it sent last may still be on its way up, and the last
+    /// words of a socket come a moment after its end.
+    pub(crate) fn settle(&mut self) -> Result<(), EmulateError> {
+        let begun = Instant::now();
+        let mut before = None;
+        loop {
+            let complete = self.ask()?;
+            let now: (u64, u64, usize) =
+                self.seen.values().filter_map(|c| c.info).fold((0, 0, 0), |sum, i| {
+                    (sum.0 + u64::from(i.received_ce.unwrap_or(0)), sum.1 + i.bytes_received, sum.2 + 1)
+                });
+            if (complete && before == Some(now)) || begun.elapsed() > SETTLE {
+                return Ok(());
+            }
+            before = Some(now);
+            std::thread::sleep(Wall::from_millis(20));
+        }
+    }
+
+    /// The data connection of a flow at its sender: that with the flow's port at both ends, or, where its end was all that was seen of it,
+    /// the one with more bytes.
+    fn sender(&self, flow: usize) -> Option<(&Connection, TcpInfo)> {
+        let Known { port, sender, .. } = self.plan.flows[flow].known;
+        let mine = self.seen.iter().filter(|((side, _), c)| *side == sender as usize && c.ports.1 == port);
+        let mine = mine.filter_map(|(_, c)| Some((c, c.info?)));
+        mine.max_by_key(|(c, info)| (c.ports.0 == port, info.bytes_acked, c.cookie))
+    }
+
+    /// What the kernel uses where it is not what the scenario asks for. `mecn`: the congestion control of multi-level ECN's flows, where
+    /// it is there.
+    pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
+        self.plan.flows.iter().enumerate().find_map(|(i, f)| {
+            // iperf3 chooses the congestion control when it has connected and said its 37 bytes; the SYN counts as one.
+            let (c, info) =
+                self.sender(i).filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 38)?;
+            let what = differs(f, mecn, &c.congestion, info.ecn)?;
+            Some(format!("flow {i}: {what}"))
+        })
     }
 
     fn flow_timeouts(&self) -> Vec<Option<u32>> {
-        (0..self.plan.flows.len()).map(|i| self.sender(i).map_or(Some(0), |c| c.info.timeouts)).collect()
+        (0..self.plan.flows.len())
+            .map(|i| self.sender(i).map_or(Some(0), |(_, info)| info.timeouts))
+            .collect()
     }
 
     fn sample(&mut self, now: Time) {
         for i in 0..self.plan.flows.len() {
-            let Some(info) = self.sender(i).map(|c| c.info) else { continue };
-            let TcpInfo { cwnd, ssthresh, rtt_us, .. } = info;
+            // A datagram flow's connection is iperf3's own talk.
+            let sender = self.sender(i).filter(|_| self.plan.flows[i].congestion.is_some());
+            let Some((_, TcpInfo { cwnd, ssthresh, rtt_us, .. })) = sender else { continue };
             let [t, w, s] = &mut self.cwnd;
             t.push(now.as_secs_f64());
             w.push(f64::from(cwnd));
@@ -196,7 +274,7 @@ impl<'a> Watch<'a> {
             .map(|i| {
                 let of = |at: &Option<Vec<Option<u32>>>| at.as_ref().and_then(|all| all[i]);
                 let timeouts = of(to).zip(of(from)).map(|(b, a)| u64::from(b.saturating_sub(a)));
-                let srtt_s = self.sender(i).map(|c| f64::from(c.info.rtt_us) / 1e6);
+                let srtt_s = self.sender(i).map(|(_, info)| f64::from(info.rtt_us) / 1e6);
                 FlowFacts { timeouts, srtt_s }
             })
             .collect()
@@ -207,10 +285,10 @@ impl<'a> Watch<'a> {
             .map(|i| {
                 let sender = self.sender(i).filter(|_| self.plan.flows[i].congestion.is_some());
                 KernelFlow {
-                    congestion: sender.map(|c| c.congestion.clone()),
-                    ecn: sender.map(|c| c.info.ecn),
-                    mss: sender.map(|c| c.info.mss),
-                    min_rtt_s: sender.map(|c| f64::from(c.info.min_rtt_us) / 1e6),
+                    congestion: sender.map(|(c, _)| c.congestion.clone()).filter(|name| !name.is_empty()),
+                    ecn: sender.map(|(_, info)| info.ecn),
+                    mss: sender.map(|(_, info)| info.mss),
+                    min_rtt_s: sender.map(|(_, info)| f64::from(info.min_rtt_us) / 1e6),
                 }
             })
             .collect()
@@ -247,11 +325,28 @@ impl<'a> Watch<'a> {
         vec![Table { name: "cwnd", columns: cwnd }, Table { name: "rtt", columns: rtt }]
     }
 
-    /// Over all connections of the right side.
+    /// Over all connections of the right side; `None` where the last words of one were lost.
     fn received(&self, of: impl Fn(&TcpInfo) -> Option<u32>) -> Option<u64> {
-        let mine = self.seen.iter().filter(|((side, ..), _)| *side == self.right);
-        mine.map(|(_, c)| of(&c.info).map(u64::from)).sum()
+        let mine = self.seen.iter().filter(|((side, _), _)| *side == self.right);
+        let sum = mine.filter_map(|(_, c)| c.info).map(|info| of(&info).map(u64::from)).sum();
+        if self.overrun {
+            None
+        } else {
+            sum
+        }
     }
+}
+
+/// What a flow asks for and does not have. No name of a congestion control: the kernel did not say.
+fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Option<String> {
+    let own = mecn.filter(|_| f.ecn == EcnUse::Mecn);
+    let asked = own.or(f.congestion)?;
+    if !congestion.is_empty() && congestion != asked {
+        return Some(format!("congestion control {asked} was asked for, the kernel uses {congestion}"));
+    }
+    let say = |on| if on { "on" } else { "off" };
+    let wanted = f.ecn != EcnUse::Off;
+    (ecn != wanted).then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
 }
 
 /// What the hosts' kernels said.
@@ -262,4 +357,58 @@ pub(crate) struct Said {
     pub(crate) received_ce: Option<u64>,
     pub(crate) received_ect1_bytes: Option<u64>,
     pub(crate) series: Vec<Table>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Side;
+    use crate::traffic::By;
+
+    #[test]
+    fn what_is_not_in_force_is_said() {
+        let flow = |congestion, ecn| Planned {
+            known: Known { port: 1, sender: Side::Left, udp: false, header: 0, bytes: None },
+            start: Time::ZERO,
+            stop: Time::ZERO,
+            congestion,
+            ecn,
+            by: By::Iperf3 { sender: vec![], listener: vec![] },
+        };
+        let (reno, own) = (Some("reno"), Some("penstock_mecn"));
+        for (f, mecn, congestion, ecn, says) in [
+            (flow(reno, EcnUse::Off), None, "reno", false, None),
+            (flow(reno, EcnUse::Off), None, "", false, None),
+            (flow(reno, EcnUse::Classic), own, "reno", true, None),
+            (flow(reno, EcnUse::Mecn), own, "penstock_mecn", true, None),
+            (flow(reno, EcnUse::Mecn), None, "reno", true, None),
+            (flow(None, EcnUse::Off), None, "bbr", true, None),
+            (
+                flow(reno, EcnUse::Off),
+                None,
+                "bbr",
+                false,
+                Some("control reno was asked for, the kernel uses bbr"),
+            ),
+            (flow(reno, EcnUse::Mecn), own, "reno", true, Some("control penstock_mecn was")),
+            (
+                flow(reno, EcnUse::Classic),
+                None,
+                "reno",
+                false,
+                Some("ECN on was asked for, the kernel has it off"),
+            ),
+            (
+                flow(reno, EcnUse::Off),
+                None,
+                "reno",
+                true,
+                Some("ECN off was asked for, the kernel has it on"),
+            ),
+        ] {
+            let found = differs(&f, mecn, congestion, ecn);
+            assert_eq!(found.is_some(), says.is_some(), "{found:?}");
+            assert!(found.unwrap_or_default().contains(says.unwrap_or("")), "{says:?}");
+        }
+    }
 }
