@@ -479,7 +479,8 @@ HEADER = """# Agreement with ns-2
 {measured} Beside it what Penstock measures on the same cases with
 `profile = "ns-2"` and no parameter tuned to a case. Where the data come from: `validation/README.md`. To repeat:
 `make validate`, or `penstock validate --cases FILE --results FILE --out FILE` for other files in the same formats.
-Agreement with Linux itself, its TCP on real packets and its own `sch_red` in a virtual machine: [validation-real.md](validation-real.md).
+Agreement with Linux itself, its TCP on real packets and its own `sch_red` in a virtual machine:
+[validation-real.md](validation-real.md).
 
 ns-2 counts the SYN as a packet: for the comparison (only here) each long-lived flow that opened inside the window gets
 one packet more. A pair whose reference is 0 or undefined is not counted. marks_1 are incipient marks, marks_2 moderate

@@ -215,7 +215,8 @@ def kernel_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
 def router_metrics(document: dict[str, Any], setting: Setting) -> Metrics:
     """The same metrics, as the router counted them over its measured window; what it does not have is left out.
 
-    Red's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link is busy.
+    Red's backlog holds the packet that waits for tbf's tokens, which is the one in service: as often as the link is
+    busy.
     """
     metrics = document["router"]["metrics"]
     seconds = setting.duration_s - setting.warmup_s
