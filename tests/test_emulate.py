@@ -275,7 +275,7 @@ def test_a_capture_is_before_or_behind_the_queue(tmp_path: Path, backend: str) -
         assert done.returncode == 0, done.stderr
         rows = [row.split(",") for row in done.stdout.splitlines()]
         assert {"10.9.0.1", "10.9.0.4"} <= {row[0] for row in rows}, "both directions"
-        assert {row[2:4] == ["1", "1"] for row in rows} == {True}, "checksums"
+        assert [row for row in rows if row[2:4] != ["1", "1"]] == [], "checksums"
         times = [float(row[4]) for row in rows]
         assert times == sorted(times)
         return rows, e["frames"]

@@ -40,7 +40,7 @@ impl Shared {
     }
 }
 
-/// How late frames left: the time of their sending minus the time at which the ideal path would have delivered them.
+/// How late frames left: the time at which the kernel was given them minus the time at which the ideal path would have delivered them.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     histogram: DelayHistogram,
@@ -141,6 +141,7 @@ impl Loop<'_> {
     /// If a port fails.
     pub fn run(mut self) -> io::Result<Ran> {
         let priority = sys::prioritise(self.fifo);
+        let _awake = (priority == Priority::Fifo).then(sys::stay_awake);
         let cpu = sys::thread_cpu_ns();
         let mut out = Out::default();
         let mut oversized = 0;
@@ -247,12 +248,15 @@ impl Out {
             let run =
                 self.pending[done..].iter().take(BATCH).take_while(|(_, slot)| path.to(*slot) == to).count();
             let mut sent = 0;
+            // A frame departs when the kernel is given it; what the call does besides is the receiving host's work.
+            let mut at = [Time::ZERO; BATCH];
             for attempt in 0..100 {
                 let slots = &self.pending[done + sent..done + run];
                 let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
                 for (frame, (_, slot)) in frames.iter_mut().zip(slots) {
                     *frame = path.frame(*slot);
                 }
+                at[sent..run].fill(clock());
                 sent += ports[to as usize].send(&frames[..slots.len()])?;
                 if sent == run {
                     break;
@@ -262,10 +266,9 @@ impl Out {
                     sys::wait(&[], Wall::from_micros(100));
                 }
             }
-            let now = clock();
             for (i, (due, slot)) in self.pending[done..done + run].iter().enumerate() {
                 if window.0 <= *due && *due < window.1 {
-                    self.lateness.add(now.since(*due), bounds.0, bounds.1);
+                    self.lateness.add(at[i].since(*due), bounds.0, bounds.1);
                 }
                 self.unsent += u64::from(i >= sent);
                 path.release(*slot);

@@ -141,6 +141,10 @@ pub fn run(
     // The router has stopped and everything that was under way has arrived: what the kernels say now is final.
     watch.settle()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
+    for host in &namespaces {
+        // Nobody answers any more: what the programs leave unsent is given up at the first chance, and the namespace with it.
+        host.sysctl(ORPHANS, "1").map_err(|e| EmulateError::system("ending the hosts", e))?;
+    }
     let exit_code = programs.finish()?;
     if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
         return Err(EmulateError::Program(mismatch));
@@ -367,10 +371,15 @@ fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), E
     Ok(())
 }
 
+/// How often a connection is tried again whose program is gone.
+const ORPHANS: &str = "net/ipv4/tcp_orphan_retries";
+
 /// The host's TCP.
 fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario) -> io::Result<()> {
     // What one connection has learnt is not for the next.
     host.sysctl("net/ipv4/tcp_no_metrics_save", "1")?;
+    // Sockets that outlive their program hold the namespace, for 100 s by default where the other end is gone: here for some 10 s.
+    host.sysctl(ORPHANS, "5")?;
     if own {
         if scenario.resolved()["aqm"]["ecn"] == true {
             host.sysctl("net/ipv4/tcp_ecn", "1")?;

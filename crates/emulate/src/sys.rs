@@ -350,6 +350,15 @@ pub fn prioritise(wanted: bool) -> Priority {
     Priority::Normal
 }
 
+/// Keeps the processors out of idle states from which they wake slowly, as long as what it returns lives; `None` where that is not
+/// allowed. (PM QoS, `/dev/cpu_dma_latency`.)
+pub fn stay_awake() -> Option<std::fs::File> {
+    use std::io::Write;
+    let mut file = std::fs::File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0i32.to_ne_bytes()).ok()?;
+    Some(file)
+}
+
 /// This process is killed when the thread that made it ends.
 pub fn die_with_parent() {
     // SAFETY: numbers alone.
