@@ -292,6 +292,54 @@ def test_a_capture_is_before_or_behind_the_queue(tmp_path: Path, backend: str) -
     assert list(tmp_path.glob(".*")) == []
 
 
+# ---- multi-level ECN ---------------------------------------------------------------------------------------------
+
+MECN = 'kind = "mecn"\nmin_th = 3\nmid_th = 10\nmax_th = 25\necn = true'
+
+
+def mecn_refusal() -> str | None:
+    """Why the kernel's TCP cannot be given multi-level ECN here, if so."""
+    from penstock.emulation import mecn_program
+
+    if (program := mecn_program()) is None:
+        return "penstock-mecn is not built: make mecn"
+    done = subprocess.run([program, "--check"], capture_output=True, text=True, timeout=60)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+@needs_iperf3
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_multi_level_marks_are_made_seen_echoed_and_obeyed(tmp_path: Path, backend: str) -> None:
+    if (why := mecn_refusal()) is not None:
+        pytest.skip(why)
+    traffic = FTP + 'flows = 2\necn = "mecn"\nsegment = "1448 B"\n'
+    file = scenario(tmp_path, traffic, duration="5 s", aqm=MECN, delay="20 ms")
+    found = document(file, "--backend", backend)["emulation"]
+    made, mecn = found["frames"], found["mecn"]
+    assert found["notes"] == []
+    assert [flow["congestion"] for flow in found["kernel"]] == ["penstock_mecn"] * 2
+    seen = [mecn[key] for key in ("ect1_received", "ae_sent", "ae_received")]
+    assert seen == [made["made_ect1"]] * 3
+    assert made["made_ect1"] > 0
+    assert found["received_ect1_bytes"] == made["made_ect1"] * 1448
+    assert mecn["ce_received"] == made["made_ce"] > 0
+    for level, part in (("incipient", 0.2), ("moderate", 0.4)):
+        cuts, sums = mecn[f"cuts_{level}"], mecn["windows"][level]
+        assert cuts > 0
+        # Windows are whole packets: each cut takes its part or less than one packet more.
+        assert (1 - part) * sums["before"] - cuts <= sums["after"] <= (1 - part) * sums["before"]
+
+
+@needs_iperf3
+def test_without_its_programs_multi_level_ecn_is_counted_alone(tmp_path: Path) -> None:
+    traffic = FTP + 'flows = 2\necn = "mecn"\nsegment = "1448 B"\n'
+    file = scenario(tmp_path, traffic, duration="3 s", aqm=MECN, delay="20 ms")
+    found = document(file, "--rootless")["emulation"]
+    assert found["mecn"] is None
+    assert [note for note in found["notes"] if "classic ECN" in note]
+    assert found["frames"]["made_ect1"] > 0
+
+
 # ---- time ----------------------------------------------------------------------------------------------------------
 
 

@@ -99,6 +99,8 @@ pub struct Path {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     order: u64,
     due: Vec<(Time, u32)>,
+    /// Frames of each side that are neither dropped nor due.
+    held: [u64; 2],
     /// What is seen of each flow.
     pub flows: Flows,
     /// Of the whole run.
@@ -148,6 +150,7 @@ impl Path {
             events: BinaryHeap::new(),
             order: 0,
             due: vec![],
+            held: [0; 2],
             flows,
             counts: Counts::default(),
         })
@@ -213,6 +216,7 @@ impl Path {
     /// A frame that came from one side at `now`. Call [`Path::advance`] up to `now` before.
     pub fn arrive(&mut self, now: Time, from: Side, slot: u32) {
         self.counts.received += 1;
+        self.held[from as usize] += 1;
         let place = slot as usize;
         let s = &self.slots[place];
         let seen = frame::read(self.layer, &s.bytes[..s.len]);
@@ -269,6 +273,7 @@ impl Path {
 
     fn drop(&mut self, slot: u32) {
         self.counts.dropped += 1;
+        self.held[self.slots[slot as usize].from as usize] -= 1;
         self.free.push(slot);
     }
 
@@ -294,9 +299,10 @@ impl Path {
     }
 
     fn serve(&mut self, t: Time, link: u8) {
-        let (free, counts) = (&mut self.free, &mut self.counts);
+        let (free, counts, held) = (&mut self.free, &mut self.counts, &mut self.held[usize::from(link)]);
         let served = self.links[usize::from(link)].serve(t, |index| {
             counts.dropped += 1;
+            *held -= 1;
             free.push(index);
         });
         let Some((arriving, fate, again)) = served else { return };
@@ -333,6 +339,7 @@ impl Path {
     fn flows_due(&mut self, t: Time, slot: u32) {
         self.counts.forwarded += 1;
         let s = &self.slots[slot as usize];
+        self.held[s.from as usize] -= 1;
         if let Some(seen) = &s.seen {
             let completes = self.flows.deliver(t, s.from, s.connection, s.wire_bytes, seen);
             let marked = s.from == Side::Left && seen.ecn == Ecn::Ce;
@@ -340,9 +347,9 @@ impl Path {
         }
     }
 
-    /// Nothing is under way any more.
-    pub fn empty(&self) -> bool {
-        self.events.is_empty()
+    /// Nothing that came from that side is under way any more.
+    pub fn empty(&self, from: Side) -> bool {
+        self.held[from as usize] == 0
     }
 
     /// Frames in = out + dropped + under way.

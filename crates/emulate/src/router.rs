@@ -12,6 +12,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration as Wall;
 
+/// How long the right side's answers are waited for at the end: Linux delays an ACK by 40 ms, or up to 200.
+const ANSWER: Duration = Duration::from_millis(60);
+
 /// What the router's thread and the others say to each other.
 #[derive(Debug)]
 pub struct Shared {
@@ -150,19 +153,24 @@ impl Loop<'_> {
             sys::wait(&[], Wall::from_nanos(self.zero_ns.saturating_sub(sys::monotonic_ns())));
         }
         let clock = move |zero: u64| Time::from_nanos(sys::monotonic_ns().saturating_sub(zero));
-        let mut open = true;
+        let mut open = [true; 2];
+        let mut answered = None;
         loop {
             let until = Time::from_nanos(shared.until_ns.load(Ordering::Relaxed));
             let mut busy = false;
             for side in [Side::Left, Side::Right] {
-                let n = if open { self.ports[side as usize].receive()? } else { 0 };
+                let n = if open[side as usize] { self.ports[side as usize].receive()? } else { 0 };
                 let now = clock(self.zero_ns);
                 if now >= until {
-                    open = false;
+                    open[Side::Left as usize] = false;
+                    // What the right side answers to the last of it still passes.
+                    if self.path.empty(Side::Left) && now.since(*answered.get_or_insert(now)) >= ANSWER {
+                        open[Side::Right as usize] = false;
+                    }
                 }
                 busy |= n == BATCH;
                 self.path.advance(now.min(MAX_TIME));
-                for i in 0..if open { n } else { 0 } {
+                for i in 0..if open[side as usize] { n } else { 0 } {
                     let slot = self.path.take();
                     let s = self.path.slot(slot);
                     s.len = self.ports[side as usize].hand_over(i, &mut s.bytes);
@@ -191,7 +199,8 @@ impl Loop<'_> {
             {
                 shared.store(count, Ordering::Relaxed);
             }
-            if shared.stop.load(Ordering::Relaxed) || (!open && self.path.empty() && out.pending.is_empty()) {
+            let empty = self.path.empty(Side::Left) && self.path.empty(Side::Right);
+            if shared.stop.load(Ordering::Relaxed) || (open == [false; 2] && empty) {
                 break;
             }
             if busy {
@@ -202,9 +211,11 @@ impl Loop<'_> {
             if let Some(next) = self.path.next() {
                 most = most.min(Wall::from_nanos(next.since(now).as_nanos()));
             }
-            if open {
+            if open[Side::Left as usize] {
                 most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
                 sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most);
+            } else if open[Side::Right as usize] {
+                sys::wait(&[self.ports[1].fd()], most.min(Wall::from_millis(10)));
             } else {
                 sys::wait(&[], most);
             }

@@ -85,7 +85,7 @@ fn departures_are_those_of_the_link() {
     ];
     assert_eq!(found, want);
     assert_eq!((p.counts.received, p.counts.forwarded, p.counts.dropped), (8, 6, 2));
-    assert!(p.empty() && p.conserves());
+    assert!(p.empty(Side::Left) && p.empty(Side::Right) && p.conserves());
 }
 
 /// However late it is asked: the ideal departure is reported, and the link's next packet starts after it.
@@ -211,7 +211,10 @@ fn packets_are_conserved() {
             let c = p.counts;
             assert_eq!((c.received, c.forwarded), (3000, sent), "{name}, seed {seed}");
             assert_eq!(c.received, c.forwarded + c.dropped, "{name}, seed {seed}");
-            assert!(p.empty() && p.conserves() && c.dropped > 0, "{name}, seed {seed}: {c:?}");
+            assert!(
+                p.empty(Side::Left) && p.empty(Side::Right) && p.conserves() && c.dropped > 0,
+                "{name}, seed {seed}: {c:?}"
+            );
         }
     }
 }
