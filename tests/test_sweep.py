@@ -26,6 +26,7 @@ from penstock.scenario import Scenario
 from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
+from penstock.sweeps.journal import Journal
 from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import Store
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_key, run_task
@@ -321,6 +322,38 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
 
 #: Mounts a file system of that many KiB at the folder and runs the rest of the line, in a namespace of its own.
 SMALL_DISK = 'mount -t tmpfs -o size="$0k" penstock "$1" && shift && "$@"'
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_ctrl_c_in_the_middle_of_an_append_doubles_and_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    scenario = Scenario.from_toml(GRID)
+    append, fsync = Journal.append, os.fsync
+
+    def interrupted(*_: Any) -> None:
+        monkeypatch.setattr(os, "fsync", fsync)
+        raise KeyboardInterrupt
+
+    def appending(journal: Journal, *entry: Any) -> None:
+        monkeypatch.setattr(Journal, "append", append)
+        if written:
+            append(journal, *entry)
+            raise KeyboardInterrupt
+        monkeypatch.setattr(os, "fsync", interrupted)
+        append(journal, *entry)
+
+    monkeypatch.setattr(store, "FLUSH_RUNS", 5)
+    monkeypatch.setattr(Journal, "append", appending)
+    with pytest.raises(KeyboardInterrupt):
+        drive.sweep(scenario, out=tmp_path / "o")
+    monkeypatch.undo()
+    store.settle(tmp_path / "o")
+    kept = store.read(tmp_path / "o")["key"].to_pylist()
+    assert len(set(kept)) == len(kept) > 0
+    done = drive.sweep(scenario, out=tmp_path / "o")
+    assert (done.kept, done.ran) == (len(kept), done.runs - len(kept))
+    assert len(set(store.read(tmp_path / "o")["key"].to_pylist())) == done.runs
 
 
 def test_a_really_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whole: bytes) -> None:

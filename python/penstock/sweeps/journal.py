@@ -43,22 +43,23 @@ class Journal:
         lock(self._file)
 
     def append(self, tables: Mapping[str, pa.Table], runs: int) -> None:
-        """On the disk after this, or not in the journal at all. Raises `OSError`."""
+        """On the disk after this, or, as `bytes` says, not in the journal at all. Raises `OSError`."""
         streams = {name: _stream(table) for name, table in tables.items()}
         directory = json.dumps({name: len(stream) for name, stream in streams.items()}).encode()
         body = b"".join((directory, *streams.values()))
         head = _HEAD.pack(_MARK, len(directory), len(body) - len(directory), zlib.crc32(body))
+        end = self.bytes + len(head) + len(body)
         try:
             for data in (head, body):
                 view = memoryview(data)
                 while view:
                     view = view[self._file.write(view) :]
             os.fsync(self._file.fileno())
-        except OSError:
+            self.bytes = end
+        except BaseException:  # Ctrl-C, too: half an entry would hide those after it
             self._file.truncate(self.bytes)
             self._file.seek(self.bytes)
             raise
-        self.bytes += len(head) + len(body)
         self.runs += runs
 
     def remove(self) -> None:

@@ -190,8 +190,13 @@ class Store:
                 tables[RUNS] = _table(_journaled(), self._rows)
                 if self._points:
                     tables["points"] = _table(_points(), self._points)
-                journal.append(tables, len(self._rows))
-                self._points, self._rows, self._tables, self._bytes = [], [], {}, 0
+                before = journal.bytes
+                try:
+                    journal.append(tables, len(self._rows))
+                finally:
+                    # Ctrl-C may come when they are in the journal already: they must not go there twice.
+                    if journal.bytes != before:
+                        self._points, self._rows, self._tables, self._bytes = [], [], {}, 0
             if journal.runs >= COMPACT_RUNS or journal.bytes >= COMPACT_BYTES:
                 self._rotate(last=False)
 
