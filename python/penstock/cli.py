@@ -192,8 +192,7 @@ def compare(
     scenario = _scenario(file, changes)
     interval = _series_interval(scenario, series, out)
     _writable(out=out, timing=timing, figure=figure)
-    if figure is not None and figure.suffix not in FIGURES:
-        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
+    _drawable(figure)
     clock = _Clock()
     with Bar(scenario.name or file.name) as bar:
         comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
@@ -360,8 +359,7 @@ def validate_real(
     for scenario in scenarios.values():
         real.as_linux(scenario, only_there)  # a key that there is not is said before anything runs
     _writable(out=out, figure=figure)
-    if figure is not None and figure.suffix not in FIGURES:
-        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
+    _drawable(figure)
     if figure is not None and len(files) > 1:
         raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
     done: list[Agreement] = []
@@ -498,12 +496,9 @@ def sweep(
     scenario = _scenario(file, changes)
     interval_s = None if series is None else _series_interval(scenario, series, out)
     _writable(out=out)
-    state: drive.Sweep | None = None
     with Bar(scenario.name or file.name) as bar:
 
         def progress(now: drive.Sweep) -> None:
-            nonlocal state
-            state = now
             rate = f"{now.ran / now.elapsed_s:.1f}/s" if now.elapsed_s > 0 else ""
             failed = f", {now.failed} failed" if now.failed else ""
             bar.show(
@@ -542,7 +537,7 @@ def sweep(
     return EXIT_FAILED if done.failed else 0
 
 
-@cli.command(context_settings={"ignore_unknown_options": False})
+@cli.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGUMENT]...]")
 @click.option("--duration", metavar="TIME", help="In place of the file's; own programs: end after it at the latest.")
@@ -664,8 +659,7 @@ def show(
     from penstock.sweeps import show as shows
 
     _writable(figure=figure)
-    if figure is not None and figure.suffix not in FIGURES:
-        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
+    _drawable(figure)
     shown = shows.show(folder, metric, over, by, ci=ci, against=against)
     if figure is not None:
         from penstock import style
@@ -756,6 +750,12 @@ def _writable(out: Path | None = None, **files: Path | None) -> None:
             raise ScenarioError(f"--{option} {path}: is a folder, not a file")
         if not path.parent.is_dir():
             raise ScenarioError(f"--{option} {path}: there is no folder {path.parent}")
+
+
+def _drawable(figure: Path | None) -> None:
+    """Refuses what a figure cannot be written as."""
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")
 
 
 def _write_result(out: Path, result: Result) -> None:

@@ -31,11 +31,6 @@ impl EmulateError {
     pub fn system(doing: impl Into<String>, error: io::Error) -> Self {
         EmulateError::System { doing: doing.into(), error }
     }
-
-    /// Whether the input is at fault, rather than the machine.
-    pub fn is_input(&self) -> bool {
-        matches!(self, EmulateError::Scenario(_))
-    }
 }
 
 impl fmt::Display for EmulateError {

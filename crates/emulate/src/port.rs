@@ -44,6 +44,11 @@ impl Port {
         Port { backend, fd, buffers, lengths: [0; BATCH] }
     }
 
+    /// A raw socket on an interface of this namespace.
+    pub fn on(interface: &str) -> io::Result<Self> {
+        Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(interface)?)?))
+    }
+
     /// For waiting.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -25,6 +25,7 @@ use std::sync::atomic::Ordering;
 
 /// The device of a host.
 pub(crate) const DEVICE: &str = "eth0";
+
 /// How to emulate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -153,7 +154,7 @@ pub fn run(
         writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
     }
     let end = if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
-    let mut facts = Facts {
+    let facts = Facts {
         privilege,
         backend,
         header,
@@ -161,11 +162,9 @@ pub fn run(
         exit_code,
         end,
         device_drops,
-        mecn: None,
-        notes: plan.notes.clone(),
+        mecn: programs.mecn_counts,
+        notes: [plan.notes.clone(), programs.notes].concat(),
     };
-    facts.mecn = programs.mecn_counts.take();
-    facts.notes.append(&mut programs.notes);
     Ok(conclude(config, ran, watch.said(), facts))
 }
 
@@ -186,10 +185,7 @@ pub fn bridge(
         config.duration = Duration::from_secs_f64(seconds);
         config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
     }
-    let port = |name: &str| -> io::Result<Port> {
-        Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(name)?)?))
-    };
-    let open = |name: &str| port(name).map_err(|e| EmulateError::system(format!("interface {name}"), e));
+    let open = |name: &str| Port::on(name).map_err(|e| EmulateError::system(format!("interface {name}"), e));
     let ports = [open(interfaces[0])?, open(interfaces[1])?];
     let header = header(&config);
     let flows = Flows::new(vec![], (config.measure_from, config.measure_to), header);
@@ -339,7 +335,7 @@ fn wires(namespaces: &[Namespace; 2]) -> Result<[Port; 2], EmulateError> {
             links.wire(name, DEVICE, host.fd().as_fd())?;
             links.queue(name, 10_000)?;
             links.up(name)?;
-            Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(name)?)?))
+            Port::on(name)
         };
         Ok([one("left", &namespaces[0])?, one("right", &namespaces[1])?])
     };
