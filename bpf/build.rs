@@ -8,7 +8,8 @@ const SOURCE: &str = "src/mecn.bpf.c";
 
 fn main() {
     println!("cargo:rerun-if-changed={SOURCE}");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("mecn.skel.rs");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
+        .join("mecn.skel.rs");
     let built = SkeletonBuilder::new()
         .source(SOURCE)
         .clang_args(["-mcpu=v3", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])

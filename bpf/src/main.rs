@@ -1,5 +1,6 @@
-//! Gives the kernel's TCP the two ends of multi-level ECN, in two network namespaces, for as long as the process lives.
-//! The programs are in `mecn.bpf.c`; this loads them, waits, and prints what they counted.
+//! Gives the kernel's TCP the two ends of multi-level ECN, in two network namespaces, for as long
+//! as the process lives. The programs are in `mecn.bpf.c`; this loads them, waits, and prints what
+//! they counted.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -30,9 +31,9 @@ const NAME: &str = "penstock_mecn";
 /// The levels as `enum level` in `mecn.bpf.c` counts them.
 const LEVELS: [(usize, &str); 3] = [(1, "incipient"), (2, "moderate"), (3, "loss")];
 
-/// Multi-level ECN's two ends for the kernel's TCP: echoes ECT(1) from the server's device to the client's, and
-/// registers the congestion control `penstock_mecn`. Prints `ready`; at SIGTERM, SIGINT or the end of its input it
-/// removes everything and prints its counts as JSON.
+/// Multi-level ECN's two ends for the kernel's TCP: echoes ECT(1) from the server's device to the
+/// client's, and registers the congestion control `penstock_mecn`. Prints `ready`; at SIGTERM,
+/// SIGINT or the end of its input it removes everything and prints its counts as JSON.
 #[derive(Parser)]
 #[command(version)]
 struct Options {
@@ -76,7 +77,8 @@ fn beta(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is left after a cut by beta, in 1/65536; rounded up, so that a window that divides evenly does.
+/// What is left after a cut by beta, in 1/65536; rounded up, so that a window that divides evenly
+/// does.
 fn keep(beta: f64) -> u32 {
     ((1.0 - beta) * 65536.0 - 1e-6).ceil() as u32
 }
@@ -114,7 +116,9 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
-    libbpf_rs::set_print(options.verbose.then_some((PrintLevel::Info, |_, line| eprint!("{line}"))));
+    libbpf_rs::set_print(
+        options.verbose.then_some((PrintLevel::Info, |_, line| eprint!("{line}"))),
+    );
     let mut storage = MaybeUninit::uninit();
     if options.check {
         load(&mut storage, [0.2, 0.4, 0.5])?;
@@ -128,8 +132,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     // From here on a signal ends the wait below instead of the process.
     let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
     signals.thread_block().map_err(|e| Failure::Other(format!("cannot block signals: {e}")))?;
-    let signals =
-        SignalFd::new(&signals).map_err(|e| Failure::Other(format!("cannot wait for signals: {e}")))?;
+    let signals = SignalFd::new(&signals)
+        .map_err(|e| Failure::Other(format!("cannot wait for signals: {e}")))?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)
         .map_err(|e| Failure::Other(format!("cannot follow the parent's end: {e}")))?;
 
@@ -164,7 +168,8 @@ fn load(storage: &mut MaybeUninit<OpenObject>, betas: [f64; 3]) -> Result<MecnSk
     if let Some(missing) = Facts::here().missing() {
         return Err(Failure::Missing(missing.into()));
     }
-    let refuses = |e: libbpf_rs::Error| Failure::Missing(format!("the kernel refuses the BPF programs: {e}"));
+    let refuses =
+        |e: libbpf_rs::Error| Failure::Missing(format!("the kernel refuses the BPF programs: {e}"));
     let mut open = MecnSkelBuilder::default().open(storage).map_err(refuses)?;
     let rodata = open.maps.rodata_data.as_mut().expect("the object has constants");
     for ((level, _), beta) in LEVELS.into_iter().zip(betas) {
@@ -183,7 +188,10 @@ struct Facts {
 
 impl Facts {
     fn here() -> Self {
-        let btf = Path::new("/sys/kernel/btf/vmlinux").exists().then(Btf::from_vmlinux).and_then(Result::ok);
+        let btf = Path::new("/sys/kernel/btf/vmlinux")
+            .exists()
+            .then(Btf::from_vmlinux)
+            .and_then(Result::ok);
         let has = |name| btf.as_ref().is_some_and(|btf| btf.type_by_name::<Struct>(name).is_some());
         Self {
             root: nix::unistd::geteuid().is_root(),
@@ -211,20 +219,27 @@ impl Facts {
 /// Runs `work` in the network namespace, then comes back.
 fn within<T>(netns: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let descriptor = !netns.is_empty() && netns.bytes().all(|b| b.is_ascii_digit());
-    let path = if descriptor { Path::new("/proc/self/fd").join(netns) } else { PathBuf::from(netns) };
-    let refused = |e: &dyn std::fmt::Display| Failure::Input(format!("network namespace {netns:?}: {e}"));
+    let path =
+        if descriptor { Path::new("/proc/self/fd").join(netns) } else { PathBuf::from(netns) };
+    let refused =
+        |e: &dyn std::fmt::Display| Failure::Input(format!("network namespace {netns:?}: {e}"));
     let enter = |namespace: &File| setns(namespace, CloneFlags::CLONE_NEWNET);
-    let home =
-        File::open("/proc/self/ns/net").map_err(|e| Failure::Other(format!("/proc/self/ns/net: {e}")))?;
+    let home = File::open("/proc/self/ns/net")
+        .map_err(|e| Failure::Other(format!("/proc/self/ns/net: {e}")))?;
     let there = File::open(path).map_err(|e| refused(&e))?;
     enter(&there).map_err(|e| refused(&e))?;
     let done = work();
-    enter(&home).map_err(|e| Failure::Other(format!("cannot leave network namespace {netns:?}: {e}")))?;
+    enter(&home)
+        .map_err(|e| Failure::Other(format!("cannot leave network namespace {netns:?}: {e}")))?;
     done
 }
 
 /// Attaches programs to a device of the current network namespace: at ingress and at egress.
-fn attach(links: &mut Vec<Link>, device: &str, programs: [Option<&ProgramMut>; 2]) -> Result<(), Failure> {
+fn attach(
+    links: &mut Vec<Link>,
+    device: &str,
+    programs: [Option<&ProgramMut>; 2],
+) -> Result<(), Failure> {
     let index = nix::net::if_::if_nametoindex(device).map_err(|_| {
         let devices = nix::net::if_::if_nameindex();
         let names: Vec<_> =
@@ -235,8 +250,9 @@ fn attach(links: &mut Vec<Link>, device: &str, programs: [Option<&ProgramMut>; 2
         ))
     })?;
     for program in programs.into_iter().flatten() {
-        let link = tcx::attach(program, index)
-            .map_err(|e| Failure::Missing(format!("the kernel refuses a tcx program on {device}: {e}")))?;
+        let link = tcx::attach(program, index).map_err(|e| {
+            Failure::Missing(format!("the kernel refuses a tcx program on {device}: {e}"))
+        })?;
         links.push(link);
     }
     Ok(())
@@ -248,8 +264,10 @@ fn wait(signals: &SignalFd) -> Result<(), Failure> {
     let mut input = std::io::stdin();
     loop {
         let stdin = std::io::stdin();
-        let mut watched =
-            [PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        let mut watched = [
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+            PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+        ];
         match poll(&mut watched, PollTimeout::NONE) {
             Ok(_) => {}
             Err(nix::errno::Errno::EINTR) => continue,
@@ -258,7 +276,9 @@ fn wait(signals: &SignalFd) -> Result<(), Failure> {
         if watched[0].any() == Some(true) {
             return Ok(());
         }
-        if watched[1].any() == Some(true) && input.read(&mut [0; 4096]).map_err(|e| failed(&e))? == 0 {
+        if watched[1].any() == Some(true)
+            && input.read(&mut [0; 4096]).map_err(|e| failed(&e))? == 0
+        {
             return Ok(());
         }
     }
@@ -291,7 +311,8 @@ mod tests {
     fn what_is_missing_is_named_in_this_order() {
         let all = || Facts { root: true, btf: true, struct_ops: true, tcx: true };
         assert_eq!(all().missing(), None);
-        let first_word = |facts: Facts| facts.missing().unwrap().split(':').next().unwrap().to_owned();
+        let first_word =
+            |facts: Facts| facts.missing().unwrap().split(':').next().unwrap().to_owned();
         assert_eq!(first_word(Facts { root: false, btf: false, ..all() }), "not root");
         assert_eq!(
             first_word(Facts { btf: false, struct_ops: false, tcx: false, ..all() }),

@@ -1,5 +1,5 @@
-//! Adapters: what retunes the profile, and when. Each is one paper's contribution and stands in that paper's file; here is
-//! what they have in common.
+//! Adapters: what retunes the profile, and when. Each is one paper's contribution and stands in
+//! that paper's file; here is what they have in common.
 
 use crate::amecn::Levels;
 use crate::ared::Floyd;
@@ -97,7 +97,11 @@ pub struct Clock {
 impl Clock {
     /// The first interval starts at time zero.
     pub fn new(interval: Duration, at_arrivals: bool) -> Self {
-        Clock { interval, at_arrivals, at: if at_arrivals { Time::ZERO } else { Time::ZERO + interval } }
+        Clock {
+            interval,
+            at_arrivals,
+            at: if at_arrivals { Time::ZERO } else { Time::ZERO + interval },
+        }
     }
 
     /// Whether an arrival at `now` finds the interval over.

@@ -1,11 +1,13 @@
-//! AMECN: Durresi, Sridharan, Jain, "Adaptive multi-level explicit congestion notification", 2007, section 3. MECN whose ceilings follow the
-//! average into a target range, in steps that grow with the distance (Fig. 3):
+//! AMECN: Durresi, Sridharan, Jain, "Adaptive multi-level explicit congestion notification", 2007,
+//! section 3. MECN whose ceilings follow the average into a target range, in steps that grow with
+//! the distance (Fig. 3):
 //!
 //! `avg > target` and `P_max ≤ 0.5`: `P_max += 0.25·((avg − target)/target)·P_max`;
 //! `avg < target` and `P_max ≥ 0.01`: `P_max *= 1 − 0.17·(target − avg)/(target − min_th)`.
 //!
-//! Departs from the text: equation (4) prints the increment with a further factor 0.17, against Fig. 3 and the sentence before it (`alpha_scale`); β falls
-//! to 0.66 at avg = 0 although the text says 0.83 (`beta_floor`).
+//! Departs from the text: equation (4) prints the increment with a further factor 0.17, against
+//! Fig. 3 and the sentence before it (`alpha_scale`); β falls to 0.66 at avg = 0 although the text
+//! says 0.83 (`beta_floor`).
 
 use crate::adapter::{Adapter, Clock};
 use crate::ared::{clock, CLOCK};
@@ -146,7 +148,8 @@ impl Levels {
     fn adapt(&self, avg: f64, r: &mut Ramp) {
         let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
         let target = part((RANGE.0 + RANGE.1) / 2.0);
-        let (low, high) = if self.deadband { (part(RANGE.0), part(RANGE.1)) } else { (target, target) };
+        let (low, high) =
+            if self.deadband { (part(RANGE.0), part(RANGE.1)) } else { (target, target) };
         if avg > high && r.max_p <= BOUNDS.1 {
             let alpha = 0.25 * self.alpha_scale * (avg - target) / target * r.max_p;
             r.max_p += alpha;
@@ -189,7 +192,8 @@ mod tests {
         }
     }
 
-    /// min 5, max 15, target 10, P_max 0.1: avg 15 gives α = 0.25·0.5·0.1; avg 5 β = 0.83; 7.5 β = 0.915; 0 β = 0.66.
+    /// min 5, max 15, target 10, P_max 0.1: avg 15 gives α = 0.25·0.5·0.1; avg 5 β = 0.83; 7.5 β =
+    /// 0.915; 0 β = 0.66.
     #[test]
     fn steps_by_hand() {
         for (set, avg, want) in [
@@ -236,13 +240,17 @@ mod tests {
         assert_eq!(build(&KIND, &[("target_queue", "0")]).unwrap_err().name, "target_queue");
     }
 
-    /// 10 Mbit/s, 1000 B. Target queue 20 packets: min 10, max 30, mid 22.5. Target delay 40 ms: 50 packets.
+    /// 10 Mbit/s, 1000 B. Target queue 20 packets: min 10, max 30, mid 22.5. Target delay 40 ms: 50
+    /// packets.
     #[test]
     fn automatic_setting() {
-        for (set, min_th) in [(("target_queue", "20"), 10.0), (("target_delay", "\"40 ms\""), 25.0)] {
+        for (set, min_th) in [(("target_queue", "20"), 10.0), (("target_delay", "\"40 ms\""), 25.0)]
+        {
             let r = build(&KIND, &[set]).unwrap().ramp;
             assert!((r.min_th - min_th).abs() < 1e-9, "{set:?}: {r:?}");
-            assert!((r.max_th - 3.0 * min_th).abs() < 1e-9 && (r.mid_th - 2.25 * min_th).abs() < 1e-9);
+            assert!(
+                (r.max_th - 3.0 * min_th).abs() < 1e-9 && (r.mid_th - 2.25 * min_th).abs() < 1e-9
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
-//! ARED: S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active
-//! queue management", 2001. Fig. 2: additive increase, multiplicative decrease of `max_p` every interval, so that `avg` settles in the
-//! middle of the thresholds.
+//! ARED: S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: an algorithm for increasing the
+//! robustness of RED's active queue management", 2001. Fig. 2: additive increase, multiplicative
+//! decrease of `max_p` every interval, so that `avg` settles in the middle of the thresholds.
 
 use crate::adapter::{Adapter, Clock};
 use crate::profile::Ramp;
@@ -147,7 +147,8 @@ impl Floyd {
     pub(crate) fn from_values(v: &Values, cx: &Context) -> Result<Self, ParamError> {
         let num = |name| num_or_default(v, STEPS, name);
         let by_rate = v.is("max_p_low", "rate");
-        let low = if by_rate { f64::min(0.01, 80e3 / cx.rate.as_bps() as f64) } else { num("max_p_low") };
+        let low =
+            if by_rate { f64::min(0.01, 80e3 / cx.rate.as_bps() as f64) } else { num("max_p_low") };
         let (target_low, target_high) = (v.num("target_low"), v.num("target_high"));
         if target_low > target_high {
             return Err(ParamError::new(
@@ -157,7 +158,10 @@ impl Floyd {
         }
         let high = num("max_p_high");
         if low > high {
-            return Err(ParamError::new("max_p_low", format!("must not be above max_p_high ({high})")));
+            return Err(ParamError::new(
+                "max_p_low",
+                format!("must not be above max_p_high ({high})"),
+            ));
         }
         Ok(Floyd {
             alpha: num("alpha"),
@@ -173,7 +177,8 @@ impl Floyd {
         let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
         let (low, high) = self.bounds;
         let strict = self.clock.at_arrivals();
-        // The paper's Fig. 2 tests max_p <= 0.5 and max_p >= 0.01; ns-2's tests are strict, which differs only at equality.
+        // The paper's Fig. 2 tests max_p <= 0.5 and max_p >= 0.01; ns-2's tests are strict, which
+        // differs only at equality.
         if avg > part(self.target.1) && r.max_p <= high && (!strict || r.max_p < high) {
             // A probability, even where max_p_high is 1.
             r.max_p = (r.max_p + self.alpha.min(r.max_p / 4.0)).min(1.0);
@@ -217,7 +222,8 @@ mod tests {
         }
     }
 
-    /// From max_p 0.01 with avg pinned above the target: α = 0.0025 first (max_p/4), 0.01 from max_p ≥ 0.04.
+    /// From max_p 0.01 with avg pinned above the target: α = 0.0025 first (max_p/4), 0.01 from
+    /// max_p ≥ 0.04.
     #[test]
     fn increments_by_hand() {
         let mut r = Ramp { max_p: 0.01, ..RAMP5_15 };

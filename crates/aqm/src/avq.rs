@@ -1,14 +1,17 @@
-//! AVQ, adaptive virtual queue. S. Kunniyur, R. Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active
-//! queue management", SIGCOMM 2001. A virtual queue of capacity `C̃ <= C` sees the same arrivals; what overflows it is signalled. `C̃` moves
-//! so that the arrival rate λ settles at γC: `dC̃/dt = α(γC − λ)`. With `b` the packet, `B` the virtual buffer, `s` the previous arrival:
+//! AVQ, adaptive virtual queue. S. Kunniyur, R. Srikant, "Analysis and design of an adaptive
+//! virtual queue (AVQ) algorithm for active queue management", SIGCOMM 2001. A virtual queue of
+//! capacity `C̃ <= C` sees the same arrivals; what overflows it is signalled. `C̃` moves so that
+//! the arrival rate λ settles at γC: `dC̃/dt = α(γC − λ)`. With `b` the packet, `B` the virtual
+//! buffer, `s` the previous arrival:
 //!
 //! ```text
 //! VQ <- max(VQ − C̃(t − s), 0)
 //! if VQ + b > B: signal   else VQ <- VQ + b
 //! C̃ <- max(min(C̃ + αγC(t − s), C) − αb, 0);   s <- t
 //! ```
-//! λ counts what is dropped too: with drops, the link carries γC less the losses, and an unresponsive λ above γC takes C̃ to 0 and loses all.
-//! Everything counts bytes, whatever `unit` says: in packets a 40 B ACK would weigh as much against C as 1000 B of data.
+//! λ counts what is dropped too: with drops, the link carries γC less the losses, and an
+//! unresponsive λ above γC takes C̃ to 0 and loses all. Everything counts bytes, whatever `unit`
+//! says: in packets a 40 B ACK would weigh as much against C as 1000 B of data.
 
 use crate::registry::{in_unit, mean_packet};
 use crate::signal::Classic;
@@ -117,7 +120,8 @@ impl Avq {
         if !overflows {
             self.vq += b;
         }
-        let raised = (self.c_tilde + self.alpha * self.gamma * self.capacity * gap).min(self.capacity);
+        let raised =
+            (self.c_tilde + self.alpha * self.gamma * self.capacity * gap).min(self.capacity);
         self.c_tilde = (raised - self.alpha * b).max(0.0);
         overflows
     }
@@ -171,7 +175,12 @@ mod tests {
         ] {
             assert_eq!(a.overflows(at(t), 1000.0), overflows, "at {t}/64 s");
             let near = |x: f64, want: f64| (x - want).abs() < 1e-6;
-            assert!(near(a.vq, vq) && near(a.c_tilde, c_tilde), "at {t}/64 s: {} {}", a.vq, a.c_tilde);
+            assert!(
+                near(a.vq, vq) && near(a.c_tilde, c_tilde),
+                "at {t}/64 s: {} {}",
+                a.vq,
+                a.c_tilde
+            );
         }
         for _ in 0..1000 {
             let _ = a.overflows(at(65), 1000.0);
@@ -186,7 +195,12 @@ mod tests {
             let mut rng = Rng::stream(1, "test");
             let q = Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) };
             let mut arrive = |bytes| {
-                a.arrive(Time::ZERO, &Packet { bytes, ecn: Ecn::Ect0, flow: 0, class: 0 }, &q, &mut rng)
+                a.arrive(
+                    Time::ZERO,
+                    &Packet { bytes, ecn: Ecn::Ect0, flow: 0, class: 0 },
+                    &q,
+                    &mut rng,
+                )
             };
             assert_eq!(arrive(1500), Verdict::Pass);
             assert_eq!(arrive(501), Verdict::Mark(crate::Level::Ce, crate::Reason::Early)); // 1500 + 501 > 2000

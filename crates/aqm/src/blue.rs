@@ -1,12 +1,14 @@
-//! BLUE. W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms", IEEE/ACM ToN 10(4), 2002 (first as a
-//! technical report, 1999; INFOCOM 2001): one probability `p_m` and no average.
+//! BLUE. W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms",
+//! IEEE/ACM ToN 10(4), 2002 (first as a technical report, 1999; INFOCOM 2001): one probability
+//! `p_m` and no average.
 //!
 //! ```text
 //! packet loss (or q > L):  if now − last > freeze_time:  p_m += d1, last = now
 //! link idle:               if now − last > freeze_time:  p_m −= d2, last = now
 //! ```
-//! A loss is an overflow of the buffer; BLUE's own drops are none. A lazy link tells of idle time only when it ends, so the events of
-//! idle time are made up for at the next arrival: until then the published `p_m` is that of the idle time's start.
+//! A loss is an overflow of the buffer; BLUE's own drops are none. A lazy link tells of idle time
+//! only when it ends, so the events of idle time are made up for at the next arrival: until then
+//! the published `p_m` is that of the idle time's start.
 
 use crate::registry::{at_least_a_microsecond, in_unit, mean_packet};
 use crate::signal::Classic;
@@ -212,7 +214,8 @@ mod tests {
 
     #[test]
     fn idle_time_lowers_it() {
-        // From p_m = 1/2, last changed at 202 ms. Idle 250 … 552 ms: 302, 402, 502 ms lie in it; when it falls idle only 48 ms have passed.
+        // From p_m = 1/2, last changed at 202 ms. Idle 250 … 552 ms: 302, 402, 502 ms lie in it;
+        // when it falls idle only 48 ms have passed.
         for (word, since, now, p_m, last) in [
             ("\"repeat\"", 250, 552, 0.3125, 502),
             ("\"repeat\"", 250, 502, 0.375, 402),
@@ -225,7 +228,8 @@ mod tests {
         ] {
             let mut b = blue(&[("idle_events", word)]);
             (b.p_m, b.last) = (0.5, ms(202));
-            let _ = b.arrive(ms(now), &PKT, &queue(0, Some(ms(since))), &mut Rng::stream(1, "test"));
+            let _ =
+                b.arrive(ms(now), &PKT, &queue(0, Some(ms(since))), &mut Rng::stream(1, "test"));
             assert_eq!((b.p_m, b.last), (p_m, ms(last)), "{word} {since} … {now} ms");
         }
     }
@@ -242,7 +246,9 @@ mod tests {
 
     #[test]
     fn d1_is_above_d2() {
-        let error = (KIND.build)(&values(&KIND, &[("d1", "0.1"), ("d2", "0.1")]), &context()).err().unwrap();
+        let error = (KIND.build)(&values(&KIND, &[("d1", "0.1"), ("d2", "0.1")]), &context())
+            .err()
+            .unwrap();
         assert_eq!(error.name, "d1");
     }
 }

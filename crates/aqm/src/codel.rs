@@ -1,10 +1,12 @@
-//! CoDel, controlled delay. RFC 8289, section 5; names are those of its pseudo-code. It looks at the time that packets have waited when
-//! they leave: once that has not been below `target` for an `interval`, it drops at the head, then again and again at gaps of
-//! `interval/√count`, until the delay is below the target.
+//! CoDel, controlled delay. RFC 8289, section 5; names are those of its pseudo-code. It looks at
+//! the time that packets have waited when they leave: once that has not been below `target` for an
+//! `interval`, it drops at the head, then again and again at gaps of `interval/√count`, until the
+//! delay is below the target.
 //!
-//! The RFC's `deque` fetches further packets from within; here each is a call of `Vars::dequeue`, and `after_drop` tells what the
-//! call before, of the same dequeue, did. Where a packet may be marked it is, instead of dropped, and is sent: the dequeue ends with
-//! it (Linux; the RFC leaves it open). Times are compared in integers.
+//! The RFC's `deque` fetches further packets from within; here each is a call of `Vars::dequeue`,
+//! and `after_drop` tells what the call before, of the same dequeue, did. Where a packet may be
+//! marked it is, instead of dropped, and is sent: the dequeue ends with it (Linux; the RFC leaves
+//! it open). Times are compared in integers.
 
 use crate::registry::at_least_a_microsecond;
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
@@ -89,7 +91,9 @@ impl Control {
 
     /// `t + INTERVAL/√count`, in whole ticks.
     fn control_law(&self, t: Time, count: u32) -> Time {
-        t + Duration::from_ticks((self.interval.as_ticks() as f64 / libm::sqrt(f64::from(count))) as u64)
+        t + Duration::from_ticks(
+            (self.interval.as_ticks() as f64 / libm::sqrt(f64::from(count))) as u64,
+        )
     }
 }
 
@@ -114,7 +118,8 @@ pub(crate) struct Vars {
 }
 
 impl Vars {
-    /// A packet at the head has waited `sojourn`, and `behind` bytes wait behind it. After a drop the next one follows at once.
+    /// A packet at the head has waited `sojourn`, and `behind` bytes wait behind it. After a drop
+    /// the next one follows at once.
     #[inline]
     pub(crate) fn dequeue(
         &mut self,
@@ -127,7 +132,9 @@ impl Vars {
         let ok_to_drop = self.ok_to_drop(c, now, sojourn, behind);
         match self.after_drop.take() {
             Some(AfterDrop::Entry) => return Verdict::Pass,
-            Some(AfterDrop::Next) if ok_to_drop => self.drop_next = c.control_law(self.drop_next, self.count),
+            Some(AfterDrop::Next) if ok_to_drop => {
+                self.drop_next = c.control_law(self.drop_next, self.count)
+            }
             _ => {}
         }
         if self.dropping {
@@ -198,7 +205,14 @@ impl Aqm for Codel {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, _: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        _: &mut Rng,
+    ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         self.vars.dequeue(&self.control, now, sojourn, q.bytes, capable)
     }
@@ -231,15 +245,18 @@ mod tests {
         Time::from_nanos(n * 1_000)
     }
 
-    /// Heads at times in µs that have waited some ms, with 3000 B behind; the verdicts, and `count` afterwards.
+    /// Heads at times in µs that have waited some ms, with 3000 B behind; the verdicts, and `count`
+    /// afterwards.
     fn story(vars: &mut Vars, capable: bool, heads: &[(u64, u64, Verdict, u32)]) {
         for (i, (at, waited, want, count)) in heads.iter().enumerate() {
-            let got = vars.dequeue(&control(), us(*at), Duration::from_millis(*waited), 3000, capable);
+            let got =
+                vars.dequeue(&control(), us(*at), Duration::from_millis(*waited), 3000, capable);
             assert_eq!((got, vars.count), (*want, *count), "head {i}, at {at} µs: {vars:?}");
         }
     }
 
-    /// Above the target from 10 ms on: allowed to drop from 110 ms. Drops then follow after 100/√1, 100/√2, 100/√3 ms: 210, 280.71, 338.45.
+    /// Above the target from 10 ms on: allowed to drop from 110 ms. Drops then follow after 100/√1,
+    /// 100/√2, 100/√3 ms: 210, 280.71, 338.45.
     #[test]
     fn drops_come_faster_and_faster() {
         let mut v = Vars::default();
@@ -266,15 +283,22 @@ mod tests {
             ],
         );
         assert!(!v.dropping);
-        // Left at count 4, entered at lastcount 1: 3 to start with, as less than 16 intervals have passed. Next after 100/√3 ms.
+        // Left at count 4, entered at lastcount 1: 3 to start with, as less than 16 intervals have
+        // passed. Next after 100/√3 ms.
         story(
             &mut v,
             false,
-            &[(700_000, 9, DROP, 3), (700_000, 9, PASS, 3), (757_735, 9, PASS, 3), (757_736, 9, DROP, 4)],
+            &[
+                (700_000, 9, DROP, 3),
+                (700_000, 9, PASS, 3),
+                (757_735, 9, PASS, 3),
+                (757_736, 9, DROP, 4),
+            ],
         );
     }
 
-    /// One dequeue drops as many as are overdue: at 400 ms those due at 210, 280.71, 338.45 and 388.45.
+    /// One dequeue drops as many as are overdue: at 400 ms those due at 210, 280.71, 338.45 and
+    /// 388.45.
     #[test]
     fn overdue_drops_are_made_up_for_at_once() {
         let mut v = Vars::default();
@@ -326,7 +350,8 @@ mod tests {
     fn after_sixteen_intervals_it_starts_afresh() {
         // drop_next 1 s; 16 intervals later is 2.6 s.
         for (at, count) in [(2_599_999, 7), (2_600_000, 1)] {
-            let mut v = Vars { count: 9, lastcount: 2, drop_next: us(1_000_000), ..Vars::default() };
+            let mut v =
+                Vars { count: 9, lastcount: 2, drop_next: us(1_000_000), ..Vars::default() };
             v.first_above_time = Some(us(2_000_000));
             story(&mut v, false, &[(at, 9, DROP, count)]);
         }
@@ -334,7 +359,8 @@ mod tests {
 
     #[test]
     fn the_last_packets_are_spared() {
-        let Discipline::Codel(mut codel) = (KIND.build)(&values(&KIND, &[]), &context()).unwrap() else {
+        let Discipline::Codel(mut codel) = (KIND.build)(&values(&KIND, &[]), &context()).unwrap()
+        else {
             unreachable!()
         };
         let mut rng = Rng::stream(1, "test");

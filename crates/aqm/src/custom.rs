@@ -1,5 +1,6 @@
-//! A discipline of RED's family put together by name: estimator, profile, gate, signal and adapter. Every member of the family that has a kind of its own
-//! can be said this way, and then does the same, bit for bit.
+//! A discipline of RED's family put together by name: estimator, profile, gate, signal and adapter.
+//! Every member of the family that has a kind of its own can be said this way, and then does the
+//! same, bit for bit.
 
 use crate::adapter::Adapter;
 use crate::amecn::{Levels, AMECN};
@@ -108,7 +109,16 @@ const PARTS: &[Param] = &[
     },
     Param {
         name: "adapter",
-        ty: Ty::Word(&["none", "ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red"]),
+        ty: Ty::Word(&[
+            "none",
+            "ared",
+            "feng-ared",
+            "amecn",
+            "nred",
+            "red-at",
+            "dt-red",
+            "pdt-red",
+        ]),
         default: Some("\"none\""),
         source: "the kinds of these names",
         doc: "What retunes the profile; the keys are those of the kind that has it.",
@@ -162,7 +172,8 @@ mod tests {
     use crate::{build, kind, Aqm, Ecn, Packet, Queue};
     use penstock_units::{Rng, Time};
 
-    /// What a discipline makes of a queue that wanders over its whole profile: verdicts and all that it publishes under `names`.
+    /// What a discipline makes of a queue that wanders over its whole profile: verdicts and all
+    /// that it publishes under `names`.
     fn trace(name: &str, set: &[(&'static str, &str)], names: &[&str]) -> Vec<(String, Vec<f64>)> {
         let kind = kind(name).unwrap();
         let mut d = build(name, &values(kind, set), &context()).unwrap();
@@ -177,7 +188,12 @@ mod tests {
                 d.tick(t, &Queue { pkts: q as u32, bytes: q as u64 * 1000, idle_since: None });
             }
             let ecn = if world.unit() < 0.5 { Ecn::Ect0 } else { Ecn::NotEct };
-            let pkt = Packet { bytes: 1000, ecn, flow: (world.unit() * 50.0) as u32, class: (q as u8) % 3 };
+            let pkt = Packet {
+                bytes: 1000,
+                ecn,
+                flow: (world.unit() * 50.0) as u32,
+                class: (q as u8) % 3,
+            };
             let verdict = d.arrive(
                 now,
                 &pkt,
@@ -236,7 +252,11 @@ mod tests {
             let own: Vec<_> = own.into_iter().filter(|(k, _)| known(k) || *k == "ecn").collect();
             let (own, said) = (trace(name, &own, &names), trace("custom", &said, &names));
             let differs = own.iter().zip(&said).position(|(a, b)| a != b);
-            assert_eq!(differs.map(|i| (&own[i], &said[i])), None, "{name} {parts:?} at {differs:?}");
+            assert_eq!(
+                differs.map(|i| (&own[i], &said[i])),
+                None,
+                "{name} {parts:?} at {differs:?}"
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind the trait.
+//! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind
+//! the trait.
 
 use crate::avq::Avq;
 use crate::blue::Blue;
@@ -67,7 +68,14 @@ impl Aqm for Discipline {
     fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
         each!(self, d => d.overflow(now, pkt, q));
     }
-    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, rng: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        rng: &mut Rng,
+    ) -> Verdict {
         each!(self, d => d.depart(now, pkt, sojourn, q, rng))
     }
     fn decides_at_departure(&self) -> bool {

@@ -1,10 +1,14 @@
-//! RED with reconfigurable thresholds: M. Murshed, "Adaptive RED with dynamic threshold adjustment", 2005, as the RED-AT paper tells it (section 4.3).
-//! `min_th` starts at 4 and follows burst size and number of flows up to a target, `max_th = 2·min_th`; once the target is reached, equation (4):
-//! `max_th ← max_th + (1 − w)^{nk}·a_0 + (1 − (1 − w)^{nk})·q_0`, n flows, k burst, a_0 the average, q_0 the queue.
+//! RED with reconfigurable thresholds: M. Murshed, "Adaptive RED with dynamic threshold
+//! adjustment", 2005, as the RED-AT paper tells it (section 4.3). `min_th` starts at 4 and follows
+//! burst size and number of flows up to a target, `max_th = 2·min_th`; once the target is reached,
+//! equation (4): `max_th ← max_th + (1 − w)^{nk}·a_0 + (1 − (1 − w)^{nk})·q_0`, n flows, k burst,
+//! a_0 the average, q_0 the queue.
 //!
-//! Only that much is in the paper. Our reading of the rest: n is the number of flows seen in an interval, k the mean run of packets of one flow, `min_th =
-//! n·k` between its start and the target (room for one burst of every flow), `max_th` at most B. The two terms that equation (4) adds are where the average
-//! stands after nk more arrivals; added to `max_th` every interval they soon reach B (`max_th_rule`).
+//! Only that much is in the paper. Our reading of the rest: n is the number of flows seen in an
+//! interval, k the mean run of packets of one flow, `min_th = n·k` between its start and the target
+//! (room for one burst of every flow), `max_th` at most B. The two terms that equation (4) adds are
+//! where the average stands after nk more arrivals; added to `max_th` every interval they soon
+//! reach B (`max_th_rule`).
 
 use crate::adapter::{Adapter, Arrival, Clock};
 use crate::ared::{clock, CLOCK};
@@ -81,7 +85,8 @@ pub struct Burst {
     w_q: f64,
     sum: bool,
     pub(crate) clock: Clock,
-    /// One bit a hashed flow (linear counting: Whang, Vander-Zanden, Taylor 1990): constant memory, whatever the number of flows.
+    /// One bit a hashed flow (linear counting: Whang, Vander-Zanden, Taylor 1990): constant memory,
+    /// whatever the number of flows.
     seen: [u64; BITS / 64],
     last_flow: Option<u32>,
     runs: u64,
@@ -185,7 +190,8 @@ mod tests {
         }
     }
 
-    /// B 100, target 25, w 0.5: 5 flows in runs of 2 make min_th 10; 20 runs of 2 the target; then equation (4) by hand.
+    /// B 100, target 25, w 0.5: 5 flows in runs of 2 make min_th 10; 20 runs of 2 the target; then
+    /// equation (4) by hand.
     #[test]
     fn thresholds_by_hand() {
         for (rule, first, second) in [("\"sum\"", 74.0, 98.0), ("\"average\"", 50.0, 50.0)] {
@@ -195,7 +201,10 @@ mod tests {
             feed(&mut b, &mut r, 5, 2, 3);
             b.tick(0.0, 0.0, &mut r);
             // Linear counting is exact to a few tenths of a percent here.
-            assert!((r.min_th - 10.0).abs() < 0.1 && (r.max_th - 2.0 * r.min_th).abs() < 1e-9, "{r:?}");
+            assert!(
+                (r.min_th - 10.0).abs() < 0.1 && (r.max_th - 2.0 * r.min_th).abs() < 1e-9,
+                "{r:?}"
+            );
             feed(&mut b, &mut r, 20, 2, 1);
             b.tick(20.0, 24.0, &mut r);
             assert_eq!((r.min_th, r.max_th), (25.0, 50.0));

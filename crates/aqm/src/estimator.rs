@@ -1,7 +1,7 @@
 //! Estimators: how the average follows the queue.
 //!
-//! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993,
-//! Fig. 2; automatic weights: Floyd, Gummadi, Shenker, "Adaptive RED", 2001; ns-2 2.35.
+//! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN
+//! 1(4), 1993, Fig. 2; automatic weights: Floyd, Gummadi, Shenker, "Adaptive RED", 2001; ns-2 2.35.
 
 use penstock_units::{Duration, Time};
 
@@ -16,7 +16,8 @@ pub struct Ewma {
 }
 
 impl Ewma {
-    /// `floor_idle`: the idle time counts in whole packets and the arrival takes an ordinary step as well, as in ns-2.
+    /// `floor_idle`: the idle time counts in whole packets and the arrival takes an ordinary step
+    /// as well, as in ns-2.
     pub fn new(w_q: f64, pkts_per_s: f64, floor_idle: bool) -> Self {
         Ewma { w_q, pkts_per_s, floor_idle, avg: 0.0 }
     }
@@ -57,12 +58,14 @@ impl Ewma {
     }
 }
 
-/// `w_q = "auto"`: 1 − exp(−1/C), a time constant of one packet time ... of one second (Floyd 2001, section 4).
+/// `w_q = "auto"`: 1 − exp(−1/C), a time constant of one packet time ... of one second (Floyd 2001,
+/// section 4).
 pub fn auto_weight(pkts_per_s: f64) -> f64 {
     1.0 - libm::exp(-1.0 / pkts_per_s)
 }
 
-/// `w_q = "rtt"`: 1 − exp(−1/(10·R·C)), a time constant of ten round trips R = max(100 ms, 3·(delay + 1/C)) (ns-2).
+/// `w_q = "rtt"`: 1 − exp(−1/(10·R·C)), a time constant of ten round trips R = max(100 ms, 3·(delay
+/// + 1/C)) (ns-2).
 pub fn rtt_weight(pkts_per_s: f64, delay: Duration) -> f64 {
     let r = (3.0 * (delay.as_secs_f64() + 1.0 / pkts_per_s)).max(0.1);
     1.0 - libm::exp(-1.0 / (10.0 * r * pkts_per_s))

@@ -1,5 +1,6 @@
-//! ARED as first proposed: W. Feng, D. Kandlur, D. Saha, K. Shin, "A self-configuring RED gateway", INFOCOM 1999, Fig. 3. `max_p` is
-//! divided when the average falls below `min_th` and multiplied when it rises above `max_th`, once at each crossing.
+//! ARED as first proposed: W. Feng, D. Kandlur, D. Saha, K. Shin, "A self-configuring RED gateway",
+//! INFOCOM 1999, Fig. 3. `max_p` is divided when the average falls below `min_th` and multiplied
+//! when it rises above `max_th`, once at each crossing.
 
 use crate::adapter::{Adapter, Status};
 use crate::profile::Ramp;
@@ -93,13 +94,17 @@ impl Feng {
         let high = if v.is("max_p_high", "none") { f64::MAX } else { num("max_p_high") };
         let low = num("max_p_low");
         if low > high {
-            return Err(ParamError::new("max_p_low", format!("must not be above max_p_high ({high})")));
+            return Err(ParamError::new(
+                "max_p_low",
+                format!("must not be above max_p_high ({high})"),
+            ));
         }
         Ok(Feng {
             increase: v.num("increase"),
             decrease: v.num("decrease"),
             bounds: (low, high),
-            // The paper leaves the start open: between, so that a queue that starts empty enters Below at its first packet.
+            // The paper leaves the start open: between, so that a queue that starts empty enters
+            // Below at its first packet.
             status: Status::Between,
         })
     }
@@ -121,7 +126,8 @@ mod tests {
     use super::*;
     use crate::red::tests::{build, RAMP5_15};
 
-    /// 0.1 → /3 on entering Below, once; ×2 on entering Above, once; nothing between or on a threshold.
+    /// 0.1 → /3 on entering Below, once; ×2 on entering Above, once; nothing between or on a
+    /// threshold.
     #[test]
     fn crossings_by_hand() {
         let feng = build(&KIND, &[("min_th", "5"), ("max_th", "15")]).unwrap();

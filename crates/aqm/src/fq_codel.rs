@@ -1,10 +1,12 @@
-//! FQ-CoDel. RFC 8290: packets are hashed by flow into queues, deficit round robin serves the queues by bytes, those of sparse flows
-//! first, and each queue runs its own CoDel (RFC 8289, in [`crate::codel`]).
+//! FQ-CoDel. RFC 8290: packets are hashed by flow into queues, deficit round robin serves the
+//! queues by bytes, those of sparse flows first, and each queue runs its own CoDel (RFC 8289, in
+//! [`crate::codel`]).
 //!
-//! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random stream at the first packet. CoDel's "nothing
-//! waits behind" looks at the packet's own queue, as RFC 8289's does; Linux looks at all. When the total is at its limit (`limit`, or the
-//! link's buffer, whichever is reached first) packets go before the arriving one enters, instead of after; it counts in its queue, and
-//! is dropped itself only where nothing else waits.
+//! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random
+//! stream at the first packet. CoDel's "nothing waits behind" looks at the packet's own queue, as
+//! RFC 8289's does; Linux looks at all. When the total is at its limit (`limit`, or the link's
+//! buffer, whichever is reached first) packets go before the arriving one enters, instead of after;
+//! it counts in its queue, and is dropped itself only where nothing else waits.
 
 use crate::codel::{Control, Vars};
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
@@ -197,7 +199,8 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Section 4.1.1. The bits of the flow's number are mixed (SplitMix64), then scaled to the number of queues.
+    /// Section 4.1.1. The bits of the flow's number are mixed (SplitMix64), then scaled to the
+    /// number of queues.
     fn classify(&self, flow: u32, perturbation: u64) -> u32 {
         let mut h = perturbation ^ u64::from(flow);
         h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -216,7 +219,8 @@ impl FqCodel {
         handle
     }
 
-    /// The queue with the most bytes, the arriving packet's among them; one in which something waits.
+    /// The queue with the most bytes, the arriving packet's among them; one in which something
+    /// waits.
     fn fattest(&mut self, arriving: u32) -> u32 {
         let largest = |backlog: &[u64]| {
             let most = backlog.iter().copied().max().expect("at least one queue");
@@ -232,7 +236,8 @@ impl FqCodel {
         }
     }
 
-    /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list any more (section 4.2).
+    /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list
+    /// any more (section 4.2).
     #[cold]
     fn unlist(&mut self) {
         for list in [&mut self.new, &mut self.old] {
@@ -291,8 +296,8 @@ impl Aqm for FqCodel {
         }
     }
 
-    /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to the end of the old ones; an empty one
-    /// goes from the new to the old, from the old to nowhere.
+    /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to
+    /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
     fn next(&mut self, _: Time) -> Option<u32> {
         loop {
             let is_new = self.new.head != NONE;
@@ -319,7 +324,14 @@ impl Aqm for FqCodel {
         }
     }
 
-    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, _: &Queue, _: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        _: &Queue,
+        _: &mut Rng,
+    ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         let queue = &mut self.queues[self.serving as usize];
         let behind = self.backlog[self.serving as usize];
@@ -354,7 +366,8 @@ mod tests {
     use super::*;
     use crate::registry::tests::{context, values};
 
-    /// A link around FQ-CoDel: handles are given in order and never again; flows are told apart by the handle's hundreds.
+    /// A link around FQ-CoDel: handles are given in order and never again; flows are told apart by
+    /// the handle's hundreds.
     struct Bench {
         fq: FqCodel,
         rng: Rng,
@@ -393,7 +406,10 @@ mod tests {
             let handle = self.fq.next(self.now)?;
             let flow = self.flows[handle as usize];
             let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow, class: 0 };
-            assert_eq!(self.fq.depart(self.now, &pkt, Duration::ZERO, &self.q, &mut self.rng), Verdict::Pass);
+            assert_eq!(
+                self.fq.depart(self.now, &pkt, Duration::ZERO, &self.q, &mut self.rng),
+                Verdict::Pass
+            );
             self.q.pkts -= 1;
             Some(flow)
         }
@@ -403,7 +419,8 @@ mod tests {
         }
     }
 
-    /// Quantum 1500 B, packets of 1000 B: credits 1500, 500, −500 → 1000, 0 → 1500, …: two, one, two, … packets a turn.
+    /// Quantum 1500 B, packets of 1000 B: credits 1500, 500, −500 → 1000, 0 → 1500, …: two, one,
+    /// two, … packets a turn.
     #[test]
     fn rounds_by_hand() {
         let mut b = Bench::new(&[("quantum", "\"1500 B\"")]);
@@ -425,18 +442,23 @@ mod tests {
         for _ in 0..3 {
             b.arrive(2, false);
         }
-        // Flow 1 is old, with 1000 B left of its second quantum; flow 2's third packet waits for its second.
+        // Flow 1 is old, with 1000 B left of its second quantum; flow 2's third packet waits for
+        // its second.
         assert_eq!(b.serve_all(), [2, 2, 1, 2, 1, 1, 1, 1]);
     }
 
-    /// An empty new queue becomes an old one: a flow that sends a packet now and then does not overtake for ever.
+    /// An empty new queue becomes an old one: a flow that sends a packet now and then does not
+    /// overtake for ever.
     #[test]
     fn a_queue_is_not_new_again_at_once() {
         let mut b = Bench::new(&[("quantum", "\"2000 B\"")]);
         for flow in [1, 1, 1, 1, 1, 1, 2] {
             b.arrive(flow, false);
         }
-        assert_eq!([b.serve(), b.serve(), b.serve(), b.serve()], [Some(1), Some(1), Some(2), Some(1)]);
+        assert_eq!(
+            [b.serve(), b.serve(), b.serve(), b.serve()],
+            [Some(1), Some(1), Some(2), Some(1)]
+        );
         b.arrive(2, false); // behind flow 1, which has 1000 B left
         assert_eq!(b.serve_all(), [1, 2, 1, 1]);
     }
@@ -445,9 +467,11 @@ mod tests {
     fn a_ce_threshold_marks_besides_codel() {
         let mut b = Bench::new(&[("ce_threshold", "\"1 ms\"")]);
         let mark = Verdict::Mark(Level::Ce, Reason::Early);
-        for (us, ecn, want) in
-            [(1000, Ecn::Ect0, Verdict::Pass), (1001, Ecn::Ect0, mark), (1001, Ecn::NotEct, Verdict::Pass)]
-        {
+        for (us, ecn, want) in [
+            (1000, Ecn::Ect0, Verdict::Pass),
+            (1001, Ecn::Ect0, mark),
+            (1001, Ecn::NotEct, Verdict::Pass),
+        ] {
             b.arrive(1, false);
             let _ = b.fq.next(b.now);
             let pkt = Packet { bytes: 1000, ecn, flow: 1, class: 0 };
@@ -471,7 +495,8 @@ mod tests {
         assert_eq!(b.serve_all(), [2]);
     }
 
-    /// Half of the fullest queue, the arriving packet counted, from the head; at most a batch; never the arriving packet.
+    /// Half of the fullest queue, the arriving packet counted, from the head; at most a batch;
+    /// never the arriving packet.
     #[test]
     fn the_fullest_queue_pays() {
         for (batch, waiting, arriving, evicted) in [
@@ -487,7 +512,11 @@ mod tests {
                 for flow in waiting {
                     assert!(b.arrive(*flow, false).is_empty());
                 }
-                assert_eq!(b.arrive(arriving, full), evicted, "{waiting:?} + {arriving}, batch {batch}");
+                assert_eq!(
+                    b.arrive(arriving, full),
+                    evicted,
+                    "{waiting:?} + {arriving}, batch {batch}"
+                );
                 let left = b.serve_all().len();
                 assert_eq!(left, waiting.len() + 1 - evicted.len());
             }

@@ -9,7 +9,8 @@ use penstock_units::Rng;
 pub enum Spacing {
     /// `p_a = p_b / (1 − count·p_b)`: uniform on 1 … 1/p_b.
     Uniform,
-    /// Nothing before `count·p_b` reaches 1, then `p_b / (2 − count·p_b)`: uniform on 1/p_b … 2/p_b.
+    /// Nothing before `count·p_b` reaches 1, then `p_b / (2 − count·p_b)`: uniform on 1/p_b …
+    /// 2/p_b.
     Wait,
     /// `p_a = p_b`: independent coins.
     Geometric,
@@ -20,7 +21,8 @@ pub enum Spacing {
 pub enum Sizes {
     /// They don't.
     Ignored,
-    /// `p_b` scales with size / mean size (Floyd, Jacobson 1993, section 8). The value is the mean size.
+    /// `p_b` scales with size / mean size (Floyd, Jacobson 1993, section 8). The value is the mean
+    /// size.
     ScaleB(f64),
     /// `p_a` does, and `count` counts mean packets' worth of bytes, rounded down (ns-2: bytes_).
     ScaleA(f64),
@@ -94,7 +96,9 @@ impl Gate {
         let size = f64::from(bytes);
         let p_a = match self.sizes {
             Sizes::Ignored => p_a(self.spacing, p_b, self.count as f64),
-            Sizes::ScaleB(mean) => p_a(self.spacing, (p_b * size / mean).min(1.0), self.count as f64),
+            Sizes::ScaleB(mean) => {
+                p_a(self.spacing, (p_b * size / mean).min(1.0), self.count as f64)
+            }
             Sizes::ScaleA(mean) => {
                 let p = p_a(self.spacing, p_b, libm::floor(self.count_bytes as f64 / mean));
                 if p < 1.0 {
@@ -135,12 +139,15 @@ mod tests {
     /// Fig. 2 by hand; powers of two, so `==` is exact.
     #[test]
     fn uniform_by_hand() {
-        for (count, want) in [(0.0, 0.25), (1.0, 1.0 / 3.0), (2.0, 0.5), (3.0, 1.0), (4.0, 1.0), (9.0, 1.0)] {
+        for (count, want) in
+            [(0.0, 0.25), (1.0, 1.0 / 3.0), (2.0, 0.5), (3.0, 1.0), (4.0, 1.0), (9.0, 1.0)]
+        {
             assert_eq!(p_a(Spacing::Uniform, 0.25, count), want, "count = {count}");
         }
     }
 
-    /// At constant p_b = 0.05 the gap is uniform on 1..=19, uniform on 20..=39, geometric with mean 20.
+    /// At constant p_b = 0.05 the gap is uniform on 1..=19, uniform on 20..=39, geometric with mean
+    /// 20.
     #[test]
     fn gaps_are_spread_as_promised() {
         for (spacing, lo, hi, mean) in [
@@ -170,7 +177,10 @@ mod tests {
                 for g in lo..=hi {
                     let share = gaps.iter().filter(|x| **x == g).count() as f64 / n;
                     let want = 1.0 / f64::from(hi - lo + 1);
-                    assert!((share - want).abs() < 5.0 * (want / n).sqrt(), "{spacing:?}: gap {g}: {share}");
+                    assert!(
+                        (share - want).abs() < 5.0 * (want / n).sqrt(),
+                        "{spacing:?}: gap {g}: {share}"
+                    );
                 }
             }
         }
@@ -184,7 +194,12 @@ mod tests {
                 let mut gate = Gate::new(Spacing::Uniform, sizes, false);
                 (0..100_000).filter(|_| gate.decide(0.02, bytes, &mut rng)).count() as f64 / 1e5
             };
-            assert!((rate(1000) / rate(100) - 10.0).abs() < 3.0, "{sizes:?}: {} {}", rate(1000), rate(100));
+            assert!(
+                (rate(1000) / rate(100) - 10.0).abs() < 3.0,
+                "{sizes:?}: {} {}",
+                rate(1000),
+                rate(100)
+            );
         }
     }
 }

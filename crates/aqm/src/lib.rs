@@ -1,13 +1,14 @@
 //! Active queue management, one algorithm a file.
 //!
-//! This crate never reads a clock, opens a socket, spawns a thread, logs, or draws randomness of its own:
-//! time, packets, the queue's state and a random stream come in, verdicts go out. The simulator, the
-//! real-packet router, Python and users' programs all run the same object.
+//! This crate never reads a clock, opens a socket, spawns a thread, logs, or draws randomness of
+//! its own: time, packets, the queue's state and a random stream come in, verdicts go out. The
+//! simulator, the real-packet router, Python and users' programs all run the same object.
 //!
-//! RED and its descendants are five parts: an [`estimator`] (how `avg` follows `q`), a [`profile`] (from `avg`
-//! to a probability), a [`gate`] (from the probability to a verdict for this packet), a [`signal`] (drop, or
-//! mark and how), and an [`adapter`] (what retunes the others, and when). [`red::RedFamily`] composes them;
-//! disciplines outside the family stand beside it behind the same trait, [`Aqm`].
+//! RED and its descendants are five parts: an [`estimator`] (how `avg` follows `q`), a [`profile`]
+//! (from `avg` to a probability), a [`gate`] (from the probability to a verdict for this packet), a
+//! [`signal`] (drop, or mark and how), and an [`adapter`] (what retunes the others, and when).
+//! [`red::RedFamily`] composes them; disciplines outside the family stand beside it behind the same
+//! trait, [`Aqm`].
 
 pub mod adapter;
 pub mod amecn;
@@ -74,8 +75,8 @@ pub struct Packet {
     pub class: u8,
 }
 
-/// What a discipline sees of its queue. The packet in transmission has left the queue: it counts neither in
-/// the length nor against the limit (unless `count_in_service` says so).
+/// What a discipline sees of its queue. The packet in transmission has left the queue: it counts
+/// neither in the length nor against the limit (unless `count_in_service` says so).
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Waiting packets, the arriving one not among them.
@@ -121,10 +122,12 @@ pub enum Level {
 /// How multi-level ECN's states stand in the two ECN bits of the IP header (AMECN paper, Table 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoints {
-    /// ECT is the header's first bit and CE the second (RFC 2481): no congestion ECT(0), incipient ECT(1), moderate CE.
+    /// ECT is the header's first bit and CE the second (RFC 2481): no congestion ECT(0), incipient
+    /// ECT(1), moderate CE.
     #[default]
     Wire,
-    /// The table's digits as the field's value: no congestion ECT(1), incipient ECT(0), moderate CE.
+    /// The table's digits as the field's value: no congestion ECT(1), incipient ECT(0), moderate
+    /// CE.
     Literal,
 }
 
@@ -173,16 +176,16 @@ pub enum Verdict {
 
 /// A queue discipline.
 pub trait Aqm {
-    /// A packet arrives; `q` does not count it yet. The caller carries the verdict out, unless the buffer is
-    /// full: then it drops the packet whatever the verdict, and calls [`Aqm::overflow`].
+    /// A packet arrives; `q` does not count it yet. The caller carries the verdict out, unless the
+    /// buffer is full: then it drops the packet whatever the verdict, and calls [`Aqm::overflow`].
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict;
 
     /// The packet that `arrive` has just seen did not fit and was dropped.
     fn overflow(&mut self, _now: Time, _pkt: &Packet, _q: &Queue) {}
 
-    /// A packet that has waited `sojourn` is about to be transmitted; `q` no longer counts it. After [`Verdict::Drop`] the caller
-    /// takes the next packet at once, so that several calls at one instant are one dequeue. Called only where
-    /// [`Aqm::decides_at_departure`] says so.
+    /// A packet that has waited `sojourn` is about to be transmitted; `q` no longer counts it.
+    /// After [`Verdict::Drop`] the caller takes the next packet at once, so that several calls at
+    /// one instant are one dequeue. Called only where [`Aqm::decides_at_departure`] says so.
     fn depart(
         &mut self,
         _now: Time,
@@ -194,21 +197,23 @@ pub trait Aqm {
         Verdict::Pass
     }
 
-    /// Whether [`Aqm::depart`] is to be called: the discipline decides there (CoDel, marking REM) or measures (PIE). A driver
-    /// may compute the departures of the others ahead of time.
+    /// Whether [`Aqm::depart`] is to be called: the discipline decides there (CoDel, marking REM)
+    /// or measures (PIE). A driver may compute the departures of the others ahead of time.
     fn decides_at_departure(&self) -> bool {
         false
     }
 
-    /// Whether the discipline orders the waiting packets itself (FQ-CoDel); the others' queue is a FIFO. It knows packets by
-    /// handles, small numbers that the driver gives and uses again. Implies [`Aqm::decides_at_departure`].
+    /// Whether the discipline orders the waiting packets itself (FQ-CoDel); the others' queue is a
+    /// FIFO. It knows packets by handles, small numbers that the driver gives and uses again.
+    /// Implies [`Aqm::decides_at_departure`].
     fn schedules(&self) -> bool {
         false
     }
 
-    /// Called after an `arrive` that did not drop: the waiting packet to drop in favour of the arriving one, which `q` does not
-    /// count yet. The caller drops it and asks again, with `q` and `full` (the arriving packet finds no room) as they are then,
-    /// until the answer is `None`. Only where [`Aqm::schedules`].
+    /// Called after an `arrive` that did not drop: the waiting packet to drop in favour of the
+    /// arriving one, which `q` does not count yet. The caller drops it and asks again, with `q` and
+    /// `full` (the arriving packet finds no room) as they are then, until the answer is `None`.
+    /// Only where [`Aqm::schedules`].
     fn evict(&mut self, _now: Time, _pkt: &Packet, _q: &Queue, _full: bool) -> Option<u32> {
         None
     }
@@ -216,8 +221,8 @@ pub trait Aqm {
     /// The packet that `arrive` let in waits under this handle. Only where [`Aqm::schedules`].
     fn enqueued(&mut self, _now: Time, _pkt: &Packet, _handle: u32) {}
 
-    /// The waiting packet whose turn it is; the caller takes it out and calls [`Aqm::depart`] for it. Some packet while any
-    /// waits. Only where [`Aqm::schedules`].
+    /// The waiting packet whose turn it is; the caller takes it out and calls [`Aqm::depart`] for
+    /// it. Some packet while any waits. Only where [`Aqm::schedules`].
     fn next(&mut self, _now: Time) -> Option<u32> {
         None
     }

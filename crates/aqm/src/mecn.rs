@@ -1,9 +1,12 @@
-//! MECN, multi-level explicit congestion notification: Durresi, Sridharan, Jain, "Adaptive multi-level explicit congestion notification",
-//! 2007, section 2. Two ramps over one average: `p1` from 0 at `min_th` to `p1_max` at `max_th` for incipient congestion, `p2` from 0
-//! at `mid_th` to `p2_max` at `max_th` for moderate congestion (Fig. 2). Between `mid_th` and `max_th` the moderate coin is thrown first, then the
-//! incipient one. What is not ECN-capable is dropped where it would be marked.
+//! MECN, multi-level explicit congestion notification: Durresi, Sridharan, Jain, "Adaptive
+//! multi-level explicit congestion notification", 2007, section 2. Two ramps over one average: `p1`
+//! from 0 at `min_th` to `p1_max` at `max_th` for incipient congestion, `p2` from 0 at `mid_th` to
+//! `p2_max` at `max_th` for moderate congestion (Fig. 2). Between `mid_th` and `max_th` the
+//! moderate coin is thrown first, then the incipient one. What is not ECN-capable is dropped where
+//! it would be marked.
 //!
-//! Left open by the paper: both ceilings, and what happens above `max_th` (2.1: everything is dropped; 3.3.1: gentle mode).
+//! Left open by the paper: both ceilings, and what happens above `max_th` (2.1: everything is
+//! dropped; 3.3.1: gentle mode).
 
 use crate::profile::Profile;
 use crate::red::{RedFamily, AVG, PARAMS, THRESHOLDS};
@@ -44,8 +47,10 @@ pub const KIND: Kind = Kind {
 
 /// What it publishes.
 pub(crate) const STATE: &[State] = &[AVG, P1_MAX, P2_MAX, P1, P2];
-pub(crate) const P1_MAX: State = State { name: "p1_max", doc: "The ceiling of the incipient ramp in force." };
-pub(crate) const P2_MAX: State = State { name: "p2_max", doc: "The ceiling of the moderate ramp in force." };
+pub(crate) const P1_MAX: State =
+    State { name: "p1_max", doc: "The ceiling of the incipient ramp in force." };
+pub(crate) const P2_MAX: State =
+    State { name: "p2_max", doc: "The ceiling of the moderate ramp in force." };
 pub(crate) const P1: State =
     State { name: "p1", doc: "The incipient probability before the gate, at the last arrival." };
 pub(crate) const P2: State = State {
@@ -122,7 +127,8 @@ impl RedFamily {
 
     /// MECN's signal.
     pub(crate) fn with_two_marks(mut self, v: &Values) -> Self {
-        self.codepoints = if v.is("codepoints", "literal") { Codepoints::Literal } else { Codepoints::Wire };
+        self.codepoints =
+            if v.is("codepoints", "literal") { Codepoints::Literal } else { Codepoints::Wire };
         if let Signal::Classic(classic) = self.signal {
             self.signal = Signal::Levels { classic, mark_severe: v.is("above_max", "gentle-mark") };
         }
@@ -162,7 +168,9 @@ mod tests {
         }
         // The larger ceiling, 0.2, at 15; half way up to 30: 0.2 + 0.8 / 2.
         let r = crate::profile::Ramp { p2_max: 0.2, ..r };
-        let Point::Severe(p) = (Profile::TwoLevel { gentle: true }).at(22.5, &r) else { unreachable!() };
+        let Point::Severe(p) = (Profile::TwoLevel { gentle: true }).at(22.5, &r) else {
+            unreachable!()
+        };
         assert!((p - 0.6).abs() < 1e-12);
         assert_eq!((Profile::TwoLevel { gentle: true }).at(30.0, &r), Point::Beyond);
         assert_eq!((Profile::TwoLevel { gentle: false }).at(15.0, &r), Point::Beyond);
@@ -171,8 +179,13 @@ mod tests {
     /// Geometric gate: P(moderate) = 0.04, P(incipient) = (1 − 0.04)·0.07 = 0.0672.
     #[test]
     fn shares_of_the_levels() {
-        let set =
-            [("min_th", "5"), ("mid_th", "10"), ("max_th", "15"), ("w_q", "1"), ("gate", "\"geometric\"")];
+        let set = [
+            ("min_th", "5"),
+            ("mid_th", "10"),
+            ("max_th", "15"),
+            ("w_q", "1"),
+            ("gate", "\"geometric\""),
+        ];
         let mut d = build(&KIND, &set).unwrap();
         let mut rng = Rng::stream(1, "mecn");
         let n = 400_000;
@@ -189,7 +202,8 @@ mod tests {
         assert!((share(incipient) - 0.0672).abs() < 0.002, "{}", share(incipient));
     }
 
-    /// p1 = 0.07 alone would space incipient marks at most 15 apart; a moderate one in between does not restart that count.
+    /// p1 = 0.07 alone would space incipient marks at most 15 apart; a moderate one in between does
+    /// not restart that count.
     #[test]
     fn a_moderate_signal_leaves_the_incipient_count() {
         let set = [("min_th", "5"), ("mid_th", "10"), ("max_th", "15"), ("w_q", "1")];

@@ -1,6 +1,7 @@
-//! NLRED: K. Zhou, K. Yeung, V. Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50, 2006.
-//! `p_b = 1.5·max_p·((avg − min_th)/(max_th − min_th))²` between the thresholds, then a forced drop: gentler than RED's ramp at light load, and
-//! with the same area under it (∫1.5 x² = ∫x).
+//! NLRED: K. Zhou, K. Yeung, V. Li, "Nonlinear RED: a simple yet efficient active queue management
+//! scheme", Computer Networks 50, 2006. `p_b = 1.5·max_p·((avg − min_th)/(max_th − min_th))²`
+//! between the thresholds, then a forced drop: gentler than RED's ramp at light load, and with the
+//! same area under it (∫1.5 x² = ∫x).
 
 use crate::profile::Profile;
 use crate::red::{RedFamily, PARAMS, RAMP, STATE, THRESHOLDS};
@@ -51,7 +52,9 @@ mod tests {
             (true, 30.0, Point::Beyond),
         ] {
             match ((Profile::Square { gentle }).at(avg, &RAMP5_15), want) {
-                (Point::On(got), Point::On(want)) => assert!((got - want).abs() < 1e-12, "{avg}: {got}"),
+                (Point::On(got), Point::On(want)) => {
+                    assert!((got - want).abs() < 1e-12, "{avg}: {got}")
+                }
                 (got, want) => assert_eq!(got, want, "{avg}"),
             }
         }

@@ -1,8 +1,10 @@
-//! NRED: "Adaptive nonlinear RED". Park, Park, Lim, Choi. Equation (1): `p = ((avg − min_th)/(B − min_th))^n` for `min_th < avg < B`; the
-//! exponent moves when the average enters a region: up below `min_th` (towards DropTail), down above `max_th` (towards RED).
+//! NRED: "Adaptive nonlinear RED". Park, Park, Lim, Choi. Equation (1): `p = ((avg − min_th)/(B −
+//! min_th))^n` for `min_th < avg < B`; the exponent moves when the average enters a region: up
+//! below `min_th` (towards DropTail), down above `max_th` (towards RED).
 //!
-//! There is no forced drop at `max_th`, the curve goes on to the buffer. The paper gives neither bounds nor start of `n`: parameters. Nor does it give the
-//! status at the start: `Between`, so that a queue that starts empty enters Below with its first packet, which raises `n` once.
+//! There is no forced drop at `max_th`, the curve goes on to the buffer. The paper gives neither
+//! bounds nor start of `n`: parameters. Nor does it give the status at the start: `Between`, so
+//! that a queue that starts empty enters Below with its first packet, which raises `n` once.
 
 use crate::adapter::{Adapter, Status};
 use crate::profile::{Profile, Ramp};
@@ -41,7 +43,8 @@ pub const KIND: Kind = Kind {
 };
 
 const STATE: &[State] = &[AVG, EXPONENT, P_B];
-pub(crate) const EXPONENT: State = State { name: "n", doc: "The exponent of the profile in force." };
+pub(crate) const EXPONENT: State =
+    State { name: "n", doc: "The exponent of the profile in force." };
 
 /// Its own parameters.
 pub(crate) const NRED: &[Param] = &[
@@ -91,10 +94,14 @@ impl RedFamily {
             return Err(ParamError::new("n_min", format!("must not be above n_max ({high})")));
         }
         if !(low..=high).contains(&start) {
-            return Err(ParamError::new("n_0", format!("must be in [n_min, n_max] = [{low}, {high}]")));
+            return Err(ParamError::new(
+                "n_0",
+                format!("must be in [n_min, n_max] = [{low}, {high}]"),
+            ));
         }
         self.ramp.n = start;
-        let exponent = Exponent { bounds: (low, high), step: v.num("n_step"), status: Status::Between };
+        let exponent =
+            Exponent { bounds: (low, high), step: v.num("n_step"), status: Status::Between };
         Ok(self.with_adapter(Adapter::Exponent(exponent)))
     }
 }
@@ -125,7 +132,8 @@ mod tests {
     use crate::profile::Point;
     use crate::red::tests::{build, RAMP5_15};
 
-    /// min 5, B 100: avg 52.5 gives 0.25 at n = 2 and 0.5 at n = 1; 5 gives 0, B and more is the end.
+    /// min 5, B 100: avg 52.5 gives 0.25 at n = 2 and 0.5 at n = 1; 5 gives 0, B and more is the
+    /// end.
     #[test]
     fn profile_by_hand() {
         for (n, avg, want) in [
@@ -138,7 +146,9 @@ mod tests {
             (2.0, 100.0, Point::Beyond),
         ] {
             match (Profile::Power.at(avg, &Ramp { n, ..RAMP5_15 }), want) {
-                (Point::On(got), Point::On(want)) => assert!((got - want).abs() < 1e-12, "{n} {avg}: {got}"),
+                (Point::On(got), Point::On(want)) => {
+                    assert!((got - want).abs() < 1e-12, "{n} {avg}: {got}")
+                }
                 (got, want) => assert_eq!(got, want, "{n} {avg}"),
             }
         }
@@ -150,7 +160,8 @@ mod tests {
         assert_eq!(d.ramp.n, 2.0);
         let Adapter::Exponent(mut e) = d.adapter else { unreachable!() };
         let mut r = Ramp { n: 2.0, ..RAMP5_15 };
-        // Below from the start: 3. Then 2 on entering above, and down to the bound only by going away and back.
+        // Below from the start: 3. Then 2 on entering above, and down to the bound only by going
+        // away and back.
         for (avg, n) in [
             (0.0, 3.0),
             (1.0, 3.0),
@@ -172,8 +183,12 @@ mod tests {
     fn a_start_outside_its_bounds_names_the_key() {
         assert_eq!(build(&KIND, &[("n_0", "7")]).unwrap_err().name, "n_0");
         assert_eq!(build(&KIND, &[("n_min", "6")]).unwrap_err().name, "n_min");
-        assert_eq!(build(&KIND, &[("min_th", "120"), ("max_th", "150")]).unwrap_err().name, "min_th");
-        // An automatic min_th stays within a small buffer (1000 packets of delay would ask for more).
+        assert_eq!(
+            build(&KIND, &[("min_th", "120"), ("max_th", "150")]).unwrap_err().name,
+            "min_th"
+        );
+        // An automatic min_th stays within a small buffer (1000 packets of delay would ask for
+        // more).
         let small = build(&KIND, &[("target_delay", "\"10 s\"")]).unwrap();
         assert_eq!((small.ramp.min_th, small.ramp.limit), (50.0, 100.0));
     }

@@ -1,9 +1,12 @@
-//! PDT-RED, preferential dynamic thresholds: Sun, Wang 2007, as the RED-AT paper tells it (section 4.3). Packets carry a priority class; each
-//! class has thresholds of its own, which move with the unused buffer and the class's priority.
+//! PDT-RED, preferential dynamic thresholds: Sun, Wang 2007, as the RED-AT paper tells it (section
+//! 4.3). Packets carry a priority class; each class has thresholds of its own, which move with the
+//! unused buffer and the class's priority.
 //!
-//! Only that much is in the paper. Our reading takes dynamic thresholds as in shared-memory switches (Choudhury, Hahne 1998): class c has `max_th =
-//! a_c·(B − q)` and `min_th = max_th/ratio`, with one average and one buffer for all. `a_c` rises with the class (DSCP, 0 to 63) from `share_low`
-//! towards `share_high`: `a_c = share_high − (share_high − share_low)/(1 + c)`, so that neighbouring classes differ whatever numbering is used.
+//! Only that much is in the paper. Our reading takes dynamic thresholds as in shared-memory
+//! switches (Choudhury, Hahne 1998): class c has `max_th = a_c·(B − q)` and `min_th =
+//! max_th/ratio`, with one average and one buffer for all. `a_c` rises with the class (DSCP, 0 to
+//! 63) from `share_low` towards `share_high`: `a_c = share_high − (share_high − share_low)/(1 +
+//! c)`, so that neighbouring classes differ whatever numbering is used.
 
 use crate::adapter::Adapter;
 use crate::profile::Ramp;
@@ -77,7 +80,8 @@ pub struct Classes {
 
 impl RedFamily {
     pub(crate) fn with_classes(mut self, v: &Values) -> Result<Self, ParamError> {
-        let classes = Classes { low: v.num("share_low"), high: v.num("share_high"), ratio: v.num("ratio") };
+        let classes =
+            Classes { low: v.num("share_low"), high: v.num("share_high"), ratio: v.num("ratio") };
         if classes.low > classes.high {
             return Err(ParamError::new(
                 "share_low",
@@ -133,8 +137,8 @@ mod tests {
                 let mut d = build(&KIND, &[("w_q", "1")]).unwrap();
                 let mut rng = Rng::stream(1, "pdt");
                 let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class };
-                let dropped =
-                    (0..20_000).filter(|_| d.arrive(Time::ZERO, &pkt, &busy(q), &mut rng) != Verdict::Pass);
+                let dropped = (0..20_000)
+                    .filter(|_| d.arrive(Time::ZERO, &pkt, &busy(q), &mut rng) != Verdict::Pass);
                 let loss = dropped.count() as f64 / 20_000.0;
                 assert!(loss <= last + 0.005, "q = {q}, class {class}: {loss} {last}");
                 last = loss;

@@ -1,5 +1,6 @@
-//! PI, the proportional-integral controller. C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers
-//! for AQM routers supporting TCP flows", INFOCOM 2001: `p <- p + a(q − q_ref) − b(q_old − q_ref)`, `w` times a second.
+//! PI, the proportional-integral controller. C. Hollot, V. Misra, D. Towsley, W. Gong, "On
+//! designing improved controllers for AQM routers supporting TCP flows", INFOCOM 2001: `p <- p +
+//! a(q − q_ref) − b(q_old − q_ref)`, `w` times a second.
 
 use crate::registry::mean_packet;
 use crate::signal::Classic;

@@ -1,7 +1,8 @@
-//! PIE, proportional integral controller enhanced. RFC 8033; names are its. Packets are dropped at random when they arrive, with a
-//! probability that follows the queueing delay and its trend: section 4, with these parts of section 5: ECN (5.1), estimation of the
-//! departure rate (5.2), derandomization (5.4) and the cap on an increase (5.5). The controller is always active (5.3 is left out).
-//! The growth by 2 % at high delay is Linux's (`sch_pie`), after DOCSIS-PIE.
+//! PIE, proportional integral controller enhanced. RFC 8033; names are its. Packets are dropped at
+//! random when they arrive, with a probability that follows the queueing delay and its trend:
+//! section 4, with these parts of section 5: ECN (5.1), estimation of the departure rate (5.2),
+//! derandomization (5.4) and the cap on an increase (5.5). The controller is always active (5.3 is
+//! left out). The growth by 2 % at high delay is Linux's (`sch_pie`), after DOCSIS-PIE.
 
 use crate::registry::{at_least_a_microsecond, mean_packet};
 use crate::signal::Classic;
@@ -213,11 +214,14 @@ impl Pie {
         drop
     }
 
-    /// Section 4.2: p <- p + α(qdelay − qdelay_ref) + β(qdelay − qdelay_old), and the burst allowance (4.4).
+    /// Section 4.2: p <- p + α(qdelay − qdelay_ref) + β(qdelay − qdelay_old), and the burst
+    /// allowance (4.4).
     fn update(&mut self, qdelay: f64) {
         let old = self.qdelay_old;
-        let mut step =
-            auto_tuned(self.alpha * (qdelay - self.qdelay_ref) + self.beta * (qdelay - old), self.p);
+        let mut step = auto_tuned(
+            self.alpha * (qdelay - self.qdelay_ref) + self.beta * (qdelay - old),
+            self.p,
+        );
         if self.p >= 0.1 {
             step = step.min(0.02);
         }
@@ -270,7 +274,14 @@ impl Aqm for Pie {
         }
     }
 
-    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, _: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        _: &mut Rng,
+    ) -> Verdict {
         if self.timestamps {
             self.sojourn = if q.pkts == 0 { 0.0 } else { sojourn.as_secs_f64() };
         } else {
@@ -336,9 +347,9 @@ mod tests {
             (5e-3, 20.0, 25.0, 5e-3 + 0.0075 / 8.0),
             (0.05, 20.0, 25.0, 0.05 + 0.0075 / 2.0),
             (0.5, 20.0, 25.0, 0.5 + 0.0075),
-            (0.5, 20.0, 60.0, 0.5 + 0.02),              // 0.005625 + 0.05, capped
+            (0.5, 20.0, 60.0, 0.5 + 0.02), // 0.005625 + 0.05, capped
             (0.05, 20.0, 60.0, 0.05 + 0.055_625 / 2.0), // no cap below 0.1
-            (0.5, 200.0, 260.0, 0.5 + 0.04),            // capped, and 0.02 for the high delay
+            (0.5, 200.0, 260.0, 0.5 + 0.04), // capped, and 0.02 for the high delay
             (0.5, 0.0, 0.0, (0.5 - 0.125 * 0.015) * 0.98),
             (0.5, 30.0, 10.0, 0.5 - 0.000_625 - 0.025),
             (0.001, 30.0, 10.0, 0.0), // (− 0.000625 − 0.025)/8 < − 0.001
@@ -347,7 +358,11 @@ mod tests {
             let mut x = pie(&[]);
             (x.p, x.qdelay_old) = (p, old / 1e3);
             x.update(new / 1e3);
-            assert!((x.p - want).abs() < 1e-12, "from {p}, {old} to {new} ms: {} should be {want}", x.p);
+            assert!(
+                (x.p - want).abs() < 1e-12,
+                "from {p}, {old} to {new} ms: {} should be {want}",
+                x.p
+            );
             assert_eq!(x.qdelay_old, new / 1e3);
         }
     }
@@ -371,7 +386,8 @@ mod tests {
     fn drops_only_where_it_may() {
         let mark = Verdict::Mark(Level::Ce, Reason::Early);
         let drop = Verdict::Drop(Reason::Early);
-        // accu_prob 8.4 and p: the next packet is certain. Two mean packets are 2000 B; half the target is 7.5 ms.
+        // accu_prob 8.4 and p: the next packet is certain. Two mean packets are 2000 B; half the
+        // target is 7.5 ms.
         for (p, qdelay, pkts, ecn, want) in [
             (0.19, 7.4, 10, Ecn::NotEct, Verdict::Pass),
             (0.2, 7.4, 10, Ecn::NotEct, drop),
@@ -382,14 +398,16 @@ mod tests {
             (0.11, 100.0, 3, Ecn::Ect0, drop),
         ] {
             let mut x = pie(&[("ecn", "true")]);
-            (x.p, x.qdelay_old, x.accu_prob, x.burst_allowance) = (p, qdelay / 1e3, 8.4, Duration::ZERO);
+            (x.p, x.qdelay_old, x.accu_prob, x.burst_allowance) =
+                (p, qdelay / 1e3, 8.4, Duration::ZERO);
             let pkt = Packet { bytes: 1000, ecn, flow: 0, class: 0 };
             let got = x.arrive(Time::ZERO, &pkt, &queue(pkts), &mut Rng::stream(1, "test"));
             assert_eq!(got, want, "p {p}, {qdelay} ms, {pkts} packets, {ecn:?}");
         }
     }
 
-    /// p = 1/8: none of the first six packets (6/8 < 0.85), and never more than 68 between two (68/8 = 8.5). On average 6 + 1/p = 14.
+    /// p = 1/8: none of the first six packets (6/8 < 0.85), and never more than 68 between two
+    /// (68/8 = 8.5). On average 6 + 1/p = 14.
     #[test]
     fn derandomized_gaps() {
         let mut x = pie(&[]);

@@ -1,8 +1,10 @@
-//! A discipline by itself, open loop: the queue is held at a length whatever the discipline does to it, and what it does is counted. No
-//! sender answers, so this is the discipline's own curve from the queue to a signal, at the start and after a while.
+//! A discipline by itself, open loop: the queue is held at a length whatever the discipline does to
+//! it, and what it does is counted. No sender answers, so this is the discipline's own curve from
+//! the queue to a signal, at the start and after a while.
 //!
-//! The link sends without a pause, and with each packet that it takes another arrives: both see `queue` packets that wait. The queue stands
-//! from time 0 on. What the discipline drops is made good at once.
+//! The link sends without a pause, and with each packet that it takes another arrives: both see
+//! `queue` packets that wait. The queue stands from time 0 on. What the discipline drops is made
+//! good at once.
 
 use crate::{Aqm, Ecn, Level, Packet, Queue, Verdict};
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
@@ -50,7 +52,8 @@ impl Counts {
     }
 }
 
-/// Counts into `sums` what `aqm`, fresh from the start, does to packets in each of the windows: when it begins, and how long it is.
+/// Counts into `sums` what `aqm`, fresh from the start, does to packets in each of the windows:
+/// when it begins, and how long it is.
 pub fn probe(
     aqm: &mut impl Aqm,
     rng: &mut Rng,
@@ -58,7 +61,9 @@ pub fn probe(
     windows: &[(Duration, Duration)],
     sums: &mut [Counts],
 ) {
-    let gap = Duration::from_secs_f64(8.0 * f64::from(held.bytes) / (held.rate.as_bps() as f64 * held.load));
+    let gap = Duration::from_secs_f64(
+        8.0 * f64::from(held.bytes) / (held.rate.as_bps() as f64 * held.load),
+    );
     let mut bench = Bench::new(aqm, rng, held, gap);
     let end = windows.iter().map(|(from, long)| *from + *long).max().unwrap_or_default();
     let mut now = Time::ZERO;
@@ -86,7 +91,8 @@ struct Bench<'a, A: Aqm> {
     full: bool,
     q: Queue,
     arrivals: u32,
-    /// Where the discipline orders the packets: each one's flow and time of arrival, by handle, and the handles that are free.
+    /// Where the discipline orders the packets: each one's flow and time of arrival, by handle, and
+    /// the handles that are free.
     waiting: Vec<(u32, Time)>,
     free: Vec<u32>,
 }
@@ -101,7 +107,8 @@ impl<'a, A: Aqm> Bench<'a, A> {
         };
         let pkts = if aqm.schedules() { 0 } else { held.queue };
         let q = Queue { pkts, bytes: u64::from(pkts) * bytes, idle_since: None };
-        let mut bench = Bench { aqm, rng, held, gap, full, q, arrivals: 0, waiting: vec![], free: vec![] };
+        let mut bench =
+            Bench { aqm, rng, held, gap, full, q, arrivals: 0, waiting: vec![], free: vec![] };
         bench.fill(Time::ZERO, &mut Counts::default());
         bench
     }
@@ -113,10 +120,12 @@ impl<'a, A: Aqm> Bench<'a, A> {
         }
         let mut counts = Counts::default();
         let mut let_in = self.arrive(now, &mut counts);
-        // One dequeue: what is dropped at the head makes room, and the next packet follows. There are no more than wait.
+        // One dequeue: what is dropped at the head makes room, and the next packet follows. There
+        // are no more than wait.
         for _ in 0..=self.held.queue {
             let Some(verdict) = self.depart(now) else { break };
-            // Where packets are not told apart this stands for the one that came, which counts once.
+            // Where packets are not told apart this stands for the one that came, which counts
+            // once.
             if let_in || self.aqm.schedules() {
                 counts.add(verdict);
             }
@@ -218,12 +227,20 @@ mod tests {
         flows: 5,
     };
 
-    /// What becomes of packets in the second that begins `from` seconds after the start: `runs` times 1250 of them.
-    fn counts(name: &str, set: &[(&'static str, &str)], held: Held, from: u64, runs: u64) -> Counts {
+    /// What becomes of packets in the second that begins `from` seconds after the start: `runs`
+    /// times 1250 of them.
+    fn counts(
+        name: &str,
+        set: &[(&'static str, &str)],
+        held: Held,
+        from: u64,
+        runs: u64,
+    ) -> Counts {
         let mut sums = [Counts::default()];
         let window = [(Duration::from_secs(from), Duration::from_secs(1))];
         for seed in 0..runs {
-            let mut d: Discipline = build(name, &values(kind(name).unwrap(), set), &context()).unwrap();
+            let mut d: Discipline =
+                build(name, &values(kind(name).unwrap(), set), &context()).unwrap();
             probe(&mut d, &mut Rng::stream(seed, "aqm/probe"), &held, &window, &mut sums);
         }
         sums[0]
@@ -236,7 +253,8 @@ mod tests {
 
     const RAMP: [(&str, &str); 3] = [("min_th", "5"), ("max_th", "15"), ("w_q", "1")];
 
-    /// The average is the queue, p_b = 0.05 at 10 packets: gaps are uniform on 1…19, so every tenth packet is signalled.
+    /// The average is the queue, p_b = 0.05 at 10 packets: gaps are uniform on 1…19, so every tenth
+    /// packet is signalled.
     #[test]
     fn red_signals_at_its_gates_rate() {
         let set = [&RAMP[..], &[("ecn", "true")]].concat();
@@ -248,7 +266,8 @@ mod tests {
         near(c.dropped, 0.1, c.packets);
     }
 
-    /// p1 = 0.07 and p2 = 0.04 at 12 packets, with independent coins: 0.04 moderate, 0.96·0.07 incipient.
+    /// p1 = 0.07 and p2 = 0.04 at 12 packets, with independent coins: 0.04 moderate, 0.96·0.07
+    /// incipient.
     #[test]
     fn mecn_marks_two_levels() {
         let set = [&RAMP[..], &[("mid_th", "10"), ("gate", "\"geometric\"")]].concat();
@@ -266,12 +285,17 @@ mod tests {
             (99, QueueLen::Bytes(99_999), 1250),
         ] {
             let c = counts("droptail", &[], Held { queue, buffer, ..ECT }, 0, 1);
-            assert_eq!(c, Counts { packets: 1250, incipient: 0, ce: 0, dropped }, "{queue} {buffer:?}");
+            assert_eq!(
+                c,
+                Counts { packets: 1250, incipient: 0, ce: 0, dropped },
+                "{queue} {buffer:?}"
+            );
         }
     }
 
-    /// 6 packets wait 4.8 ms, 7 wait 5.6 ms. Those are above the target for 100 ms at 105.6 ms; there the first mark is made, the others at gaps of
-    /// 100 ms/√k: 105.6 ms + 100 ms·Σ 1/√k is 989.1 ms at the 27th, 1008.4 ms at the 28th.
+    /// 6 packets wait 4.8 ms, 7 wait 5.6 ms. Those are above the target for 100 ms at 105.6 ms;
+    /// there the first mark is made, the others at gaps of 100 ms/√k: 105.6 ms + 100 ms·Σ 1/√k is
+    /// 989.1 ms at the 27th, 1008.4 ms at the 28th.
     #[test]
     fn codel_goes_by_the_delay_and_by_the_time() {
         let marks = |name, set, queue| counts(name, set, Held { queue, ..ECT }, 0, 1).ce;
@@ -281,12 +305,14 @@ mod tests {
         // Without ECN the packet behind a dropped one follows at once: one more packet, one drop.
         let c = counts("codel", &[], Held { queue: 7, ..ECT }, 0, 1);
         assert_eq!((c.packets, c.dropped), (1250 + 27, 27));
-        // Five flows, each with its own CoDel, and packets of the size of a quantum, so that turns are even.
+        // Five flows, each with its own CoDel, and packets of the size of a quantum, so that turns
+        // are even.
         let set = [("quantum", "\"1000 B\"")];
         assert_eq!(marks("fq-codel", &set, 35), 5 * 27);
     }
 
-    /// Every kind, with and without ECN, at any length: no packet is counted twice, and what is dropped at the head is made good.
+    /// Every kind, with and without ECN, at any length: no packet is counted twice, and what is
+    /// dropped at the head is made good.
     #[test]
     fn every_kind_is_probed() {
         for kind in crate::KINDS {
@@ -294,8 +320,16 @@ mod tests {
                 for ecn in [Ecn::NotEct, Ecn::Ect0] {
                     let c = counts(kind.name, &[], Held { queue, ecn, ..ECT }, 1, 1);
                     assert!(c.packets >= 1250, "{} {queue}: {c:?}", kind.name);
-                    assert!(c.incipient + c.ce + c.dropped <= c.packets, "{} {queue}: {c:?}", kind.name);
-                    assert!(ecn == Ecn::Ect0 || c.incipient + c.ce == 0, "{} {queue}: {c:?}", kind.name);
+                    assert!(
+                        c.incipient + c.ce + c.dropped <= c.packets,
+                        "{} {queue}: {c:?}",
+                        kind.name
+                    );
+                    assert!(
+                        ecn == Ecn::Ect0 || c.incipient + c.ce == 0,
+                        "{} {queue}: {c:?}",
+                        kind.name
+                    );
                 }
             }
         }

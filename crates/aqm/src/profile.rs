@@ -1,6 +1,7 @@
 //! Profiles: the curve from the average to a probability.
 
-/// The numbers of a profile, in the unit of the queue: what an adapter may move while the queue runs.
+/// The numbers of a profile, in the unit of the queue: what an adapter may move while the queue
+/// runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
     /// Below it nothing happens.
@@ -39,8 +40,8 @@ pub enum Point {
 pub enum Profile {
     /// RED's ramp from 0 at `min_th` to `max_p` at `max_th` (Floyd, Jacobson 1993).
     Linear,
-    /// The ramp goes on from `max_p` at `max_th` to 1 at `2·max_th` (Floyd 2000). `frozen` keeps the slope of that part
-    /// at the first `max_p` when an adapter moves it, as ns-2 does.
+    /// The ramp goes on from `max_p` at `max_th` to 1 at `2·max_th` (Floyd 2000). `frozen` keeps
+    /// the slope of that part at the first `max_p` when an adapter moves it, as ns-2 does.
     Gentle {
         /// The first `max_p`, where the slope stays with it.
         frozen: Option<f64>,
@@ -91,7 +92,9 @@ impl Profile {
                 let x = (avg - r.min_th) / (r.max_th - r.min_th);
                 Point::On((1.5 * r.max_p * x * x).clamp(0.0, 1.0))
             }
-            Profile::Square { gentle: true } => on(gentle_part(avg, r.max_th, (1.5 * r.max_p).min(1.0))),
+            Profile::Square { gentle: true } => {
+                on(gentle_part(avg, r.max_th, (1.5 * r.max_p).min(1.0)))
+            }
             Profile::Square { gentle: false } => Point::Beyond,
             // p <- ((avg - min_th) / (B - min_th))^n
             Profile::Power if avg < r.limit => {
@@ -119,8 +122,15 @@ impl Profile {
 mod tests {
     use super::*;
 
-    const RAMP: Ramp =
-        Ramp { min_th: 5.0, mid_th: 10.0, max_th: 15.0, limit: 100.0, max_p: 0.1, p2_max: 0.1, n: 2.0 };
+    const RAMP: Ramp = Ramp {
+        min_th: 5.0,
+        mid_th: 10.0,
+        max_th: 15.0,
+        limit: 100.0,
+        max_p: 0.1,
+        p2_max: 0.1,
+        n: 2.0,
+    };
 
     #[test]
     fn red_by_hand() {
@@ -139,7 +149,8 @@ mod tests {
         }
     }
 
-    /// ns-2, UDP overload: max_p adapted to 0.5, avg 42.1, max_th 30: 0.1 + 0.9 * 12.1 / 30 = 0.463.
+    /// ns-2, UDP overload: max_p adapted to 0.5, avg 42.1, max_th 30: 0.1 + 0.9 * 12.1 / 30 =
+    /// 0.463.
     #[test]
     fn a_frozen_slope_jumps_down_at_max_th() {
         let r = Ramp { min_th: 10.0, max_th: 30.0, max_p: 0.5, ..RAMP };

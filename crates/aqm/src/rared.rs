@@ -1,8 +1,10 @@
-//! RARED, rate-aware RED (RARED paper, Fig. 1): when the average climbs faster than `slope_th`, this packet's probability is `max_p'` instead of RED's.
+//! RARED, rate-aware RED (RARED paper, Fig. 1): when the average climbs faster than `slope_th`,
+//! this packet's probability is `max_p'` instead of RED's.
 //!
 //! Beyond the end of RED's profile its forced drop stands, climbing or not.
 //!
-//! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p = p_a`.
+//! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p =
+//! p_a`.
 
 use crate::adapter::Adapter;
 use crate::ared::{Floyd, CLOCK, STEPS, TARGET};
@@ -49,7 +51,8 @@ pub(crate) const CLIMB_PKTS: State =
 pub(crate) const CLIMB_MARKS: State =
     State { name: "climb_marks", doc: "Of these, packets that were marked." };
 
-/// The time in which `slope_th = "auto"` lets the average cross the ramp. With the paper's thresholds, 5 and 15, it gives the paper's 20 packets/s.
+/// The time in which `slope_th = "auto"` lets the average cross the ramp. With the paper's
+/// thresholds, 5 and 15, it gives the paper's 20 packets/s.
 const CROSSING_S: f64 = 0.5;
 
 /// Its own parameters.
@@ -137,7 +140,8 @@ impl RedFamily {
 }
 
 impl Climb {
-    /// A packet arrives: whether its probability is `max_p'`. To be asked at every arrival, since it keeps the previous one.
+    /// A packet arrives: whether its probability is `max_p'`. To be asked at every arrival, since
+    /// it keeps the previous one.
     #[inline]
     pub fn climbs(&mut self, now: Time, avg: f64, q: f64, r: &Ramp) -> bool {
         let new = if self.instantaneous { q } else { avg };
@@ -157,7 +161,8 @@ mod tests {
         build(&KIND, &[&[("min_th", "5"), ("max_th", "15")], set].concat()).unwrap().climb.unwrap()
     }
 
-    /// 0.05 in 2 ms is 25 packets/s > 20; in 3 ms 16.7; at one instant there is no slope; below min_th it does not count.
+    /// 0.05 in 2 ms is 25 packets/s > 20; in 3 ms 16.7; at one instant there is no slope; below
+    /// min_th it does not count.
     #[test]
     fn slope_by_hand() {
         let at = |us: u64| Time::from_nanos(us * 1000);
@@ -171,7 +176,11 @@ mod tests {
         ] {
             let mut c = climb(&[]);
             let _ = c.climbs(at(1000), from, 0.0, &RAMP5_15);
-            assert_eq!(c.climbs(at(1000 + us), from + rise, 0.0, &RAMP5_15), want, "{from} {rise} {us}");
+            assert_eq!(
+                c.climbs(at(1000 + us), from + rise, 0.0, &RAMP5_15),
+                want,
+                "{from} {rise} {us}"
+            );
         }
         let mut c = climb(&[("slope_of", "\"instantaneous\"")]);
         let _ = c.climbs(at(0), 8.0, 3.0, &RAMP5_15);

@@ -1,11 +1,14 @@
-//! RED, random early detection, and the family composed like it. S. Floyd, V. Jacobson, "Random early detection gateways
-//! for congestion avoidance", IEEE/ACM ToN 1(4), 1993: Fig. 2 is the algorithm, names are its symbols. Gentle: Floyd, "Recommendation
-//! on using the gentle_ variant of RED", 2000. ECN: RFC 3168.
+//! RED, random early detection, and the family composed like it. S. Floyd, V. Jacobson, "Random
+//! early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993: Fig. 2 is the
+//! algorithm, names are its symbols. Gentle: Floyd, "Recommendation on using the gentle_ variant of
+//! RED", 2000. ECN: RFC 3168.
 //!
-//! On each arrival: the estimator moves `avg`; the adapter may retune the profile; the profile turns `avg` into probabilities; a gate for
-//! each level turns them into a verdict for this packet; the signal drops or marks it. Descendants change one part each, in their own files.
+//! On each arrival: the estimator moves `avg`; the adapter may retune the profile; the profile
+//! turns `avg` into probabilities; a gate for each level turns them into a verdict for this packet;
+//! the signal drops or marks it. Descendants change one part each, in their own files.
 //!
-//! Departs from the paper: once `count·p_b` reaches 1 Fig. 2 divides by zero or less; here that signals for certain.
+//! Departs from the paper: once `count·p_b` reaches 1 Fig. 2 divides by zero or less; here that
+//! signals for certain.
 
 use crate::adapter::{Adapter, Arrival};
 use crate::estimator::{auto_weight, rtt_weight, Ewma};
@@ -244,8 +247,13 @@ pub struct RedFamily {
 }
 
 impl RedFamily {
-    /// RED from checked values, of which a member of the family leaves out what it replaces; automatic thresholds and weight follow from the link.
-    pub(crate) fn new(v: &Values, cx: &Context, state: &'static [State]) -> Result<Self, ParamError> {
+    /// RED from checked values, of which a member of the family leaves out what it replaces;
+    /// automatic thresholds and weight follow from the link.
+    pub(crate) fn new(
+        v: &Values,
+        cx: &Context,
+        state: &'static [State],
+    ) -> Result<Self, ParamError> {
         let mean = mean_packet(v)?;
         let bytes = v.is("unit", "bytes");
         let per_pkt = if bytes { mean.0 as f64 } else { 1.0 };
@@ -260,12 +268,18 @@ impl RedFamily {
         if by_target().is_some_and(|min_th| min_th <= 0.0) {
             return Err(ParamError::new("target_queue", "must be above 0"));
         }
-        let min_th =
-            v.opt_queue("min_th").map(|q| unit.length(q)).or_else(by_target).unwrap_or_else(by_delay);
+        let min_th = v
+            .opt_queue("min_th")
+            .map(|q| unit.length(q))
+            .or_else(by_target)
+            .unwrap_or_else(by_delay);
         let max_th = v.opt_queue("max_th").map_or(3.0 * min_th, |q| unit.length(q));
         if min_th >= max_th {
             let shown = max_th / per_pkt;
-            return Err(ParamError::new("min_th", format!("must be below max_th ({shown} packets)")));
+            return Err(ParamError::new(
+                "min_th",
+                format!("must be below max_th ({shown} packets)"),
+            ));
         }
         let max_p = v.opt_num("max_p").unwrap_or(1.0);
         let w_q = match v.opt_num("w_q") {
@@ -289,7 +303,10 @@ impl RedFamily {
         Ok(RedFamily {
             estimator: Ewma::new(w_q, c, v.is("idle", "floor")),
             profile: if v.opt_bool("gentle") == Some(true) { gentle } else { Profile::Linear },
-            gates: [Gate::new(spacing, sizes, v.bool("first_passes")), Gate::new(spacing, sizes, false)],
+            gates: [
+                Gate::new(spacing, sizes, v.bool("first_passes")),
+                Gate::new(spacing, sizes, false),
+            ],
             signal: Signal::Classic(Classic {
                 ecn: v.bool("ecn"),
                 mark_p: v.num("mark_p"),
@@ -315,7 +332,10 @@ impl RedFamily {
         let (min_th, limit) = (self.ramp.min_th, self.ramp.limit);
         if matches!(profile, Profile::Power) && min_th >= limit {
             let shown = limit / self.unit.per_pkt;
-            return Err(ParamError::new("min_th", format!("must be below the buffer ({shown} packets)")));
+            return Err(ParamError::new(
+                "min_th",
+                format!("must be below the buffer ({shown} packets)"),
+            ));
         }
         self.profile = profile;
         Ok(self)
@@ -361,7 +381,9 @@ impl RedFamily {
         climb.pkts += 1;
         let signal = if climb.ramp {
             let steep = Ramp { max_p: climb.max_p, ..self.ramp };
-            let (Point::On(p) | Point::Levels(p, _) | Point::Severe(p)) = self.profile.at(avg, &steep) else {
+            let (Point::On(p) | Point::Levels(p, _) | Point::Severe(p)) =
+                self.profile.at(avg, &steep)
+            else {
                 return Verdict::Pass;
             };
             self.p[0] = p;
@@ -386,7 +408,11 @@ impl Aqm for RedFamily {
         let avg = self.estimator.update(now, length, q.idle_since);
         self.adapter.arrived(&Arrival { now, avg, q: length, pkt }, &mut self.ramp);
         let climbs = self.climb.as_mut().is_some_and(|c| c.climbs(now, avg, length, &self.ramp));
-        let at = if length < self.early_min_queue { Point::Below } else { self.profile.at(avg, &self.ramp) };
+        let at = if length < self.early_min_queue {
+            Point::Below
+        } else {
+            self.profile.at(avg, &self.ramp)
+        };
         self.p = [0.0; 2];
         match at {
             Point::Below => {
@@ -407,7 +433,8 @@ impl Aqm for RedFamily {
             }
             Point::Levels(p1, p2) => {
                 self.p = [p1, p2];
-                // First the moderate coin; where it falls, the incipient count goes on all the same.
+                // First the moderate coin; where it falls, the incipient count goes on all the
+                // same.
                 if let Some(verdict) = self.gated(Severity::Moderate, p2, pkt, rng) {
                     self.gates[0].count(pkt.bytes);
                     return verdict;
@@ -474,10 +501,20 @@ pub(crate) mod tests {
     use crate::{Ecn, Reason};
 
     /// 5, 10, 15; 0.1.
-    pub(crate) const RAMP5_15: Ramp =
-        Ramp { min_th: 5.0, mid_th: 10.0, max_th: 15.0, limit: 100.0, max_p: 0.1, p2_max: 0.1, n: 2.0 };
+    pub(crate) const RAMP5_15: Ramp = Ramp {
+        min_th: 5.0,
+        mid_th: 10.0,
+        max_th: 15.0,
+        limit: 100.0,
+        max_p: 0.1,
+        p2_max: 0.1,
+        n: 2.0,
+    };
 
-    pub(crate) fn build(kind: &Kind, set: &[(&'static str, &str)]) -> Result<RedFamily, ParamError> {
+    pub(crate) fn build(
+        kind: &Kind,
+        set: &[(&'static str, &str)],
+    ) -> Result<RedFamily, ParamError> {
         (kind.build)(&values(kind, set), &context()).map(|d| match d {
             Discipline::Red(r) => r,
             _ => unreachable!(),
@@ -505,7 +542,10 @@ pub(crate) mod tests {
     #[test]
     fn thresholds_out_of_order_name_the_key() {
         let err = build(&KIND, &[("min_th", "20"), ("max_th", "15")]).unwrap_err();
-        assert_eq!((err.name, err.problem.as_str()), ("min_th", "must be below max_th (15 packets)"));
+        assert_eq!(
+            (err.name, err.problem.as_str()),
+            ("min_th", "must be below max_th (15 packets)")
+        );
     }
 
     /// q held at 10, w_q 0.002, min_th 5: nothing can be signalled before the 347th arrival.
@@ -517,13 +557,15 @@ pub(crate) mod tests {
             assert_eq!(red.arrive(Time::ZERO, &PKT, &busy(10), &mut rng), Verdict::Pass, "k = {k}");
         }
         assert!(red.estimator.value() < 5.0);
-        let later = (0..1000).filter(|_| red.arrive(Time::ZERO, &PKT, &busy(10), &mut rng) != Verdict::Pass);
+        let later = (0..1000)
+            .filter(|_| red.arrive(Time::ZERO, &PKT, &busy(10), &mut rng) != Verdict::Pass);
         assert!(later.count() > 10);
     }
 
     #[test]
     fn beyond_the_end_everything_is_dropped_even_if_capable() {
-        let set = [("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("ecn", "true"), ("gentle", "false")];
+        let set =
+            [("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("ecn", "true"), ("gentle", "false")];
         let mut red = build(&KIND, &set).unwrap();
         let mut rng = Rng::stream(1, "red");
         let capable = Packet { ecn: Ecn::Ect0, ..PKT };
@@ -533,10 +575,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// w_q = 1 makes avg = q. At p_b = 1/20 gaps are 1…19 packets (`uniform`), 20…39 (`wait`), geometric with mean 20.
+    /// w_q = 1 makes avg = q. At p_b = 1/20 gaps are 1…19 packets (`uniform`), 20…39 (`wait`),
+    /// geometric with mean 20.
     #[test]
     fn signal_rate_follows_the_gate() {
-        for (gate, rate) in [("\"uniform\"", 0.1), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)] {
+        for (gate, rate) in
+            [("\"uniform\"", 0.1), ("\"wait\"", 1.0 / 29.5), ("\"geometric\"", 0.05)]
+        {
             let set = [("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("gate", gate)];
             let mut red = build(&KIND, &set).unwrap();
             let mut rng = Rng::stream(5, "red");
@@ -552,13 +597,18 @@ pub(crate) mod tests {
     #[test]
     fn overflow_restarts_the_count() {
         let mut red =
-            build(&KIND, &[("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("gate", "\"wait\"")]).unwrap();
+            build(&KIND, &[("min_th", "5"), ("max_th", "15"), ("w_q", "1"), ("gate", "\"wait\"")])
+                .unwrap();
         let mut rng = Rng::stream(5, "red");
         // wait: no signal in the first 1/p_b = 20 packets after a restart.
         for _ in 0..200 {
             red.overflow(Time::ZERO, &PKT, &busy(10));
             for k in 1..20 {
-                assert_eq!(red.arrive(Time::ZERO, &PKT, &busy(10), &mut rng), Verdict::Pass, "k = {k}");
+                assert_eq!(
+                    red.arrive(Time::ZERO, &PKT, &busy(10), &mut rng),
+                    Verdict::Pass,
+                    "k = {k}"
+                );
             }
         }
     }

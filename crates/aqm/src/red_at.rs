@@ -1,7 +1,9 @@
-//! RED-AT, RED with adaptive threshold: Patel, Dalal. Fig. 6: at every arrival the average is in one of three regions; when it has been there for
-//! more than four successive arrivals, both thresholds go up (a, light load), down (c, heavy load), or back to nominal (b), within bounds.
+//! RED-AT, RED with adaptive threshold: Patel, Dalal. Fig. 6: at every arrival the average is in
+//! one of three regions; when it has been there for more than four successive arrivals, both
+//! thresholds go up (a, light load), down (c, heavy load), or back to nominal (b), within bounds.
 //!
-//! The paper gives neither bounds nor steps: parameters. Fig. 6 prints region a as `avg < min⁺`; Fig. 5 fits `min⁻` better (`region_a`).
+//! The paper gives neither bounds nor steps: parameters. Fig. 6 prints region a as `avg < min⁺`;
+//! Fig. 5 fits `min⁻` better (`region_a`).
 
 use crate::adapter::Adapter;
 use crate::profile::Ramp;
@@ -155,7 +157,8 @@ impl Regions {
     pub(crate) fn from_values(v: &Values, r: &Ramp, unit: &Unit) -> Result<Self, ParamError> {
         let bound = |key, auto| v.opt_queue(key).map_or(auto, |q| unit.length(q));
         let min = (bound("min_lo", 0.5 * r.min_th), bound("min_hi", 1.5 * r.min_th));
-        let max = (bound("max_lo", (0.8 * r.max_th).max(r.min_th)), bound("max_hi", 1.2 * r.max_th));
+        let max =
+            (bound("max_lo", (0.8 * r.max_th).max(r.min_th)), bound("max_hi", 1.2 * r.max_th));
         let pkts = |x: f64| x / unit.per_pkt;
         for (key, bad, than) in [
             ("min_lo", min.0 > r.min_th, format!("above min_th ({})", pkts(r.min_th))),
@@ -210,7 +213,8 @@ impl Regions {
             Region::B if self.reset => (r.min_th, r.max_th) = self.nominal,
             Region::B => {}
         }
-        // Bounds may overlap, and the paper does not say what happens where the thresholds meet: the ramp becomes a step.
+        // Bounds may overlap, and the paper does not say what happens where the thresholds meet:
+        // the ramp becomes a step.
         r.min_th = r.min_th.min(NARROWEST * r.max_th);
     }
 }
@@ -250,7 +254,10 @@ mod tests {
             for _ in 0..n {
                 a.arrived(avg, &mut r);
             }
-            assert!((r.min_th - min_th).abs() < 1e-9 && (r.max_th - max_th).abs() < 1e-9, "{avg} {n}: {r:?}");
+            assert!(
+                (r.min_th - min_th).abs() < 1e-9 && (r.max_th - max_th).abs() < 1e-9,
+                "{avg} {n}: {r:?}"
+            );
         }
     }
 
@@ -296,7 +303,8 @@ mod tests {
         for (key, value) in
             [("min_lo", "11"), ("min_hi", "9"), ("max_lo", "31"), ("max_hi", "29"), ("max_lo", "5")]
         {
-            let err = build(&KIND, &[("min_th", "10"), ("max_th", "30"), (key, value)]).unwrap_err();
+            let err =
+                build(&KIND, &[("min_th", "10"), ("max_th", "30"), (key, value)]).unwrap_err();
             assert_eq!(err.name, key, "{value}");
         }
         // The automatic bounds of narrow thresholds overlap.

@@ -43,7 +43,8 @@ pub struct Kind {
     pub params: &'static [&'static [Param]],
     /// What it publishes.
     pub state: &'static [State],
-    /// Defaults of shared tables that this kind changes: key, TOML literal (as for [`Param::default`]).
+    /// Defaults of shared tables that this kind changes: key, TOML literal (as for
+    /// [`Param::default`]).
     pub defaults: &'static [(&'static str, &'static str)],
     /// The same under `profile = "ns-2"`.
     pub ns2: &'static [(&'static str, &'static str)],
@@ -96,19 +97,25 @@ pub(crate) fn mean_packet(v: &Values) -> Result<Bytes, ParamError> {
     Ok(size)
 }
 
-/// A number, or its declared default where the key is automatic: keys of which several parts, with defaults of their own, may be the reader.
+/// A number, or its declared default where the key is automatic: keys of which several parts, with
+/// defaults of their own, may be the reader.
 ///
 /// # Panics
 /// If the table declares no such number.
 pub(crate) fn num_or_default(v: &Values, table: &[Param], name: &str) -> f64 {
     v.opt_num(name).unwrap_or_else(|| {
         let declared = table.iter().find(|p| p.name == name).and_then(|p| p.default);
-        declared.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no default number {name}"))
+        declared
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| panic!("no default number {name}"))
     })
 }
 
 /// Refuses a period that would flood the clock.
-pub(crate) fn at_least_a_microsecond(name: &'static str, period: Duration) -> Result<(), ParamError> {
+pub(crate) fn at_least_a_microsecond(
+    name: &'static str,
+    period: Duration,
+) -> Result<(), ParamError> {
     if period < Duration::from_micros(1) {
         return Err(ParamError::new(name, "must be at least 1 us"));
     }
@@ -190,7 +197,8 @@ pub(crate) mod tests {
                 list.iter().find(|(k, _)| *k == p.name).map(|(_, text)| (*text).to_owned())
             };
             let set = set.iter().find(|(k, _)| *k == p.name).map(|(_, text)| (*text).to_owned());
-            let chosen = set.or_else(|| given(kind.defaults)).or_else(|| p.default.map(str::to_owned));
+            let chosen =
+                set.or_else(|| given(kind.defaults)).or_else(|| p.default.map(str::to_owned));
             if let Some(text) = chosen {
                 v.set(p.name, literal(&p.ty, &text));
             }
@@ -230,9 +238,12 @@ pub(crate) mod tests {
     #[test]
     fn lengths_come_in_the_unit_of_the_queue() {
         let (pkts, bytes) = (QueueLen::Packets(20.0), QueueLen::Bytes(10_000));
-        for (length, in_bytes, want) in
-            [(pkts, false, 20.0), (pkts, true, 8_000.0), (bytes, true, 10_000.0), (bytes, false, 25.0)]
-        {
+        for (length, in_bytes, want) in [
+            (pkts, false, 20.0),
+            (pkts, true, 8_000.0),
+            (bytes, true, 10_000.0),
+            (bytes, false, 25.0),
+        ] {
             assert_eq!(in_unit(length, in_bytes, Bytes(400)), want, "{length:?} {in_bytes}");
         }
     }

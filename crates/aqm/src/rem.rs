@@ -1,9 +1,11 @@
-//! REM, random exponential marking. S. Athuraliya, S. Low, V. Li, Q. Yin, "REM: active queue management", IEEE Network
-//! 15(3), 2001. A price rises with the queue's excess over `b*` and with the rate's excess over capacity:
-//! `price <- max(0, price + γ(α(q − b*) + x − c))` every period; signal with `1 − φ^(−price)`.
+//! REM, random exponential marking. S. Athuraliya, S. Low, V. Li, Q. Yin, "REM: active queue
+//! management", IEEE Network 15(3), 2001. A price rises with the queue's excess over `b*` and with
+//! the rate's excess over capacity: `price <- max(0, price + γ(α(q − b*) + x − c))` every period;
+//! signal with `1 − φ^(−price)`.
 //!
-//! `x` counts the packets that arrived in the period, `c` those that the link can send in it. In ns-2 α is fixed at 0.1,
-//! drops are decided at arrival and marks at departure, for capable packets only (`mark_at = "departure"`).
+//! `x` counts the packets that arrived in the period, `c` those that the link can send in it. In
+//! ns-2 α is fixed at 0.1, drops are decided at arrival and marks at departure, for capable packets
+//! only (`mark_at = "departure"`).
 
 use crate::registry::{at_least_a_microsecond, mean_packet};
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, State, Verdict};
@@ -45,7 +47,8 @@ pub const KIND: Kind = Kind {
             phi: v.num("phi"),
             gamma: v.num("gamma"),
             alpha: v.num("alpha"),
-            // The queue and the arrivals count in packets (of the mean size, where the unit is bytes).
+            // The queue and the arrivals count in packets (of the mean size, where the unit is
+            // bytes).
             b_star: match v.queue("b_star") {
                 QueueLen::Packets(n) => n,
                 QueueLen::Bytes(b) => b as f64 / mean.0 as f64,

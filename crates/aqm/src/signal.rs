@@ -74,7 +74,9 @@ impl Signal {
             (Signal::Levels { classic, .. }, Severity::Incipient) => {
                 classic.at_level(Level::Incipient, pkt, p_b)
             }
-            (Signal::Levels { mark_severe: false, .. }, Severity::Severe) => Verdict::Drop(Reason::Early),
+            (Signal::Levels { mark_severe: false, .. }, Severity::Severe) => {
+                Verdict::Drop(Reason::Early)
+            }
             (Signal::Levels { classic, .. }, _) => classic.early(pkt, p_b),
         }
     }
@@ -122,8 +124,10 @@ mod tests {
     fn two_levels_and_a_drop() {
         use Severity::{Incipient, Moderate, Severe};
         let drop = Verdict::Drop(Reason::Early);
-        let (one, two) =
-            (Verdict::Mark(Level::Incipient, Reason::Early), Verdict::Mark(Level::Ce, Reason::Early));
+        let (one, two) = (
+            Verdict::Mark(Level::Incipient, Reason::Early),
+            Verdict::Mark(Level::Ce, Reason::Early),
+        );
         for (mark_severe, field, severity, want) in [
             (false, Ecn::Ect0, Incipient, one),
             (false, Ecn::Ect0, Moderate, two),
@@ -134,7 +138,11 @@ mod tests {
         ] {
             let classic = Classic { ecn: true, mark_p: 1.0, mark_forced: false };
             let s = Signal::Levels { classic, mark_severe };
-            assert_eq!(s.early(severity, &pkt(field), 0.05), want, "{mark_severe} {field:?} {severity:?}");
+            assert_eq!(
+                s.early(severity, &pkt(field), 0.05),
+                want,
+                "{mark_severe} {field:?} {severity:?}"
+            );
             assert_eq!(s.forced(&pkt(field)), Verdict::Drop(Reason::Forced));
         }
     }

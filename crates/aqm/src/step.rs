@@ -1,8 +1,10 @@
-//! Step marking, the switch of DCTCP. M. Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1: a packet is marked
-//! if the queue is longer than K when it arrives. RFC 8257, section 3.1. No average, no randomness.
+//! Step marking, the switch of DCTCP. M. Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010,
+//! section 3.1: a packet is marked if the queue is longer than K when it arrives. RFC 8257, section
+//! 3.1. No average, no randomness.
 //!
-//! The paper does not say what becomes of packets that are not ECN-capable. Switches mark with RED, which drops them where it would mark
-//! others, and RFC 8257, section 5.1, warns of that; here they pass by default, and only a full buffer drops them.
+//! The paper does not say what becomes of packets that are not ECN-capable. Switches mark with RED,
+//! which drops them where it would mark others, and RFC 8257, section 5.1, warns of that; here they
+//! pass by default, and only a full buffer drops them.
 
 use crate::{Aqm, Discipline, Ecn, Kind, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::param::{Param, Ty, PARAM};

@@ -1,4 +1,5 @@
-//! Properties of every discipline: any parameters in their declared range, any pattern of arrivals. `PENSTOCK_CASES=100000` looks further.
+//! Properties of every discipline: any parameters in their declared range, any pattern of arrivals.
+//! `PENSTOCK_CASES=100000` looks further.
 
 use penstock_aqm::{
     build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
@@ -42,18 +43,20 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
             let (min, max) = (*min, *max);
             let least = if *open { min + (max - min) * 1e-12 } else { min };
             let any = (0.0f64..=1.0).prop_map(move |x| (min + (max - min) * x).max(least));
-            let small =
-                (0.0f64..12.0).prop_map(move |e| (min + (max - min) * libm::pow(10.0, -e)).max(least));
+            let small = (0.0f64..12.0)
+                .prop_map(move |e| (min + (max - min) * libm::pow(10.0, -e)).max(least));
             prop_oneof![Just(least), Just(max), any, small].prop_map(Value::Num).boxed()
         }
         Ty::NumOr(inner, words) => {
             let words = prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into()));
             prop_oneof![in_range(inner), words].boxed()
         }
-        Ty::Word(words) => prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into())).boxed(),
-        Ty::Duration => {
-            (1_000u64..10_000_000_000).prop_map(|n| Value::Duration(Duration::from_nanos(n))).boxed()
+        Ty::Word(words) => {
+            prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into())).boxed()
         }
+        Ty::Duration => (1_000u64..10_000_000_000)
+            .prop_map(|n| Value::Duration(Duration::from_nanos(n)))
+            .boxed(),
         Ty::Size => (1u64..20_000).prop_map(|n| Value::Size(Bytes(n))).boxed(),
         Ty::Queue => prop_oneof![
             (0.01f64..300.0).prop_map(|n| Value::Queue(QueueLen::Packets(n))),
@@ -91,7 +94,8 @@ impl Setup {
     }
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
-        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, and a signal that is told to.
+        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, and a signal that
+        // is told to.
         let drops = ["mecn", "amecn", "custom", "pie"].contains(&self.kind);
         self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
     }
@@ -112,7 +116,11 @@ fn setup() -> impl Strategy<Value = Setup> {
             prop::option::weighted(0.3, in_range(&p.ty)).prop_map(move |v| v.map(|v| (name, v)))
         };
         let all: Vec<_> = params(kind).map(one).collect();
-        all.prop_map(move |set| Setup { kind: kind.name, set: set.into_iter().flatten().collect(), context })
+        all.prop_map(move |set| Setup {
+            kind: kind.name,
+            set: set.into_iter().flatten().collect(),
+            context,
+        })
     })
 }
 
@@ -134,7 +142,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A queue of `limit` packets around a discipline, as a link keeps it; handles are places in `packets`.
+/// A queue of `limit` packets around a discipline, as a link keeps it; handles are places in
+/// `packets`.
 struct Bench {
     aqm: Discipline,
     rng: Rng,
@@ -180,15 +189,28 @@ impl Bench {
         Ok((pkt, arrived))
     }
 
-    fn check(&mut self, setup: &Setup, pkt: &Packet, verdict: Verdict) -> Result<(), TestCaseError> {
+    fn check(
+        &mut self,
+        setup: &Setup,
+        pkt: &Packet,
+        verdict: Verdict,
+    ) -> Result<(), TestCaseError> {
         let capable = pkt.ecn != Ecn::NotEct;
         if setup.marks_all() && capable {
-            prop_assert_ne!(verdict, Verdict::Drop(Reason::Early), "a capable packet is marked, not dropped");
+            prop_assert_ne!(
+                verdict,
+                Verdict::Drop(Reason::Early),
+                "a capable packet is marked, not dropped"
+            );
         }
         if !capable || !setup.ecn() {
             prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
         }
-        prop_assert_ne!(verdict, Verdict::Drop(Reason::Overflow), "the buffer is the driver's business");
+        prop_assert_ne!(
+            verdict,
+            Verdict::Drop(Reason::Overflow),
+            "the buffer is the driver's business"
+        );
         self.verdicts.push(verdict);
         Ok(())
     }
@@ -226,9 +248,16 @@ impl Bench {
     /// A dequeue, which may drop.
     fn depart(&mut self, setup: &Setup) -> Result<(), TestCaseError> {
         loop {
-            let next =
-                if self.aqm.schedules() { self.aqm.next(self.now) } else { self.waiting.first().copied() };
-            prop_assert_eq!(next.is_none(), self.waiting.is_empty(), "a packet's turn while any waits");
+            let next = if self.aqm.schedules() {
+                self.aqm.next(self.now)
+            } else {
+                self.waiting.first().copied()
+            };
+            prop_assert_eq!(
+                next.is_none(),
+                self.waiting.is_empty(),
+                "a packet's turn while any waits"
+            );
             let Some(handle) = next else {
                 self.q.idle_since.get_or_insert(self.now);
                 return Ok(());
@@ -255,7 +284,10 @@ impl Bench {
             prop_assert!(t >= self.now, "a tick in the past");
             self.now = t;
             self.aqm.tick(t, &self.q);
-            prop_assert!(self.aqm.next_tick().is_none_or(|next| next > t), "the next tick lies ahead");
+            prop_assert!(
+                self.aqm.next_tick().is_none_or(|next| next > t),
+                "the next tick lies ahead"
+            );
         }
         if self.aqm.next_tick().is_none_or(|t| t > until) {
             self.now = until;
@@ -265,7 +297,12 @@ impl Bench {
 }
 
 /// Everything is checked at every step, the verdicts are returned.
-fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Result<Vec<Verdict>, TestCaseError> {
+fn drive(
+    setup: &Setup,
+    aqm: Discipline,
+    ops: &[Op],
+    limit: u32,
+) -> Result<Vec<Verdict>, TestCaseError> {
     let mut b = Bench::new(aqm, limit);
     let mut thresholds: Vec<(&str, f64)> = vec![];
     for op in ops {
@@ -296,7 +333,11 @@ fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Result<Vec<V
         }
         let longest = f64::from(limit) * 10_000.0;
         prop_assert!(b.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
-        prop_assert_eq!(b.packets.len(), b.departed + b.dropped + b.waiting.len(), "packets are conserved");
+        prop_assert_eq!(
+            b.packets.len(),
+            b.departed + b.dropped + b.waiting.len(),
+            "packets are conserved"
+        );
         prop_assert!(b.waiting.len() <= b.limit);
     }
     // What is left comes out, each packet once.
@@ -325,8 +366,9 @@ proptest! {
         prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
     }
 
-    /// Whatever the ramp: as the average rises the probability does not fall, and the states come in order. Of two levels the worse does not fall: where
-    /// the ramps end, marks of both give way to drops.
+    /// Whatever the ramp: as the average rises the probability does not fall, and the states come
+    /// in order. Of two levels the worse does not fall: where the ramps end, marks of both give way
+    /// to drops.
     #[test]
     fn profiles_are_monotone(
         min_th in 0.0f64..100.0, width in 0.01f64..100.0, mid in 0.0f64..=1.0, max_p in 0.0f64..=1.0, p2_max in 0.0f64..=1.0,
@@ -366,7 +408,8 @@ proptest! {
         }
     }
 
-    /// The average stays between the smallest and the largest queue that it has seen, and idle time only brings it down.
+    /// The average stays between the smallest and the largest queue that it has seen, and idle time
+    /// only brings it down.
     #[test]
     fn averages_stay_within_what_they_saw(w_q in 1e-9f64..=1.0, floor in any::<bool>(), steps in prop::collection::vec((0u32..1000, prop::option::of(0u64..1_000_000_000)), 1..200)) {
         let mut e = penstock_aqm::estimator::Ewma::new(w_q, 1250.0, floor);
@@ -384,9 +427,11 @@ proptest! {
     }
 }
 
-/// UDP overload pins the average: the loss rate is the gate's. In whole packets the gaps are uniform on 1/p_b … 2/p_b − 1 (`wait`),
-/// on 1 … 1/p_b − 1 (`uniform`), geometric: means (3/p_b − 1)/2, 1/(2 p_b), 1/p_b. ns-2's notes give 2/3 p_b and 2 p_b/(1 + p_b) for
-/// the first two, which is the same but for half a packet. w_q = 1 makes avg = q; q = 10 of 5 … 15 makes p_b = max_p / 2.
+/// UDP overload pins the average: the loss rate is the gate's. In whole packets the gaps are
+/// uniform on 1/p_b … 2/p_b − 1 (`wait`), on 1 … 1/p_b − 1 (`uniform`), geometric: means (3/p_b −
+/// 1)/2, 1/(2 p_b), 1/p_b. ns-2's notes give 2/3 p_b and 2 p_b/(1 + p_b) for the first two, which
+/// is the same but for half a packet. w_q = 1 makes avg = q; q = 10 of 5 … 15 makes p_b = max_p /
+/// 2.
 #[test]
 fn loss_under_overload_is_the_gates() {
     let red = penstock_aqm::kind("red").expect("red");
@@ -413,8 +458,9 @@ fn loss_under_overload_is_the_gates() {
             let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
             let q = Queue { pkts: 10, bytes: 10_000, idle_since: None };
             let n = 2_000_000;
-            let dropped =
-                (0..n).filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass).count();
+            let dropped = (0..n)
+                .filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass)
+                .count();
             let got = dropped as f64 / f64::from(n);
             // Four standard errors of a count, and none of these gates spreads wider.
             let tolerance = 4.0 / (rule(p_b) * f64::from(n)).sqrt();

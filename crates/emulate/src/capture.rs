@@ -1,4 +1,5 @@
-//! A capture at the router, written by a thread of its own: the packet loop hands over blocks and never waits.
+//! A capture at the router, written by a thread of its own: the packet loop hands over blocks and
+//! never waits.
 
 use crate::frame::Layer;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -49,12 +50,14 @@ pub fn start(file: File, layer: Layer) -> io::Result<(Recorder, Writer)> {
         ..PcapHeader::default()
     };
     let written = std::thread::spawn(move || {
-        let mut writer = PcapWriter::with_header(BufWriter::new(file), header).map_err(io::Error::other)?;
+        let mut writer =
+            PcapWriter::with_header(BufWriter::new(file), header).map_err(io::Error::other)?;
         for mut block in blocks {
             let mut rest = &block[..];
             while let Some((head, tail)) = rest.split_at_checked(12) {
                 let t = u64::from_le_bytes(head[..8].try_into().map_err(io::Error::other)?);
-                let length = u32::from_le_bytes(head[8..].try_into().map_err(io::Error::other)?) as usize;
+                let length =
+                    u32::from_le_bytes(head[8..].try_into().map_err(io::Error::other)?) as usize;
                 let (frame, tail) = tail.split_at(length);
                 let packet = PcapPacket::new(Wall::from_nanos(t), length as u32, frame);
                 writer.write_packet(&packet).map_err(io::Error::other)?;

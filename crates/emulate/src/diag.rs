@@ -1,6 +1,8 @@
-//! What the kernel says of its TCP connections: `tcp_info` of every socket of a namespace, by sock_diag.
+//! What the kernel says of its TCP connections: `tcp_info` of every socket of a namespace, by
+//! sock_diag.
 //!
-//! Programs need not cooperate, and the figures are the kernel's own: marks as the receiver counted them, windows, timeouts.
+//! Programs need not cooperate, and the figures are the kernel's own: marks as the receiver counted
+//! them, windows, timeouts.
 
 use netlink_sys::{protocols::NETLINK_SOCK_DIAG, Socket, SocketAddr};
 use std::io;
@@ -22,7 +24,8 @@ pub struct Connection {
     pub info: Option<TcpInfo>,
 }
 
-/// The parts of the kernel's `struct tcp_info` that are used here; `None` where the kernel is too old to have them.
+/// The parts of the kernel's `struct tcp_info` that are used here; `None` where the kernel is too
+/// old to have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
     /// ECN was negotiated.
@@ -56,7 +59,8 @@ const TCPI_OPT_ECN: u8 = 8;
 impl TcpInfo {
     /// From the kernel's bytes (`include/uapi/linux/tcp.h`).
     fn parse(b: &[u8]) -> Self {
-        let u16_at = |i: usize| Some(u32::from(u16::from_ne_bytes(b.get(i..i + 2)?.try_into().ok()?)));
+        let u16_at =
+            |i: usize| Some(u32::from(u16::from_ne_bytes(b.get(i..i + 2)?.try_into().ok()?)));
         let u32_at = |i: usize| Some(u32::from_ne_bytes(b.get(i..i + 4)?.try_into().ok()?));
         let u64_at = |i: usize| Some(u64::from_ne_bytes(b.get(i..i + 8)?.try_into().ok()?));
         TcpInfo {

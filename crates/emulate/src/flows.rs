@@ -1,4 +1,5 @@
-//! What the router can tell of the flows that cross it: payload acknowledged, segments sent again, datagrams delivered.
+//! What the router can tell of the flows that cross it: payload acknowledged, segments sent again,
+//! datagrams delivered.
 //!
 //! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
 
@@ -106,7 +107,8 @@ impl Flows {
         self.window.1 = self.window.1.min(at);
     }
 
-    /// A packet enters from that side: its connection, its flow, and the bytes that the wire counts on it beside those of IP.
+    /// A packet enters from that side: its connection, its flow, and the bytes that the wire counts
+    /// on it beside those of IP.
     pub fn arrive(&mut self, now: Time, from: Side, seen: &Seen) -> (u32, u32, i32) {
         let Some(t) = seen.transport else {
             // All that is neither TCP nor UDP (ICMP) is one flow.
@@ -148,8 +150,16 @@ impl Flows {
         (at, c.flow, header)
     }
 
-    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long. Whether it completes a handshake there.
-    pub fn deliver(&mut self, now: Time, from: Side, connection: u32, wire_bytes: u32, seen: &Seen) -> bool {
+    /// A packet of that connection reaches the host that it goes to, `wire_bytes` long. Whether it
+    /// completes a handshake there.
+    pub fn deliver(
+        &mut self,
+        now: Time,
+        from: Side,
+        connection: u32,
+        wire_bytes: u32,
+        seen: &Seen,
+    ) -> bool {
         let Some(t) = seen.transport else { return false };
         let inside = self.inside(now);
         let c = &mut self.list[connection as usize];
@@ -208,10 +218,11 @@ impl Flows {
             self.measured.push(Measured::default());
             self.known.len() as u32 + self.others - 1
         });
-        // iperf3 opens a connection for its own talk beside that of the data, which alone has the flow's port at both ends; a datagram
-        // flow's TCP is such talk, too.
-        let talk =
-            known.is_some_and(|f| !key.udp && (self.known[f as usize].udp || key.from_port != key.to_port));
+        // iperf3 opens a connection for its own talk beside that of the data, which alone has the
+        // flow's port at both ends; a datagram flow's TCP is such talk, too.
+        let talk = known.is_some_and(|f| {
+            !key.udp && (self.known[f as usize].udp || key.from_port != key.to_port)
+        });
         let c = Connection {
             flow,
             opened: now,
@@ -265,11 +276,15 @@ mod tests {
     }
 
     fn flows() -> Flows {
-        let known = Known { port: 5201, sender: Side::Left, udp: false, header: 0, bytes: Some(2500) };
+        let known =
+            Known { port: 5201, sender: Side::Left, udp: false, header: 0, bytes: Some(2500) };
         let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 14);
         // The talk that comes first.
-        let (at, flow, _) =
-            f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 39_999, ..ENDS }, 37, tcp(1, None)));
+        let (at, flow, _) = f.arrive(
+            Time::ZERO,
+            Side::Left,
+            &seen(Ends { from_port: 39_999, ..ENDS }, 37, tcp(1, None)),
+        );
         assert_eq!((at, flow), (0, 0));
         f
     }
@@ -283,7 +298,11 @@ mod tests {
         let (at, _, header) = f.arrive(t(1), Side::Left, &seen(ENDS, 0, syn));
         assert_eq!(header, 0);
         for (i, seq) in [1u32, 1001, 1001].into_iter().enumerate() {
-            f.arrive(t(2 + i as u64), Side::Left, &seen(ENDS, 1000, tcp(isn.wrapping_add(seq), Some(9))));
+            f.arrive(
+                t(2 + i as u64),
+                Side::Left,
+                &seen(ENDS, 1000, tcp(isn.wrapping_add(seq), Some(9))),
+            );
         }
         let fin = Some(Tcp { seq: isn.wrapping_add(2001), ack: Some(9), syn: false, fin: true });
         f.arrive(t(6), Side::Left, &seen(ENDS, 500, fin));
@@ -303,10 +322,29 @@ mod tests {
         let mut f = flows();
         f.close(Time::from_nanos(10));
         f.arrive(Time::from_nanos(5), Side::Left, &seen(ENDS, 1000, tcp(1, None)));
-        let (at, ..) = f.arrive(Time::from_nanos(10), Side::Left, &seen(ENDS, 1000, tcp(1001, None)));
-        f.deliver(Time::from_nanos(8), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(1))));
-        f.deliver(Time::from_nanos(9), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(1001))));
-        f.deliver(Time::from_nanos(10), Side::Right, at, 40, &seen(ENDS.turned(), 0, tcp(1, Some(2001))));
+        let (at, ..) =
+            f.arrive(Time::from_nanos(10), Side::Left, &seen(ENDS, 1000, tcp(1001, None)));
+        f.deliver(
+            Time::from_nanos(8),
+            Side::Right,
+            at,
+            40,
+            &seen(ENDS.turned(), 0, tcp(1, Some(1))),
+        );
+        f.deliver(
+            Time::from_nanos(9),
+            Side::Right,
+            at,
+            40,
+            &seen(ENDS.turned(), 0, tcp(1, Some(1001))),
+        );
+        f.deliver(
+            Time::from_nanos(10),
+            Side::Right,
+            at,
+            40,
+            &seen(ENDS.turned(), 0, tcp(1, Some(2001))),
+        );
         assert_eq!((f.measured()[0].sent, f.measured()[0].bytes), (1, 1000));
     }
 
@@ -316,7 +354,8 @@ mod tests {
         let web = Ends { from_port: 40_000, to_port: 80, ..ENDS };
         let one = f.arrive(Time::ZERO, Side::Left, &seen(web, 100, tcp(1, None)));
         let same = f.arrive(Time::ZERO, Side::Right, &seen(web.turned(), 0, tcp(1, Some(101))));
-        let other = f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 1, ..web }, 1, tcp(1, None)));
+        let other =
+            f.arrive(Time::ZERO, Side::Left, &seen(Ends { from_port: 1, ..web }, 1, tcp(1, None)));
         assert_eq!((one.1, same.1, other.1), (1, 1, 2));
         assert_eq!(one.2, 14);
         let icmp = Seen { transport: None, ..seen(web, 0, None) };

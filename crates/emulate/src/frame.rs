@@ -53,7 +53,13 @@ pub struct Ends {
 impl Ends {
     /// The same seen from the other end.
     pub fn turned(self) -> Self {
-        Ends { from: self.to, to: self.from, from_port: self.to_port, to_port: self.from_port, udp: self.udp }
+        Ends {
+            from: self.to,
+            to: self.from,
+            from_port: self.to_port,
+            to_port: self.from_port,
+            udp: self.udp,
+        }
     }
 }
 
@@ -110,10 +116,26 @@ pub fn read(layer: Layer, frame: &[u8]) -> Option<Seen> {
     let (header, total, traffic_class, protocol, from, to, whole) = if b[0] >> 4 == 4 {
         let fragment = u16_at(b, 6)? & 0x1fff;
         let header = usize::from(b[0] & 15) * 4;
-        (header, usize::from(u16_at(b, 2)?), b[1], *b.get(9)?, u32_at(b, 12)?, u32_at(b, 16)?, fragment == 0)
+        (
+            header,
+            usize::from(u16_at(b, 2)?),
+            b[1],
+            *b.get(9)?,
+            u32_at(b, 12)?,
+            u32_at(b, 16)?,
+            fragment == 0,
+        )
     } else {
         let class = (b[0] << 4) | (*b.get(1)? >> 4);
-        (40, 40 + usize::from(u16_at(b, 4)?), class, *b.get(6)?, u32_at(b, 20)?, u32_at(b, 36)?, true)
+        (
+            40,
+            40 + usize::from(u16_at(b, 4)?),
+            class,
+            *b.get(6)?,
+            u32_at(b, 20)?,
+            u32_at(b, 36)?,
+            true,
+        )
     };
     if total < header || b.len() < total {
         return None;
@@ -131,7 +153,11 @@ fn transport(b: &[u8], protocol: u8, from: u32, to: u32) -> Option<Transport> {
     };
     let ends = Ends { from, to, from_port: u16_at(b, 0)?, to_port: u16_at(b, 2)?, udp };
     if udp {
-        return Some(Transport { ends, payload: u32::try_from(b.len().checked_sub(8)?).ok()?, tcp: None });
+        return Some(Transport {
+            ends,
+            payload: u32::try_from(b.len().checked_sub(8)?).ok()?,
+            tcp: None,
+        });
     }
     let flags = *b.get(13)?;
     let payload = b.len().checked_sub(usize::from(b[12] >> 4) * 4)?;
@@ -160,7 +186,8 @@ pub fn write_ecn(layer: Layer, frame: &mut [u8], ecn: Ecn) {
     b[1] = (b[1] & !3) | ecn as u8;
     let after = u16::from_be_bytes([b[0], b[1]]);
     // HC' = ~(~HC + ~m + m')
-    let sum = u32::from(!u16::from_be_bytes([b[10], b[11]])) + u32::from(!before) + u32::from(after);
+    let sum =
+        u32::from(!u16::from_be_bytes([b[10], b[11]])) + u32::from(!before) + u32::from(after);
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
     b[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
@@ -228,7 +255,10 @@ mod tests {
         assert_eq!(Some(seen), read(Layer::Ip, &packet));
         assert_eq!((seen.ip_bytes, seen.ecn), (152, Ecn::Ect0));
         let t = seen.transport.unwrap();
-        assert_eq!((t.payload, t.ends.from_port, t.ends.to_port, t.ends.udp), (100, 5001, 443, false));
+        assert_eq!(
+            (t.payload, t.ends.from_port, t.ends.to_port, t.ends.udp),
+            (100, 5001, 443, false)
+        );
         assert_eq!(t.tcp, Some(Tcp { seq: 7, ack: Some(9), syn: false, fin: false }));
         assert_eq!(t.ends.turned().turned(), t.ends);
     }
@@ -239,7 +269,10 @@ mod tests {
         b.extend([0; 32]);
         b.extend([0, 1, 0, 2, 0, 8, 0, 0]);
         let seen = read(Layer::Ip, &b).unwrap();
-        assert_eq!((seen.ip_bytes, seen.ecn, seen.transport.unwrap().ends.udp), (48, Ecn::Ect0, true));
+        assert_eq!(
+            (seen.ip_bytes, seen.ecn, seen.transport.unwrap().ends.udp),
+            (48, Ecn::Ect0, true)
+        );
         write_ecn(Layer::Ip, &mut b, Ecn::Ce);
         assert_eq!(read(Layer::Ip, &b).unwrap().ecn, Ecn::Ce);
         assert_eq!(b[1], 0x30);

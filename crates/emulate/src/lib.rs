@@ -1,9 +1,12 @@
 //! Real packets through the simulator's own queue.
 //!
-//! Two network namespaces stand for the hosts of a scenario, and between them a router whose bottleneck is the very
-//! [`penstock_sim::Link`], discipline included, that the simulator runs. Modules, from the wire up: [`sys`] (system calls), [`netns`] and
-//! [`links`] (namespaces, devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and bottleneck in virtual
-//! time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of TCP), [`traffic`], [`transfer`], `programs` and `watch` (what runs on the hosts), [`session`] (all of it together).
+//! Two network namespaces stand for the hosts of a scenario, and between them a router whose
+//! bottleneck is the very [`penstock_sim::Link`], discipline included, that the simulator runs.
+//! Modules, from the wire up: [`sys`] (system calls), [`netns`] and [`links`] (namespaces,
+//! devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and
+//! bottleneck in virtual time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of
+//! TCP), [`traffic`], [`transfer`], `programs` and `watch` (what runs on the hosts), [`session`]
+//! (all of it together).
 
 #![cfg(target_os = "linux")]
 

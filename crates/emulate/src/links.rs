@@ -36,7 +36,8 @@ impl Links {
         packet.serialize(&mut bytes);
         self.0.send(&bytes, 0)?;
         let (answer, _) = self.0.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+            .map_err(io::Error::other)?;
         match answer.payload {
             NetlinkPayload::Error(e) if e.code.is_some() => {
                 let e = e.to_io();
@@ -57,10 +58,19 @@ impl Links {
             LinkInfo::Kind(InfoKind::Veth),
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other))),
         ]));
-        self.ask(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL, &format!("making {name}"))
+        self.ask(
+            RouteNetlinkMessage::NewLink(link),
+            NLM_F_CREATE | NLM_F_EXCL,
+            &format!("making {name}"),
+        )
     }
 
-    fn change(&self, name: &str, doing: &str, with: impl FnOnce(&mut LinkMessage)) -> io::Result<()> {
+    fn change(
+        &self,
+        name: &str,
+        doing: &str,
+        with: impl FnOnce(&mut LinkMessage),
+    ) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = crate::sys::interface(name)?;
         with(&mut link);
@@ -85,7 +95,8 @@ impl Links {
     /// Gives a device an address.
     pub fn address(&self, name: &str, address: IpAddr, prefix: u8) -> io::Result<()> {
         let mut message = AddressMessage::default();
-        message.header.family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        message.header.family =
+            if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         message.header.prefix_len = prefix;
         message.header.scope = AddressScope::Universe;
         message.header.index = crate::sys::interface(name)?;
@@ -111,7 +122,9 @@ impl Links {
         message.header.kind = RouteType::Unicast;
         message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(to)));
         message.attributes.push(RouteAttribute::Oif(crate::sys::interface(name)?));
-        message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::Features(RTAX_FEATURE_ECN)]));
+        message
+            .attributes
+            .push(RouteAttribute::Metrics(vec![RouteMetric::Features(RTAX_FEATURE_ECN)]));
         let doing = format!("a route to {to} with ECN");
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE, &doing)
     }

@@ -1,8 +1,8 @@
 //! Namespaces: how this process leaves the caller's network, and how the two hosts get theirs.
 //!
-//! Nothing here has a name. A namespace lives as long as a process or a descriptor holds it, and the devices in it die with it; the
-//! process that holds them is the first of a process namespace, so that with it everything dies that was started. Whatever ends the
-//! command, nothing is left.
+//! Nothing here has a name. A namespace lives as long as a process or a descriptor holds it, and
+//! the devices in it die with it; the process that holds them is the first of a process namespace,
+//! so that with it everything dies that was started. Whatever ends the command, nothing is left.
 
 use crate::error::EmulateError;
 use crate::sys;
@@ -23,8 +23,9 @@ pub enum Privilege {
     UserNamespace,
 }
 
-/// Takes this process, which must have one thread, out of the caller's network: into network and mount namespaces of its own, and a
-/// user namespace where it is not privileged. Its next child is the first process of a process namespace.
+/// Takes this process, which must have one thread, out of the caller's network: into network and
+/// mount namespaces of its own, and a user namespace where it is not privileged. Its next child is
+/// the first process of a process namespace.
 ///
 /// # Errors
 /// Where the machine refuses, with the rule that does so and what helps.
@@ -34,7 +35,8 @@ pub fn isolate(rootless: bool) -> Result<Privilege, EmulateError> {
         Privilege::Root
     } else {
         let (uid, gid) = (nix::unistd::getuid(), nix::unistd::getgid());
-        unshare(CloneFlags::CLONE_NEWUSER | spaces).map_err(|e| EmulateError::Refused(refusal(e.into())))?;
+        unshare(CloneFlags::CLONE_NEWUSER | spaces)
+            .map_err(|e| EmulateError::Refused(refusal(e.into())))?;
         // Root of the namespace, which is nobody else outside.
         let write = |file: &str, text: String| fs::write(Path::new("/proc/self").join(file), text);
         write("setgroups", "deny".into())
@@ -89,7 +91,9 @@ pub struct Namespace(File);
 impl Namespace {
     /// The one that this thread is in.
     pub fn current() -> io::Result<Self> {
-        File::open("/proc/thread-self/ns/net").or_else(|_| File::open("/proc/self/ns/net")).map(Namespace)
+        File::open("/proc/thread-self/ns/net")
+            .or_else(|_| File::open("/proc/self/ns/net"))
+            .map(Namespace)
     }
 
     /// A new one, with `lo` up.
@@ -125,7 +129,11 @@ impl Namespace {
             if now.split_whitespace().eq(value.split_whitespace()) {
                 return Ok(());
             }
-            Err(io::Error::other(format!("{}: is {} after {value} was written", path.display(), now.trim())))
+            Err(io::Error::other(format!(
+                "{}: is {} after {value} was written",
+                path.display(),
+                now.trim()
+            )))
         })
     }
 }

@@ -1,7 +1,9 @@
-//! What lies between the two hosts, in virtual time: access links, the bottleneck with its discipline, the way back.
+//! What lies between the two hosts, in virtual time: access links, the bottleneck with its
+//! discipline, the way back.
 //!
-//! Sans-IO: frames and the time come in, frames that are due go out. Departures are computed, not waited for, so a late wake-up moves
-//! packets but no lateness ever adds up, and the queue that the discipline sees is that of the ideal link.
+//! Sans-IO: frames and the time come in, frames that are due go out. Departures are computed, not
+//! waited for, so a late wake-up moves packets but no lateness ever adds up, and the queue that the
+//! discipline sees is that of the ideal link.
 
 use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
@@ -120,8 +122,9 @@ pub struct Counts {
     pub made_ect1: u64,
     /// Those that were given CE.
     pub made_ce: u64,
-    /// Of those from the left that were delivered with CE, segments that completed their connection's handshake (its third packet was
-    /// lost): Linux 6.18 leaves them out of what it calls `received_ce`.
+    /// Of those from the left that were delivered with CE, segments that completed their
+    /// connection's handshake (its third packet was lost): Linux 6.18 leaves them out of what it
+    /// calls `received_ce`.
     pub handshake_ce: u64,
 }
 
@@ -131,7 +134,8 @@ impl Path {
     /// # Errors
     /// If a discipline cannot be made.
     pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, SimError> {
-        let back = c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
+        let back =
+            c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
         let links = [Link::of(c, c.bottleneck, abort)?, Link::of(c, back, abort)?];
         let ends = |f: &penstock_sim::FlowConfig| {
             // Route 0 leads forward: a sender on the right takes another.
@@ -261,7 +265,8 @@ impl Path {
         }
     }
 
-    /// Frames that are to go out: when each was due, and its slot, which the caller sends and releases. In order.
+    /// Frames that are to go out: when each was due, and its slot, which the caller sends and
+    /// releases. In order.
     pub fn due(&mut self) -> std::vec::Drain<'_, (Time, u32)> {
         self.due.drain(..)
     }
@@ -299,7 +304,8 @@ impl Path {
     }
 
     fn serve(&mut self, t: Time, link: u8) {
-        let (free, counts, held) = (&mut self.free, &mut self.counts, &mut self.held[usize::from(link)]);
+        let (free, counts, held) =
+            (&mut self.free, &mut self.counts, &mut self.held[usize::from(link)]);
         let served = self.links[usize::from(link)].serve(t, |index| {
             counts.dropped += 1;
             *held -= 1;

@@ -1,4 +1,5 @@
-//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's own TUN device.
+//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's own
+//! TUN device.
 
 use crate::frame::Layer;
 use crate::path::SLOT;
@@ -68,7 +69,8 @@ impl Port {
         Ok(BATCH)
     }
 
-    /// Exchanges the buffer of the frame that was read as the `i`th for another, and returns the frame's length.
+    /// Exchanges the buffer of the frame that was read as the `i`th for another, and returns the
+    /// frame's length.
     pub fn hand_over(&mut self, i: usize, buffer: &mut Box<[u8]>) -> usize {
         std::mem::swap(&mut self.buffers[i], buffer);
         self.lengths[i]

@@ -1,4 +1,5 @@
-//! The programs of a run: iperf3 for the scenario's traffic, the user's own, those of multi-level ECN.
+//! The programs of a run: iperf3 for the scenario's traffic, the user's own, those of multi-level
+//! ECN.
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
@@ -92,7 +93,11 @@ impl Programs {
                 }
                 By::Iperf3 { sender, listener } => {
                     let mut command = Command::new("iperf3");
-                    command.args(listener).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                    command
+                        .args(listener)
+                        .stdin(Stdio::null())
+                        .stdout(Stdio::null())
+                        .stderr(Stdio::null());
                     command.process_group(0);
                     sys::enter_on_exec(&mut command, to.fd().as_raw_fd());
                     p.listeners.push(command.spawn().map_err(no_iperf3)?);
@@ -106,7 +111,8 @@ impl Programs {
                     command.process_group(0);
                     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
                     sys::enter_on_exec(&mut command, from.fd().as_raw_fd());
-                    let child = command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
+                    let child =
+                        command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
                     Program::Iperf3(child)
                 }
             };
@@ -125,9 +131,14 @@ impl Programs {
         ];
         if let Some(server) = &options.server {
             let mut command = Command::new("/bin/sh");
-            command.args(["-c", server]).envs(environment.clone()).stdin(Stdio::null()).process_group(0);
+            command
+                .args(["-c", server])
+                .envs(environment.clone())
+                .stdin(Stdio::null())
+                .process_group(0);
             sys::enter_on_exec(&mut command, hosts.namespaces[1].fd().as_raw_fd());
-            self.listeners.push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
+            self.listeners
+                .push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
             // A server is ready when it listens; one of datagrams never shows.
             let begun = Instant::now();
             while begun.elapsed() < Wall::from_secs(2) {
@@ -148,7 +159,9 @@ impl Programs {
             sys::foreground_on_exec(&mut command, argv.is_empty());
         }
         let child = command.spawn().map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => EmulateError::Scenario(format!("{program}: no such program")),
+            io::ErrorKind::NotFound => {
+                EmulateError::Scenario(format!("{program}: no such program"))
+            }
             _ => EmulateError::system(format!("starting {program}"), e),
         })?;
         self.client = Some(child);
@@ -232,7 +245,8 @@ impl Sender {
         Ok(())
     }
 
-    /// It says nothing more. Were it to end, its peer would, and what is on the way would find nobody to count it.
+    /// It says nothing more. Were it to end, its peer would, and what is on the way would find
+    /// nobody to count it.
     fn stop(&mut self) {
         match &self.program {
             Program::Iperf3(child) => {
@@ -250,7 +264,8 @@ fn start_mecn(
     privilege: Privilege,
     betas: [f64; 3],
 ) -> Result<Child, String> {
-    let program = options.mecn.as_ref().ok_or("the program penstock-mecn is not there (`make mecn`)")?;
+    let program =
+        options.mecn.as_ref().ok_or("the program penstock-mecn is not there (`make mecn`)")?;
     if privilege != Privilege::Root {
         return Err("the kernel takes its programs from root alone".into());
     }

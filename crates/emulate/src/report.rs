@@ -1,4 +1,5 @@
-//! What an emulation gives back: the simulator's own result, and how far reality was from the ideal path.
+//! What an emulation gives back: the simulator's own result, and how far reality was from the ideal
+//! path.
 
 use crate::flows::{Measured, Transfer};
 use crate::netns::Privilege;
@@ -6,7 +7,8 @@ use crate::path::Counts;
 use crate::port::Backend;
 use crate::sys::Priority;
 use penstock_sim::{
-    jain, quantile, Column, Config, FlowResult, Link, RunResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS,
+    jain, quantile, Column, Config, FlowResult, Link, RunResult, Table, FLOW_METRICS,
+    GROUP_METRICS, METRICS,
 };
 use penstock_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -20,14 +22,15 @@ pub struct Emulation {
     pub privilege: Privilege,
     /// How the router's thread was scheduled.
     pub priority: Priority,
-    /// Bytes that the wire counts on a packet beside those of IP (the scenario's `overhead` less 40).
+    /// Bytes that the wire counts on a packet beside those of IP (the scenario's `overhead` less
+    /// 40).
     pub overhead_bytes: i32,
     /// The run's length.
     pub duration_s: f64,
     /// Frames of the whole run.
     pub frames: Counts,
-    /// Median lateness: the time at which a frame was sent minus the time at which the ideal path delivers it, over the frames due in
-    /// the measured window.
+    /// Median lateness: the time at which a frame was sent minus the time at which the ideal path
+    /// delivers it, over the frames due in the measured window.
     pub late_p50_s: Option<f64>,
     /// Its 99th percentile.
     pub late_p99_s: Option<f64>,
@@ -47,7 +50,8 @@ pub struct Emulation {
     pub valid: bool,
     /// Why not.
     pub invalid_because: Vec<String>,
-    /// Frames lost beside the queue: not sent, not read in time, longer than an MTU; and frames missing in the capture.
+    /// Frames lost beside the queue: not sent, not read in time, longer than an MTU; and frames
+    /// missing in the capture.
     pub unsent: u64,
     /// See above.
     pub missed: u64,
@@ -55,7 +59,8 @@ pub struct Emulation {
     pub oversized: u64,
     /// See above.
     pub uncaptured: u64,
-    /// Segments with CE, as the kernels of the right side's hosts counted them over the whole run; null where the kernel does not.
+    /// Segments with CE, as the kernels of the right side's hosts counted them over the whole run;
+    /// null where the kernel does not.
     pub received_ce: Option<u64>,
     /// Payload bytes with ECT(1), likewise.
     pub received_ect1_bytes: Option<u64>,
@@ -88,8 +93,8 @@ pub const LATE_SHARE: f64 = 0.01;
 pub const LATE_AT_LEAST: Duration = Duration::from_millis(1);
 
 impl Emulation {
-    /// Says whether the run is valid: at most 1 % of its frames left later than the larger of one transmission time and 1 ms, and none
-    /// was lost but by the queue.
+    /// Says whether the run is valid: at most 1 % of its frames left later than the larger of one
+    /// transmission time and 1 ms, and none was lost but by the queue.
     pub fn judge(&mut self, share_beyond_bound: f64) {
         let mut why = vec![];
         if share_beyond_bound > LATE_SHARE {
@@ -149,7 +154,9 @@ impl Report {
         let r = &self.result;
         let column = |(name, column): &(String, Column)| {
             let column = match column {
-                Column::F64(x) => WireColumn::F(x.iter().map(|x| x.is_finite().then_some(*x)).collect()),
+                Column::F64(x) => {
+                    WireColumn::F(x.iter().map(|x| x.is_finite().then_some(*x)).collect())
+                }
                 Column::U64(x) => WireColumn::U(x.clone()),
                 Column::Word(..) => WireColumn::U(vec![]),
             };
@@ -179,7 +186,9 @@ impl Report {
         let wire: Wire = serde_json::from_str(text)?;
         let column = |(name, column)| {
             let column = match column {
-                WireColumn::F(x) => Column::F64(x.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect()),
+                WireColumn::F(x) => {
+                    Column::F64(x.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect())
+                }
                 WireColumn::U(x) => Column::U64(x),
             };
             (name, column)
@@ -193,7 +202,11 @@ impl Report {
             events: wire.events,
             metrics: wire.metrics,
             groups: wire.groups,
-            flows: wire.flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect(),
+            flows: wire
+                .flows
+                .into_iter()
+                .map(|(group, metrics)| FlowResult { group, metrics })
+                .collect(),
             links: vec![],
             series: wire.series.into_iter().filter_map(table).collect(),
             pcap: None,
@@ -225,8 +238,8 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
 }
 
-/// The metrics of a run, as the simulator has them. Where the user's own programs ran, `config` has no flows, and every connection counts
-/// in `goodput_bps`.
+/// The metrics of a run, as the simulator has them. Where the user's own programs ran, `config` has
+/// no flows, and every connection counts in `goodput_bps`.
 pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let bps = |m: &Measured| m.bytes as f64 * 8.0 / w.seconds;
     let flows: Vec<FlowResult> = config
@@ -250,10 +263,13 @@ pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Tabl
             FlowResult { group: f.group, metrics: metrics.collect() }
         })
         .collect();
-    let place = |name: &str| FLOW_METRICS.iter().position(|m| m.name == name).expect("a flow's metric");
+    let place =
+        |name: &str| FLOW_METRICS.iter().position(|m| m.name == name).expect("a flow's metric");
     let sum = |name: &str, of: &dyn Fn(usize) -> bool| {
-        let parts: Vec<f64> =
-            (0..flows.len()).filter(|i| of(*i)).filter_map(|i| flows[i].metrics[place(name)]).collect();
+        let parts: Vec<f64> = (0..flows.len())
+            .filter(|i| of(*i))
+            .filter_map(|i| flows[i].metrics[place(name)])
+            .collect();
         (!parts.is_empty()).then(|| parts.iter().sum())
     };
     let udp = |i: usize| matches!(config.flows[i].app, penstock_sim::App::Udp { .. });
@@ -280,7 +296,8 @@ pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Tabl
     let metrics = metrics.collect();
     let groups = (0..config.groups as u32).map(|group| {
         let mine = |i: usize| config.flows[i].group == group;
-        let goodputs: Vec<f64> = (0..flows.len()).filter(|i| mine(*i)).map(|i| bps(&w.measured[i])).collect();
+        let goodputs: Vec<f64> =
+            (0..flows.len()).filter(|i| mine(*i)).map(|i| bps(&w.measured[i])).collect();
         let ended: Vec<f64> =
             w.transfers.iter().filter(|t| mine(t.1 as usize)).map(|t| t.3.as_secs_f64()).collect();
         GROUP_METRICS
@@ -288,7 +305,9 @@ pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Tabl
             .map(|m| match m.name {
                 "goodput_bps" | "retransmits" | "timeouts" | "sent" => sum(m.name, &mine),
                 "jain" => jain(&goodputs),
-                "fct_mean_s" => (!ended.is_empty()).then(|| ended.iter().sum::<f64>() / ended.len() as f64),
+                "fct_mean_s" => {
+                    (!ended.is_empty()).then(|| ended.iter().sum::<f64>() / ended.len() as f64)
+                }
                 "transfers" => Some(ended.len() as f64),
                 _ => None,
             })
@@ -305,5 +324,14 @@ pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Tabl
             column("fct_s", Column::F64(w.transfers.iter().map(|t| t.3.as_secs_f64()).collect())),
         ],
     });
-    RunResult { seed: config.seed, events: 0, metrics, groups, flows, links: vec![], series, pcap: None }
+    RunResult {
+        seed: config.seed,
+        events: 0,
+        metrics,
+        groups,
+        flows,
+        links: vec![],
+        series,
+        pcap: None,
+    }
 }

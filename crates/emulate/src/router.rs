@@ -1,6 +1,8 @@
-//! The packet loop: reads both sides, asks the path, sends what is due, sleeps until the next departure.
+//! The packet loop: reads both sides, asks the path, sends what is due, sleeps until the next
+//! departure.
 //!
-//! One thread for both directions. It never spins: under SCHED_FIFO a spinning thread is stopped by the kernel for 50 ms of every second.
+//! One thread for both directions. It never spins: under SCHED_FIFO a spinning thread is stopped by
+//! the kernel for 50 ms of every second.
 
 use crate::capture::Recorder;
 use crate::path::{Path, Side};
@@ -12,7 +14,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration as Wall;
 
-/// How long the right side's answers are waited for at the end: Linux delays an ACK by 40 ms, or up to 200.
+/// How long the right side's answers are waited for at the end: Linux delays an ACK by 40 ms, or up
+/// to 200.
 const ANSWER: Duration = Duration::from_millis(60);
 
 /// What the router's thread and the others say to each other.
@@ -43,7 +46,8 @@ impl Shared {
     }
 }
 
-/// How late frames left: the time at which the kernel was given them minus the time at which the ideal path would have delivered them.
+/// How late frames left: the time at which the kernel was given them minus the time at which the
+/// ideal path would have delivered them.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     histogram: DelayHistogram,
@@ -97,7 +101,8 @@ pub struct Ran {
     pub path: Path,
     /// Of the frames within the measured window.
     pub lateness: Lateness,
-    /// Still open: a TUN device goes with its descriptor, and with it what its host's kernel knows of the path.
+    /// Still open: a TUN device goes with its descriptor, and with it what its host's kernel knows
+    /// of the path.
     pub ports: [Port; 2],
     /// How the thread was scheduled.
     pub priority: Priority,
@@ -164,7 +169,9 @@ impl Loop<'_> {
                 if now >= until {
                     open[Side::Left as usize] = false;
                     // What the right side answers to the last of it still passes.
-                    if self.path.empty(Side::Left) && now.since(*answered.get_or_insert(now)) >= ANSWER {
+                    if self.path.empty(Side::Left)
+                        && now.since(*answered.get_or_insert(now)) >= ANSWER
+                    {
                         open[Side::Right as usize] = false;
                     }
                 }
@@ -189,13 +196,18 @@ impl Loop<'_> {
                     capture.frame(*due, self.path.frame(*slot));
                 }
             }
-            out.send(&mut self.path, &mut self.ports, (self.bound, self.valid_bound), self.window, || {
-                clock(self.zero_ns)
-            })?;
+            out.send(
+                &mut self.path,
+                &mut self.ports,
+                (self.bound, self.valid_bound),
+                self.window,
+                || clock(self.zero_ns),
+            )?;
             shared.now_ns.store(now.as_nanos(), Ordering::Relaxed);
             shared.waiting.store(u64::from(self.path.waiting()), Ordering::Relaxed);
             let c = &self.path.counts;
-            for (shared, count) in shared.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
+            for (shared, count) in
+                shared.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
             {
                 shared.store(count, Ordering::Relaxed);
             }
@@ -256,10 +268,14 @@ impl Out {
         while done < self.pending.len() {
             // Frames to one side that follow each other go in one call.
             let to = path.to(self.pending[done].1);
-            let run =
-                self.pending[done..].iter().take(BATCH).take_while(|(_, slot)| path.to(*slot) == to).count();
+            let run = self.pending[done..]
+                .iter()
+                .take(BATCH)
+                .take_while(|(_, slot)| path.to(*slot) == to)
+                .count();
             let mut sent = 0;
-            // A frame departs when the kernel is given it; what the call does besides is the receiving host's work.
+            // A frame departs when the kernel is given it; what the call does besides is the
+            // receiving host's work.
             let mut at = [Time::ZERO; BATCH];
             for attempt in 0..100 {
                 let slots = &self.pending[done + sent..done + run];

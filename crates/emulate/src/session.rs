@@ -1,4 +1,5 @@
-//! One emulation from its beginning to its end: hosts, router, programs, what the kernels say, the report.
+//! One emulation from its beginning to its end: hosts, router, programs, what the kernels say, the
+//! report.
 
 use crate::capture;
 use crate::error::EmulateError;
@@ -34,13 +35,15 @@ pub struct Options {
     pub backend: Option<Backend>,
     /// Do not ask for SCHED_FIFO.
     pub no_fifo: bool,
-    /// The user's own program on the client's side instead of the scenario's traffic; empty: a shell.
+    /// The user's own program on the client's side instead of the scenario's traffic; empty: a
+    /// shell.
     pub client: Option<Vec<String>>,
     /// The same on the server's side, a line for the shell.
     pub server: Option<String>,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
-    /// This process is in the foreground of the terminal on its standard input: the user's own program takes that place.
+    /// This process is in the foreground of the terminal on its standard input: the user's own
+    /// program takes that place.
     pub foreground: bool,
     /// End own programs after the scenario's duration.
     pub limited: bool,
@@ -69,8 +72,9 @@ pub struct Status {
     pub marked: u64,
 }
 
-/// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of its process namespace: when it ends,
-/// everything ends. `tell` is called about ten times a second; `false` ends the run.
+/// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of
+/// its process namespace: when it ends, everything ends. `tell` is called about ten times a second;
+/// `false` ends the run.
 ///
 /// # Errors
 /// Where the scenario or the machine does not allow it, or a program fails.
@@ -99,7 +103,8 @@ pub fn run(
         let file = std::fs::File::create(file)?;
         capture::start(file, hosts.backend.layer())
     });
-    let capture = capture.transpose().map_err(|e| EmulateError::system("opening the capture", e))?;
+    let capture =
+        capture.transpose().map_err(|e| EmulateError::system("opening the capture", e))?;
     let (recorder, writer) = capture.map_or((None, None), |(r, w)| (Some(r), Some(w)));
 
     let mut programs = Programs::start(&hosts, &plan, options, privilege)?;
@@ -121,10 +126,12 @@ pub fn run(
         shared: &shared,
         zero_ns,
     };
-    let mut watch = Watch::new(&namespaces, &plan, &config, zero_ns, usize::from(!options.download))?;
+    let mut watch =
+        Watch::new(&namespaces, &plan, &config, zero_ns, usize::from(!options.download))?;
     let (ran, interrupted) = std::thread::scope(|scope| {
         let router = scope.spawn(move || packet_loop.run());
-        let watched = watch.run(&shared, &mut programs, endless, &abort, tell, || router.is_finished());
+        let watched =
+            watch.run(&shared, &mut programs, endless, &abort, tell, || router.is_finished());
         if watched.is_err() {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -139,11 +146,13 @@ pub fn run(
         return Err(EmulateError::Interrupted);
     }
     let ran = ran.map_err(|e| EmulateError::system("the router", e))?;
-    // The router has stopped and everything that was under way has arrived: what the kernels say now is final.
+    // The router has stopped and everything that was under way has arrived: what the kernels say
+    // now is final.
     watch.settle()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
     for host in &namespaces {
-        // Nobody answers any more: what the programs leave unsent is given up at the first chance, and the namespace with it.
+        // Nobody answers any more: what the programs leave unsent is given up at the first chance,
+        // and the namespace with it.
         host.sysctl(ORPHANS, "1").map_err(|e| EmulateError::system("ending the hosts", e))?;
     }
     let exit_code = programs.finish()?;
@@ -153,7 +162,8 @@ pub fn run(
     if let Some(writer) = writer {
         writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
     }
-    let end = if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
+    let end =
+        if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
     let facts = Facts {
         privilege,
         backend,
@@ -168,8 +178,9 @@ pub fn run(
     Ok(conclude(config, ran, watch.said(), facts))
 }
 
-/// The router alone, between two interfaces of this namespace (left, right) that somebody else has set up, for `seconds` or the
-/// scenario's duration, with `seed` or the scenario's. The traffic is somebody else's, too: the scenario's is not started, and flows are told apart as they come.
+/// The router alone, between two interfaces of this namespace (left, right) that somebody else has
+/// set up, for `seconds` or the scenario's duration, with `seed` or the scenario's. The traffic is
+/// somebody else's, too: the scenario's is not started, and flows are told apart as they come.
 ///
 /// # Errors
 /// As for [`run`].
@@ -180,12 +191,15 @@ pub fn bridge(
     seconds: Option<f64>,
 ) -> Result<Report, EmulateError> {
     let options = Options { limited: true, ..Options::default() };
-    let (mut config, plan) = prepare(scenario, seed.unwrap_or_else(|| scenario.seed()), &options, true)?;
+    let (mut config, plan) =
+        prepare(scenario, seed.unwrap_or_else(|| scenario.seed()), &options, true)?;
     if let Some(seconds) = seconds {
         config.duration = Duration::from_secs_f64(seconds);
         config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
     }
-    let open = |name: &str| Port::on(name).map_err(|e| EmulateError::system(format!("interface {name}"), e));
+    let open = |name: &str| {
+        Port::on(name).map_err(|e| EmulateError::system(format!("interface {name}"), e))
+    };
     let ports = [open(interfaces[0])?, open(interfaces[1])?];
     let header = header(&config);
     let flows = Flows::new(vec![], (config.measure_from, config.measure_to), header);
@@ -297,17 +311,23 @@ impl Hosts {
             has_congestion_controls(&namespaces[0], plan)?;
         }
         for (i, host) in namespaces.iter().enumerate() {
-            settings(host, plan, own, scenario).map_err(|e| EmulateError::system(format!("host {i}"), e))?;
+            settings(host, plan, own, scenario)
+                .map_err(|e| EmulateError::system(format!("host {i}"), e))?;
         }
         let tun = || -> io::Result<[Port; 2]> {
-            let made = [namespaces[0].with(|| sys::tun(DEVICE))?, namespaces[1].with(|| sys::tun(DEVICE))?];
+            let made = [
+                namespaces[0].with(|| sys::tun(DEVICE))?,
+                namespaces[1].with(|| sys::tun(DEVICE))?,
+            ];
             Ok(made.map(|fd| Port::new(Backend::Tun, fd)))
         };
         let (backend, ports) = match options.backend {
             Some(Backend::Packet) => (Backend::Packet, None),
             Some(Backend::Tun) => {
                 let ports = tun().map_err(|e| {
-                    EmulateError::Refused(format!("/dev/net/tun: {e}; --backend packet needs no device"))
+                    EmulateError::Refused(format!(
+                        "/dev/net/tun: {e}; --backend packet needs no device"
+                    ))
                 })?;
                 (Backend::Tun, Some(ports))
             }
@@ -323,7 +343,11 @@ impl Hosts {
         }
         let [left, right] = ports;
         // With --download the client's host is on the right of the bottleneck.
-        Ok(Hosts { namespaces, ports: if options.download { [right, left] } else { [left, right] }, backend })
+        Ok(Hosts {
+            namespaces,
+            ports: if options.download { [right, left] } else { [left, right] },
+            backend,
+        })
     }
 }
 
@@ -350,15 +374,17 @@ fn no_ipv6(host: &Namespace) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the kernel has what the flows ask for. It is asked as a program would, so that it may load a module.
+/// Whether the kernel has what the flows ask for. It is asked as a program would, so that it may
+/// load a module.
 fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), EmulateError> {
     let mut asked: Vec<&str> = plan.flows.iter().filter_map(|f| f.congestion).collect();
     asked.sort_unstable();
     asked.dedup();
     for name in asked {
         let Err(e) = host.with(|| sys::tcp_socket(Some(name), 1460, None, 0)) else { continue };
-        let there =
-            host.with(|| std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control"));
+        let there = host.with(|| {
+            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        });
         let there = there.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
         return Err(EmulateError::Missing(format!(
             "tcp = \"{name}\": this kernel has no such congestion control ({e}); it has {there}; `modprobe tcp_{name}` may load it"
@@ -371,10 +397,16 @@ fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), E
 const ORPHANS: &str = "net/ipv4/tcp_orphan_retries";
 
 /// The host's TCP.
-fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario) -> io::Result<()> {
+fn settings(
+    host: &Namespace,
+    plan: &TrafficPlan,
+    own: bool,
+    scenario: &Scenario,
+) -> io::Result<()> {
     // What one connection has learnt is not for the next.
     host.sysctl("net/ipv4/tcp_no_metrics_save", "1")?;
-    // Sockets that outlive their program hold the namespace, for 100 s by default where the other end is gone: here for some 10 s.
+    // Sockets that outlive their program hold the namespace, for 100 s by default where the other
+    // end is gone: here for some 10 s.
     host.sysctl(ORPHANS, "5")?;
     if own {
         if scenario.resolved()["aqm"]["ecn"] == true {
@@ -389,7 +421,9 @@ fn settings(host: &Namespace, plan: &TrafficPlan, own: bool, scenario: &Scenario
     // Passive: those flows ask for it whose route says so.
     host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
         if accurate {
-            io::Error::other(format!("ecn = \"accecn\": this kernel's TCP cannot negotiate it ({e})"))
+            io::Error::other(format!(
+                "ecn = \"accecn\": this kernel's TCP cannot negotiate it ({e})"
+            ))
         } else {
             e
         }

@@ -43,14 +43,22 @@ pub fn interface(name: &str) -> io::Result<u32> {
 }
 
 fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of a value that lives here; every T used is a plain C type.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of a value that lives here; every T used is a
+    // plain C type.
     check(unsafe {
-        libc::setsockopt(fd, level, name, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
+        libc::setsockopt(
+            fd,
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
     })
     .map(|_| ())
 }
 
-/// An AF_PACKET socket on an interface, which sees what arrives there and nothing of what it sends itself.
+/// An AF_PACKET socket on an interface, which sees what arrives there and nothing of what it sends
+/// itself.
 pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: a fresh descriptor, owned from here on.
@@ -72,7 +80,11 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     address.sll_ifindex = interface as i32;
     // SAFETY: the address lives here and is as long as said.
     check(unsafe {
-        libc::bind(raw, (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t)
+        libc::bind(
+            raw,
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
     })?;
     Ok(fd)
 }
@@ -84,8 +96,9 @@ pub fn packet_drops(fd: BorrowedFd<'_>) -> u64 {
     let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
     let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
     // SAFETY: the pointers are to values of the length given.
-    let result =
-        unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, (&raw mut stats).cast(), &raw mut length) };
+    let result = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), level, name, (&raw mut stats).cast(), &raw mut length)
+    };
     if result == 0 {
         u64::from(stats.tp_drops)
     } else {
@@ -101,7 +114,8 @@ pub fn tun(name: &str) -> io::Result<OwnedFd> {
         let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
         OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags))?)
     };
-    // SAFETY: all zeros are a valid ifreq; the name fits with its end, and the kernel writes into it at most.
+    // SAFETY: all zeros are a valid ifreq; the name fits with its end, and the kernel writes into
+    // it at most.
     unsafe {
         let mut request: libc::ifreq = zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
@@ -113,8 +127,8 @@ pub fn tun(name: &str) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Turns off transmit checksum offload, and with it all segmentation offload, of an interface in this namespace: what it sends is
-/// whole packets.
+/// Turns off transmit checksum offload, and with it all segmentation offload, of an interface in
+/// this namespace: what it sends is whole packets.
 pub fn no_offload(name: &str) -> io::Result<()> {
     const ETHTOOL_STXCSUM: u32 = 0x17;
     const ETHTOOL_SGSO: u32 = 0x24;
@@ -126,14 +140,20 @@ pub fn no_offload(name: &str) -> io::Result<()> {
     }
     // SAFETY: a fresh descriptor, owned from here on.
     let fd = unsafe {
-        OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))?)
+        OwnedFd::from_raw_fd(check(libc::socket(
+            libc::AF_INET,
+            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
+            0,
+        ))?)
     };
     for cmd in [ETHTOOL_STXCSUM, ETHTOOL_SGSO, ETHTOOL_SGRO] {
         let mut value = Value { cmd, data: 0 };
-        // SAFETY: the request points to a value of the kind that the command takes, and both live here.
+        // SAFETY: the request points to a value of the kind that the command takes, and both live
+        // here.
         let result = unsafe {
             let mut request: libc::ifreq = zeroed();
-            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1))
+            {
                 *to = from as libc::c_char;
             }
             request.ifr_ifru.ifru_data = (&raw mut value).cast();
@@ -149,12 +169,20 @@ pub fn no_offload(name: &str) -> io::Result<()> {
 
 fn set_bytes(fd: RawFd, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Result<()> {
     // SAFETY: the kernel reads as many bytes as there are.
-    check(unsafe { libc::setsockopt(fd, level, name, value.as_ptr().cast(), value.len() as libc::socklen_t) })
-        .map(|_| ())
+    check(unsafe {
+        libc::setsockopt(fd, level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
+    })
+    .map(|_| ())
 }
 
-/// A TCP socket over IPv4 of this namespace, with a congestion control where one is named, an MSS to announce, buffers of that size and a DSCP.
-pub fn tcp_socket(congestion: Option<&str>, mss: u32, buffer: Option<u32>, class: u8) -> io::Result<OwnedFd> {
+/// A TCP socket over IPv4 of this namespace, with a congestion control where one is named, an MSS
+/// to announce, buffers of that size and a DSCP.
+pub fn tcp_socket(
+    congestion: Option<&str>,
+    mss: u32,
+    buffer: Option<u32>,
+    class: u8,
+) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
     // SAFETY: a fresh descriptor, owned from here on.
     let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, kind, 0))?) };
@@ -209,14 +237,20 @@ pub fn connect(fd: OwnedFd, to: SocketAddrV4) -> io::Result<TcpStream> {
     Ok(fd.into())
 }
 
-/// Reads up to `buffers.len()` frames, and returns the length of each in `lengths`. `Ok(0)`: none is there.
-pub fn receive(fd: BorrowedFd<'_>, buffers: &mut [Box<[u8]>], lengths: &mut [usize]) -> io::Result<usize> {
+/// Reads up to `buffers.len()` frames, and returns the length of each in `lengths`. `Ok(0)`: none
+/// is there.
+pub fn receive(
+    fd: BorrowedFd<'_>,
+    buffers: &mut [Box<[u8]>],
+    lengths: &mut [usize],
+) -> io::Result<usize> {
     const MOST: usize = 64;
     let n = buffers.len().min(MOST);
     // SAFETY: all zeros are valid mmsghdrs and iovecs (no name, no control, no buffers).
     let (mut vectors, mut messages): ([libc::iovec; MOST], [libc::mmsghdr; MOST]) =
         unsafe { (zeroed(), zeroed()) };
-    for ((vector, message), buffer) in vectors.iter_mut().zip(&mut messages).zip(buffers.iter_mut()) {
+    for ((vector, message), buffer) in vectors.iter_mut().zip(&mut messages).zip(buffers.iter_mut())
+    {
         *vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
@@ -255,9 +289,11 @@ pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `n` messages point to frames that live and are as long as said; the kernel only reads them.
-    let result =
-        unsafe { libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), n as u32, libc::MSG_DONTWAIT as _) };
+    // SAFETY: the first `n` messages point to frames that live and are as long as said; the kernel
+    // only reads them.
+    let result = unsafe {
+        libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), n as u32, libc::MSG_DONTWAIT as _)
+    };
     match check(result) {
         Ok(sent) => Ok(sent as usize),
         Err(e) if would_block(&e) => Ok(0),
@@ -313,7 +349,12 @@ pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
     };
     // SAFETY: as many polls as there are descriptors; no signal mask.
     unsafe {
-        libc::ppoll(polls.as_mut_ptr(), fds.len().min(MOST) as libc::nfds_t, &timeout, std::ptr::null())
+        libc::ppoll(
+            polls.as_mut_ptr(),
+            fds.len().min(MOST) as libc::nfds_t,
+            &timeout,
+            std::ptr::null(),
+        )
     };
 }
 
@@ -329,7 +370,8 @@ pub enum Priority {
     Normal,
 }
 
-/// Gives this thread what timing needs, as far as it is allowed: SCHED_FIFO, timers without slack, memory that stays.
+/// Gives this thread what timing needs, as far as it is allowed: SCHED_FIFO, timers without slack,
+/// memory that stays.
 pub fn prioritise(wanted: bool) -> Priority {
     // SAFETY: these take numbers alone; `parameters` lives here.
     unsafe {
@@ -337,7 +379,8 @@ pub fn prioritise(wanted: bool) -> Priority {
         if !wanted {
             return Priority::Normal;
         }
-        // A limit on locked memory refuses this without privileges, which costs a page fault at worst.
+        // A limit on locked memory refuses this without privileges, which costs a page fault at
+        // worst.
         libc::mlockall(libc::MCL_CURRENT);
         let parameters = libc::sched_param { sched_priority: 10 };
         if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 {
@@ -350,8 +393,8 @@ pub fn prioritise(wanted: bool) -> Priority {
     Priority::Normal
 }
 
-/// Keeps the processors out of idle states from which they wake slowly, as long as what it returns lives; `None` where that is not
-/// allowed. (PM QoS, `/dev/cpu_dma_latency`.)
+/// Keeps the processors out of idle states from which they wake slowly, as long as what it returns
+/// lives; `None` where that is not allowed. (PM QoS, `/dev/cpu_dma_latency`.)
 pub fn stay_awake() -> Option<std::fs::File> {
     use std::io::Write;
     let mut file = std::fs::File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
@@ -367,7 +410,8 @@ pub fn die_with_parent() {
 
 /// Runs `child` in a new process and returns that one's id. `child` never returns here.
 ///
-/// The caller has one thread: what another held in the middle of a fork (a lock, an allocator) would stay held.
+/// The caller has one thread: what another held in the middle of a fork (a lock, an allocator)
+/// would stay held.
 pub fn fork(child: impl FnOnce() -> i32) -> io::Result<libc::pid_t> {
     // SAFETY: see above; `child` ends in `_exit`, whatever it does.
     match unsafe { libc::fork() } {
@@ -388,7 +432,8 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     unsafe {
         command.pre_exec(move || {
             check(libc::setns(namespace, libc::CLONE_NEWNET))?;
-            // What this process took for itself is not for its children: timers with slack again, a Ctrl-C that ends them.
+            // What this process took for itself is not for its children: timers with slack again, a
+            // Ctrl-C that ends them.
             libc::prctl(libc::PR_SET_TIMERSLACK, 0usize, 0usize, 0usize, 0usize);
             libc::signal(libc::SIGINT, libc::SIG_DFL);
             Ok(())
@@ -396,8 +441,9 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     }
 }
 
-/// Gives a process the terminal on its standard input, in a process group of its own: that of its maker has no number in this process
-/// namespace, and a shell that cannot name its own group fails. `jobs`: it may be stopped from the terminal, as it is a shell's.
+/// Gives a process the terminal on its standard input, in a process group of its own: that of its
+/// maker has no number in this process namespace, and a shell that cannot name its own group fails.
+/// `jobs`: it may be stopped from the terminal, as it is a shell's.
 pub fn foreground_on_exec(command: &mut std::process::Command, jobs: bool) {
     use std::os::unix::process::CommandExt;
     // SAFETY: between fork and exec it makes system calls alone, which are allowed there.

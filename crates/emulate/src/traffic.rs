@@ -1,4 +1,5 @@
-//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes a flow; or the user's own.
+//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes a flow;
+//! or the user's own.
 
 use crate::error::EmulateError;
 use crate::flows::Known;
@@ -14,7 +15,8 @@ const FIRST_PORT: u16 = 20_000;
 /// As many flows as have ports.
 const MOST_FLOWS: usize = 40_000;
 
-/// Addresses of the two sides: the first of each asks for nothing, connections to the second ask for ECN.
+/// Addresses of the two sides: the first of each asks for nothing, connections to the second ask
+/// for ECN.
 pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
     [Ipv4Addr::new(10, 9, 0, 1), Ipv4Addr::new(10, 9, 0, 3)],
     [Ipv4Addr::new(10, 9, 0, 2), Ipv4Addr::new(10, 9, 0, 4)],
@@ -143,7 +145,8 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                     to.to_string(),
                     "-p".into(),
                     port.to_string(),
-                    // The same at this end: so it is known which of iperf3's connections has the data.
+                    // The same at this end: so it is known which of iperf3's connections has the
+                    // data.
                     "--cport".into(),
                     port.to_string(),
                     "-M".into(),
@@ -221,7 +224,8 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
     Ok(TrafficPlan { flows, sack: !newreno, betas, notes })
 }
 
-/// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a segment.
+/// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a
+/// segment.
 pub fn header(tcp: &TcpParams) -> i32 {
     tcp.header as i32 - 40
 }

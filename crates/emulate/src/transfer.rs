@@ -1,7 +1,7 @@
 //! Transfers of a known length: a thread at each end of a connection.
 //!
-//! iperf3 ends a test when all is written, and its peer may then close before all has arrived. Here the sender waits until its peer has
-//! read everything and closes.
+//! iperf3 ends a test when all is written, and its peer may then close before all has arrived. Here
+//! the sender waits until its peer has read everything and closes.
 
 use crate::sys;
 use std::io::{self, Read, Write};
@@ -83,7 +83,8 @@ fn send(mut stream: TcpStream, bytes: u64, quiet: &AtomicBool) -> io::Result<()>
         }
         match stream.write(&zeros[..left.min(zeros.len() as u64) as usize]) {
             Ok(n) => left -= n as u64,
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(e)
+                if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(e) => return Err(e),
         }
     }
@@ -116,7 +117,14 @@ mod tests {
     #[test]
     fn all_of_it_arrives() {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let t = Transfer { to: Ipv4Addr::LOCALHOST, port, bytes: 300_001, mss: 1012, buffer: None, class: 0 };
+        let t = Transfer {
+            to: Ipv4Addr::LOCALHOST,
+            port,
+            bytes: 300_001,
+            mss: 1012,
+            buffer: None,
+            class: 0,
+        };
         let listener = sys::tcp_socket(None, t.mss, None, 0).unwrap();
         let listener = sys::listen(listener, SocketAddrV4::new(t.to, port)).unwrap();
         // The port is the same at both ends, on one address here: the sender takes another.

@@ -1,5 +1,5 @@
-//! What the hosts' kernels say of their connections while the router runs, and what follows from the time: programs that start and
-//! stop, samples, the caller's news.
+//! What the hosts' kernels say of their connections while the router runs, and what follows from
+//! the time: programs that start and stop, samples, the caller's news.
 
 use crate::diag::{Connection, Destroyed, Diag, TcpInfo};
 use crate::error::EmulateError;
@@ -61,7 +61,8 @@ impl<'a> Watch<'a> {
             host.with(Diag::open).map_err(|e| EmulateError::system("opening sock_diag", e))
         };
         let hear = |host: &Namespace| {
-            host.with(Destroyed::open).map_err(|e| EmulateError::system("listening to sock_diag", e))
+            host.with(Destroyed::open)
+                .map_err(|e| EmulateError::system("listening to sock_diag", e))
         };
         Ok(Watch {
             hosts,
@@ -156,7 +157,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notes what both kernels say; whether all that is known and not there any more has said its last.
+    /// Notes what both kernels say; whether all that is known and not there any more has said its
+    /// last.
     fn ask(&mut self) -> Result<bool, EmulateError> {
         let mut complete = true;
         for side in 0..2 {
@@ -193,8 +195,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// After the router has stopped: asks until nothing changes any more. What it sent last may still be on its way up, and the last
-    /// words of a socket come a moment after its end.
+    /// After the router has stopped: asks until nothing changes any more. What it sent last may
+    /// still be on its way up, and the last words of a socket come a moment after its end.
     pub(crate) fn settle(&mut self) -> Result<(), EmulateError> {
         let begun = Instant::now();
         let mut before = None;
@@ -202,7 +204,11 @@ impl<'a> Watch<'a> {
             let complete = self.ask()?;
             let now: (u64, u64, usize) =
                 self.seen.values().filter_map(|c| c.info).fold((0, 0, 0), |sum, i| {
-                    (sum.0 + u64::from(i.received_ce.unwrap_or(0)), sum.1 + i.bytes_received, sum.2 + 1)
+                    (
+                        sum.0 + u64::from(i.received_ce.unwrap_or(0)),
+                        sum.1 + i.bytes_received,
+                        sum.2 + 1,
+                    )
                 });
             if (complete && before == Some(now)) || begun.elapsed() > SETTLE {
                 return Ok(());
@@ -212,22 +218,25 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The data connection of a flow at its sender: that with the flow's port at both ends, or, where its end was all that was seen of it,
-    /// the one with more bytes.
+    /// The data connection of a flow at its sender: that with the flow's port at both ends, or,
+    /// where its end was all that was seen of it, the one with more bytes.
     fn sender(&self, flow: usize) -> Option<(&Connection, TcpInfo)> {
         let Known { port, sender, .. } = self.plan.flows[flow].known;
-        let mine = self.seen.iter().filter(|((side, _), c)| *side == sender as usize && c.ports.1 == port);
+        let mine =
+            self.seen.iter().filter(|((side, _), c)| *side == sender as usize && c.ports.1 == port);
         let mine = mine.filter_map(|(_, c)| Some((c, c.info?)));
         mine.max_by_key(|(c, info)| (c.ports.0 == port, info.bytes_acked, c.cookie))
     }
 
-    /// What the kernel uses where it is not what the scenario asks for. `mecn`: the congestion control of multi-level ECN's flows, where
-    /// it is there.
+    /// What the kernel uses where it is not what the scenario asks for. `mecn`: the congestion
+    /// control of multi-level ECN's flows, where it is there.
     pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
         self.plan.flows.iter().enumerate().find_map(|(i, f)| {
-            // iperf3 chooses the congestion control when it has connected and said its 37 bytes; the SYN counts as one.
-            let (c, info) =
-                self.sender(i).filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 38)?;
+            // iperf3 chooses the congestion control when it has connected and said its 37 bytes;
+            // the SYN counts as one.
+            let (c, info) = self
+                .sender(i)
+                .filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 38)?;
             let what = differs(f, mecn, &c.congestion, info.ecn)?;
             Some(format!("flow {i}: {what}"))
         })
@@ -259,11 +268,15 @@ impl<'a> Watch<'a> {
     /// Packets that a TUN device of a host dropped because the router had not read those before.
     pub(crate) fn device_drops(&self) -> u64 {
         let of = |host: &Namespace| {
-            let text = host.with(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap_or_default();
-            let line =
-                text.lines().find_map(|l| l.trim().strip_prefix(&format!("{DEVICE}:")).map(str::to_owned));
+            let text = host
+                .with(|| std::fs::read_to_string("/proc/thread-self/net/dev"))
+                .unwrap_or_default();
+            let line = text
+                .lines()
+                .find_map(|l| l.trim().strip_prefix(&format!("{DEVICE}:")).map(str::to_owned));
             // Eight columns of reception, then bytes, packets, errors, drops of transmission.
-            line.and_then(|l| l.split_whitespace().nth(11).and_then(|n| n.parse::<u64>().ok())).unwrap_or(0)
+            line.and_then(|l| l.split_whitespace().nth(11).and_then(|n| n.parse::<u64>().ok()))
+                .unwrap_or(0)
         };
         self.hosts.iter().map(of).sum()
     }
@@ -285,7 +298,9 @@ impl<'a> Watch<'a> {
             .map(|i| {
                 let sender = self.sender(i).filter(|_| self.plan.flows[i].congestion.is_some());
                 KernelFlow {
-                    congestion: sender.map(|(c, _)| c.congestion.clone()).filter(|name| !name.is_empty()),
+                    congestion: sender
+                        .map(|(c, _)| c.congestion.clone())
+                        .filter(|name| !name.is_empty()),
                     ecn: sender.map(|(_, info)| info.ecn),
                     mss: sender.map(|(_, info)| info.mss),
                     min_rtt_s: sender.map(|(_, info)| f64::from(info.min_rtt_us) / 1e6),
@@ -342,11 +357,14 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
     let own = mecn.filter(|_| f.ecn == EcnUse::Mecn);
     let asked = own.or(f.congestion)?;
     if !congestion.is_empty() && congestion != asked {
-        return Some(format!("congestion control {asked} was asked for, the kernel uses {congestion}"));
+        return Some(format!(
+            "congestion control {asked} was asked for, the kernel uses {congestion}"
+        ));
     }
     let say = |on| if on { "on" } else { "off" };
     let wanted = f.ecn != EcnUse::Off;
-    (ecn != wanted).then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
+    (ecn != wanted)
+        .then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
 }
 
 /// What the hosts' kernels said.

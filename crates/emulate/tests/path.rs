@@ -1,4 +1,5 @@
-//! The path between the hosts without a host: frames made by hand, times that a reader can work out.
+//! The path between the hosts without a host: frames made by hand, times that a reader can work
+//! out.
 
 #![cfg(target_os = "linux")]
 
@@ -88,7 +89,8 @@ fn departures_are_those_of_the_link() {
     assert!(p.empty(Side::Left) && p.empty(Side::Right) && p.conserves());
 }
 
-/// However late it is asked: the ideal departure is reported, and the link's next packet starts after it.
+/// However late it is asked: the ideal departure is reported, and the link's next packet starts
+/// after it.
 #[test]
 fn lateness_does_not_add_up() {
     let mut p = path("kind = 'droptail'", NO_ACCESS);
@@ -109,8 +111,9 @@ fn access_links_come_before_and_behind() {
     );
     arrive(&mut p, us(0), Side::Left, &datagram(1000, Ecn::NotEct, 1));
     arrive(&mut p, us(0), Side::Left, &datagram(1000, Ecn::NotEct, 2));
-    // Port 1: 100 + 2000 on access; 1000 + 1000 on the bottleneck; 2000 + 3000 on egress. Port 2 is a flow with hosts of its own: it has
-    // left its access link at the same time, and waits for 1 at the bottleneck.
+    // Port 1: 100 + 2000 on access; 1000 + 1000 on the bottleneck; 2000 + 3000 on egress. Port 2 is
+    // a flow with hosts of its own: it has left its access link at the same time, and waits for 1
+    // at the bottleneck.
     let want = [
         (us(2100 + 2000 + 5000), Side::Right, 1, Ecn::NotEct),
         (us(2100 + 3000 + 5000), Side::Right, 2, Ecn::NotEct),
@@ -118,7 +121,8 @@ fn access_links_come_before_and_behind() {
     assert_eq!(out(&mut p, us(100_000)), want);
 }
 
-/// Step marking above two waiting packets: the mark is in the frame, its checksum with it, and counted.
+/// Step marking above two waiting packets: the mark is in the frame, its checksum with it, and
+/// counted.
 #[test]
 fn marks_are_written_and_counted() {
     let mut p = path("kind = 'step'\nthreshold = 2\necn = true\nnot_capable = 'pass'", NO_ACCESS);
@@ -161,8 +165,8 @@ fn what_is_not_ip_takes_the_way_alone() {
     assert_eq!(due.iter().map(|d| d.0).collect::<Vec<_>>(), [us(1000)]);
 }
 
-/// Random packets, sizes, gaps and rubbish under every kind of link: in = out + dropped + held at any time, out in order of time, and in
-/// the end nothing is held.
+/// Random packets, sizes, gaps and rubbish under every kind of link: in = out + dropped + held at
+/// any time, out in order of time, and in the end nothing is held.
 #[test]
 fn packets_are_conserved() {
     let lazy = "kind = 'red'\nmin_th = 1\nmax_th = 3\necn = true";
@@ -201,7 +205,10 @@ fn packets_are_conserved() {
                     p.release(slot);
                 }
                 let c = p.counts;
-                assert!(c.forwarded == sent && c.received >= c.forwarded + c.dropped, "{name}, seed {seed}");
+                assert!(
+                    c.forwarded == sent && c.received >= c.forwarded + c.dropped,
+                    "{name}, seed {seed}"
+                );
             }
             p.advance(Time::from_nanos(now.as_nanos() + 10_000_000_000));
             let rest: Vec<_> = p.due().collect();
@@ -219,7 +226,8 @@ fn packets_are_conserved() {
     }
 }
 
-/// Whatever bytes a port gives: reading and marking end, and marking changes no more than the two bits and an IPv4 header's checksum.
+/// Whatever bytes a port gives: reading and marking end, and marking changes no more than the two
+/// bits and an IPv4 header's checksum.
 #[test]
 fn any_bytes_are_read_and_marked() {
     let mut rng = Rng::stream(1, "frame");
@@ -241,7 +249,8 @@ fn any_bytes_are_read_and_marked() {
         read += u64::from(frame::read(layer, &b).is_some());
         let before = b.clone();
         frame::write_ecn(layer, &mut b, Ecn::Ce);
-        let changed: Vec<usize> = (0..b.len()).filter(|i| b[*i] != before[*i]).map(|i| i - at).collect();
+        let changed: Vec<usize> =
+            (0..b.len()).filter(|i| b[*i] != before[*i]).map(|i| i - at).collect();
         assert!(changed.iter().all(|i| matches!(i, 1 | 10 | 11)), "{changed:?}");
         if let Some(seen) = frame::read(layer, &b).filter(|_| b.len() >= at + 20) {
             assert_eq!(seen.ecn, Ecn::Ce);

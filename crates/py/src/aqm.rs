@@ -1,7 +1,8 @@
 //! A discipline written in Python behind the core's trait.
 //!
-//! It runs on the thread that holds the GIL. Its packet and its queue are two objects for the whole run, refilled for every
-//! call, and its methods are looked up once: that keeps a call below a microsecond. What it raises ends the run.
+//! It runs on the thread that holds the GIL. Its packet and its queue are two objects for the whole
+//! run, refilled for every call, and its methods are looked up once: that keeps a call below a
+//! microsecond. What it raises ends the run.
 
 use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
@@ -13,7 +14,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The packet that a discipline decides about. One object serves all calls: take out what is to be kept.
+/// The packet that a discipline decides about. One object serves all calls: take out what is to be
+/// kept.
 #[pyclass(frozen, name = "Packet", module = "penstock._penstock")]
 pub struct PacketView {
     bytes: AtomicU32,
@@ -92,7 +94,8 @@ pub struct QueueView {
 
 #[pymethods]
 impl QueueView {
-    /// Waiting packets, neither the one in transmission nor the one that arrives or leaves among them.
+    /// Waiting packets, neither the one in transmission nor the one that arrives or leaves among
+    /// them.
     #[getter]
     fn pkts(&self) -> u32 {
         self.pkts.load(Relaxed)
@@ -135,7 +138,8 @@ impl Stream {
     }
 }
 
-/// A discipline of the core from an instance of `penstock.Aqm`, of which every run gets a deep copy.
+/// A discipline of the core from an instance of `penstock.Aqm`, of which every run gets a deep
+/// copy.
 pub fn user_aqm(object: Py<PyAny>, name: &str) -> UserAqm {
     UserAqm::new(format!("python:{name}"), move |start| {
         Python::attach(|py| match PyAqm::new(object.bind(py), start) {
@@ -186,7 +190,8 @@ impl PyAqm {
         let object = py.import("copy")?.call_method1("deepcopy", (object,))?;
         let module = py.import("penstock.aqm")?;
         let stream = Bound::new(py, Stream(Mutex::new(start.rng.clone())))?;
-        // In the instance's own dict, where it is found before the base's method and no `__setattr__` of the user's intervenes.
+        // In the instance's own dict, where it is found before the base's method and no
+        // `__setattr__` of the user's intervenes.
         object.getattr("__dict__")?.set_item("random", stream.getattr("random")?)?;
         object.call_method1("setup", (facts(&module, &start)?,))?;
 
@@ -211,11 +216,15 @@ impl PyAqm {
                 )))
             }
             (None, Some(_)) => {
-                return Err(PyTypeError::new_err(format!("{} has interval_s, but no tick", class.name()?)))
+                return Err(PyTypeError::new_err(format!(
+                    "{} has interval_s, but no tick",
+                    class.name()?
+                )))
             }
         };
         let verdict = module.getattr("Verdict")?;
-        let member = |(name, v): (&str, Verdict)| Ok::<_, PyErr>((verdict.getattr(name)?.unbind(), v));
+        let member =
+            |(name, v): (&str, Verdict)| Ok::<_, PyErr>((verdict.getattr(name)?.unbind(), v));
         let [a, b, c, d, e] = VERDICTS.map(member);
         let ecn = module.getattr("Ecn")?;
         let [m0, m1, m2, m3] = [0u8, 1, 2, 3].map(|bits| ecn.call1((bits,)).map(Bound::unbind));
@@ -244,7 +253,8 @@ impl PyAqm {
         for (name, _) in made.published(py)? {
             if RESERVED.contains(&name.as_str()) {
                 let class = made.class(py);
-                let problem = format!("{class}.series: the name {name:?} is the queue's own column");
+                let problem =
+                    format!("{class}.series: the name {name:?} is the queue's own column");
                 return Err(PyValueError::new_err(problem));
             }
             made.columns.push(interned(name));
@@ -252,7 +262,8 @@ impl PyAqm {
         Ok(made)
     }
 
-    /// Calls into Python unless an earlier call has failed; a failure is kept for who started the run.
+    /// Calls into Python unless an earlier call has failed; a failure is kept for who started the
+    /// run.
     #[inline]
     fn guarded<T>(&self, otherwise: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         if self.abort.raised() {
@@ -280,7 +291,9 @@ impl PyAqm {
             let found = self.verdicts.iter().find(|(member, _)| answer.is(member));
             match found {
                 // RFC 3168, section 5: what cannot be marked is dropped.
-                Some((_, Verdict::Mark(_, reason))) if pkt.ecn == Ecn::NotEct => Ok(Verdict::Drop(*reason)),
+                Some((_, Verdict::Mark(_, reason))) if pkt.ecn == Ecn::NotEct => {
+                    Ok(Verdict::Drop(*reason))
+                }
                 Some((_, verdict)) => Ok(*verdict),
                 None => {
                     let names = VERDICTS.map(|v| v.0).join(", ");
@@ -320,7 +333,8 @@ impl PyAqm {
     fn row(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         let published = self.published(py)?;
         if !published.iter().map(|(name, _)| name.as_str()).eq(self.columns.iter().copied()) {
-            let (names, class) = (published.into_iter().map(|p| p.0).collect::<Vec<_>>(), self.class(py));
+            let (names, class) =
+                (published.into_iter().map(|p| p.0).collect::<Vec<_>>(), self.class(py));
             return Err(PyValueError::new_err(format!(
                 "{class}.series returned {names:?} after {:?}: it must give the same names in the same order every time",
                 self.columns
@@ -337,7 +351,9 @@ impl PyAqm {
     fn rubbish(&self, name: &str, answer: &Bound<'_, PyAny>, expected: &str) -> PyErr {
         let class = self.class(answer.py());
         match answer.repr() {
-            Ok(answer) => PyTypeError::new_err(format!("{class}.{name} returned {answer}, not {expected}")),
+            Ok(answer) => {
+                PyTypeError::new_err(format!("{class}.{name} returned {answer}, not {expected}"))
+            }
             Err(error) => error,
         }
     }
@@ -359,7 +375,14 @@ impl Aqm for PyAqm {
         }
     }
 
-    fn depart(&mut self, now: Time, pkt: &Packet, sojourn: Duration, q: &Queue, _: &mut Rng) -> Verdict {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        _: &mut Rng,
+    ) -> Verdict {
         let Some(method) = &self.depart else { return Verdict::Pass };
         self.ask(method, "depart", now, (pkt, sojourn), q)
     }
@@ -370,7 +393,8 @@ impl Aqm for PyAqm {
 
     #[inline]
     fn next_tick(&self) -> Option<Time> {
-        // After a failure none is due: the replay of a fine timer over a long silence would only delay the end.
+        // After a failure none is due: the replay of a fine timer over a long silence would only
+        // delay the end.
         self.timer.as_ref().filter(|_| !self.abort.raised()).map(|t| t.next)
     }
 
@@ -431,7 +455,8 @@ fn facts<'py>(module: &Bound<'py, PyModule>, start: &Start<'_>) -> PyResult<Boun
     module.getattr("LinkFacts")?.call((), Some(&facts))
 }
 
-/// Names that tables have for as long as the process runs. There are few: one for each column that a discipline publishes.
+/// Names that tables have for as long as the process runs. There are few: one for each column that
+/// a discipline publishes.
 pub fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

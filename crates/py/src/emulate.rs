@@ -9,7 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// Leaves the caller's network; `"root"` or `"user-namespace"`, or what refuses as an error's document.
+/// Leaves the caller's network; `"root"` or `"user-namespace"`, or what refuses as an error's
+/// document.
 #[pyfunction]
 pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
     match netns::isolate(rootless)? {
@@ -18,8 +19,8 @@ pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
     }
 }
 
-/// Emulates, in the first process of the process namespace. `tell(t_s, queue_pkts, received, dropped, marked)` is called about ten times
-/// a second; what it raises ends the run.
+/// Emulates, in the first process of the process namespace. `tell(t_s, queue_pkts, received,
+/// dropped, marked)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
 pub fn emulate_run(
     py: Python<'_>,
@@ -29,7 +30,8 @@ pub fn emulate_run(
     privilege: &str,
     tell: Py<PyAny>,
 ) -> PyResult<String> {
-    let options: Options = serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let options: Options =
+        serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let privilege = if privilege == "root" { Privilege::Root } else { Privilege::UserNamespace };
     let scenario = &scenario.get().inner;
     let mut raised = None;
@@ -55,8 +57,8 @@ pub fn emulate_run(
 #[pyfunction]
 pub fn emulate_report(text: &str) -> PyResult<(RunResult, String)> {
     let report = Report::from_json(text).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let emulation =
-        serde_json::to_string(&report.emulation).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let emulation = serde_json::to_string(&report.emulation)
+        .map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok((RunResult { inner: report.result }, emulation))
 }
 

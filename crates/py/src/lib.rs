@@ -1,5 +1,5 @@
-//! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed in
-//! `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
+//! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed
+//! in `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
 
 mod aqm;
 #[cfg(target_os = "linux")]
@@ -22,7 +22,8 @@ fn schema() -> String {
     penstock_scenario::schema()
 }
 
-/// What there is (`"aqm"`, `"tcp"`, `"traffic"`, `"topology"`, `"scenario"`, `"metrics"`), with parameters, as JSON.
+/// What there is (`"aqm"`, `"tcp"`, `"traffic"`, `"topology"`, `"scenario"`, `"metrics"`), with
+/// parameters, as JSON.
 #[pyfunction]
 fn list_json(what: &str) -> PyResult<String> {
     penstock_scenario::list_json(what)
@@ -35,8 +36,8 @@ fn init_template() -> String {
     penstock_scenario::init_template().to_string()
 }
 
-/// The factor of a 95 % confidence interval of a mean of `n` values (Student's t with n − 1 degrees of
-/// freedom); `None` below two values.
+/// The factor of a 95 % confidence interval of a mean of `n` values (Student's t with n − 1 degrees
+/// of freedom); `None` below two values.
 #[pyfunction]
 fn t95(n: usize) -> Option<f64> {
     (n >= 2).then(|| penstock_scenario::t95(n))
@@ -45,15 +46,16 @@ fn t95(n: usize) -> Option<f64> {
 /// Seconds of a span of time with its unit: `"10 ms"`.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<f64> {
-    let span =
-        penstock_units::parse_duration(text).map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    let span = penstock_units::parse_duration(text)
+        .map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
     Ok(span.as_nanos() as f64 / 1e9) // a division rounds once: "10 ms" is 0.01
 }
 
 /// Bits per second of a rate with its unit: `"1.5 Mbit/s"`.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<f64> {
-    let rate = penstock_units::parse_rate(text).map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    let rate = penstock_units::parse_rate(text)
+        .map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
     Ok(rate.as_bps() as f64)
 }
 

@@ -7,8 +7,9 @@ use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What the bottleneck's discipline does to packets while the queue is held at `queue` packets, by `runs` random streams: for each of
-/// `from_s` how many packets it saw in the `window_s` seconds that follow, and of these how many it marked incipient, marked CE, and dropped.
+/// What the bottleneck's discipline does to packets while the queue is held at `queue` packets, by
+/// `runs` random streams: for each of `from_s` how many packets it saw in the `window_s` seconds
+/// that follow, and of these how many it marked incipient, marked CE, and dropped.
 #[pyfunction]
 #[pyo3(signature = (scenario, queue, from_s, window_s, runs, capable=true, flows=1, load=1.0))]
 #[allow(clippy::too_many_arguments)] // the keywords of a Python function
@@ -25,7 +26,9 @@ pub fn probe(
 ) -> PyResult<Vec<(u64, u64, u64, u64)>> {
     for (name, value, least) in [("window_s", window_s, 1e-9), ("load", load, 1e-3)] {
         if !(least..=1e3).contains(&value) {
-            return Err(PyValueError::new_err(format!("{name} = {value}: must be from {least} to 1000")));
+            return Err(PyValueError::new_err(format!(
+                "{name} = {value}: must be from {least} to 1000"
+            )));
         }
     }
     if let Some(bad) = from_s.iter().find(|s| !(0.0..=1e6).contains(*s)) {
@@ -35,7 +38,8 @@ pub fn probe(
     let window = Duration::from_secs_f64(window_s);
     let how = Probe { queue, load, capable, flows, from, window, runs };
     let scenario = &scenario.get().inner;
-    let counts = py.detach(|| scenario.probe(&how)).map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let counts =
+        py.detach(|| scenario.probe(&how)).map_err(|e| ScenarioError::new_err(e.to_string()))?;
     Ok(counts.iter().map(|c: &Counts| (c.packets, c.incipient, c.ce, c.dropped)).collect())
 }
 

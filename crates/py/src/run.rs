@@ -4,7 +4,8 @@ use crate::aqm::interned;
 use crate::errors::{ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_sim::{
-    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS, METRICS,
+    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS,
+    METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -23,9 +24,10 @@ const WAKE: Wall = Wall::from_millis(50);
 
 /// Runs every seed and returns the results in the order of `seeds`, whichever thread was faster.
 ///
-/// The GIL is released, unless a discipline written in Python stands in the scenario: then, as with one job, the seeds run one after
-/// the other on this thread, where Ctrl-C reaches that code. `progress(fraction, done, total)` is called about twenty times a second; what it
-/// raises, and Ctrl-C, stops all runs at once.
+/// The GIL is released, unless a discipline written in Python stands in the scenario: then, as with
+/// one job, the seeds run one after the other on this thread, where Ctrl-C reaches that code.
+/// `progress(fraction, done, total)` is called about twenty times a second; what it raises, and
+/// Ctrl-C, stops all runs at once.
 #[pyfunction]
 #[pyo3(signature = (scenario, seeds, jobs, series_interval_s=None, events=false, pcap=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // the keywords of a Python function
@@ -49,7 +51,8 @@ pub fn run(
         Ok(config)
     };
     let one = |seed: u64, control: &Control| -> PyResult<penstock_sim::RunResult> {
-        penstock_sim::run(&prepared(seed)?, control).map_err(|e| SimulationError::new_err(e.to_string()))
+        penstock_sim::run(&prepared(seed)?, control)
+            .map_err(|e| SimulationError::new_err(e.to_string()))
     };
 
     let total = seeds.len();
@@ -96,7 +99,8 @@ pub fn run(
             let (sender, receiver) = mpsc::channel();
             for _ in 0..jobs.clamp(1, total.max(1)) {
                 let sender = sender.clone();
-                let (next, stopped, one, seeds, controls) = (&next, &stopped, &one, &seeds, &controls);
+                let (next, stopped, one, seeds, controls) =
+                    (&next, &stopped, &one, &seeds, &controls);
                 scope.spawn(move || loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     if i >= total || stopped.load(Ordering::Relaxed) {
@@ -175,8 +179,8 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// In front of the queue of the link of that name or, with `:out` after it, behind that queue. Where no link is called so, "bottleneck"
-/// is the link that the metrics describe.
+/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
+/// Where no link is called so, "bottleneck" is the link that the metrics describe.
 fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
     let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
     let named = config.links.iter().position(|l| l.name == link);
@@ -224,7 +228,9 @@ fn named<'py>(
 
 /// Numbers from their bytes: [`raw`] backwards.
 fn cooked<T, const N: usize>(raw: &[u8], number: fn([u8; N]) -> T) -> Vec<T> {
-    raw.chunks_exact(N).map(|chunk| number(chunk.try_into().expect("chunks of that size"))).collect()
+    raw.chunks_exact(N)
+        .map(|chunk| number(chunk.try_into().expect("chunks of that size")))
+        .collect()
 }
 
 /// The words of a column, of which there are few lists.
@@ -274,7 +280,8 @@ impl RunResult {
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
         let (seed, events, metrics, groups, flows, links, tables, pcap) = state;
-        let flows = flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
+        let flows =
+            flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
         let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
         let series = tables.into_iter().map(|(name, columns)| {
             let columns = columns.into_iter().map(|(name, kind, raw, words)| {
@@ -290,12 +297,15 @@ impl RunResult {
         });
         let series = series.collect();
         let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
-        let inner = penstock_sim::RunResult { seed, events, metrics, groups, flows, links, series, pcap };
+        let inner =
+            penstock_sim::RunResult { seed, events, metrics, groups, flows, links, series, pcap };
         Ok(RunResult { inner })
     }
 
     /// For pickle: results come back from other processes.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
         let (py, r) = (slf.py(), &slf.get().inner);
         let flows: Vec<_> = r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect();
         let links: Vec<_> = r.links.iter().map(|l| (l.name.clone(), l.metrics.clone())).collect();
@@ -342,7 +352,8 @@ impl RunResult {
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics` describes.
+    /// The metrics of each link by its name; empty in a dumbbell, whose one link `metrics`
+    /// describes.
     #[getter]
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -358,15 +369,18 @@ impl RunResult {
         self.inner.series.iter().map(|t| t.name).collect()
     }
 
-    /// A recorded table: per column its type (`"f64"`, `"u64"`, `"word"`: one byte that counts in the last), the raw
-    /// numbers, and the words of a column of words. `None` if it was not recorded.
+    /// A recorded table: per column its type (`"f64"`, `"u64"`, `"word"`: one byte that counts in
+    /// the last), the raw numbers, and the words of a column of words. `None` if it was not
+    /// recorded.
     #[allow(clippy::type_complexity)] // said in the stub, where Python reads it
     fn table<'py>(
         &self,
         py: Python<'py>,
         name: &str,
     ) -> PyResult<Option<Vec<(String, &'static str, Bound<'py, PyBytes>, Vec<&'static str>)>>> {
-        let Some(table) = self.inner.series.iter().find(|t| t.name == name) else { return Ok(None) };
+        let Some(table) = self.inner.series.iter().find(|t| t.name == name) else {
+            return Ok(None);
+        };
         let columns = table.columns.iter().map(|(name, column)| {
             let (kind, buffer, words) = match column {
                 Column::F64(v) => ("f64", raw(py, v, f64::to_ne_bytes)?, &[][..]),

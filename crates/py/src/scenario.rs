@@ -10,7 +10,9 @@ pub struct Scenario {
     pub inner: penstock_scenario::Scenario,
 }
 
-fn made(result: Result<penstock_scenario::Scenario, penstock_scenario::ScenarioError>) -> PyResult<Scenario> {
+fn made(
+    result: Result<penstock_scenario::Scenario, penstock_scenario::ScenarioError>,
+) -> PyResult<Scenario> {
     result.map(|inner| Scenario { inner }).map_err(|e| ScenarioError::new_err(e.to_string()))
 }
 
@@ -22,7 +24,8 @@ impl Scenario {
         made(penstock_scenario::Scenario::from_toml(text, file_name))
     }
 
-    /// From the text of a file that may be a link alone, without traffic and duration; whether it has traffic comes second.
+    /// From the text of a file that may be a link alone, without traffic and duration; whether it
+    /// has traffic comes second.
     #[staticmethod]
     fn link_from_toml(text: &str, file_name: &str) -> PyResult<(Self, bool)> {
         let made = penstock_scenario::Scenario::link_from_toml(text, file_name);
@@ -36,26 +39,33 @@ impl Scenario {
         made(penstock_scenario::Scenario::from_json(text))
     }
 
-    /// Another scenario that differs in some keys (path and value), which only have to hold together; a value is TOML, or a
-    /// bare word for a string.
+    /// Another scenario that differs in some keys (path and value), which only have to hold
+    /// together; a value is TOML, or a bare word for a string.
     fn set_all(&self, changes: Vec<(String, String)>) -> PyResult<Self> {
-        let changes: Vec<_> = changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
+        let changes: Vec<_> =
+            changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
         made(self.inner.set_all(&changes))
     }
 
-    /// The same scenario under another discipline at the bottleneck, which takes its own keys of `[aqm]`.
+    /// The same scenario under another discipline at the bottleneck, which takes its own keys of
+    /// `[aqm]`.
     fn with_aqm(&self, kind: &str) -> PyResult<Self> {
         made(self.inner.with_aqm(kind))
     }
 
-    /// The same scenario under a discipline written in Python (an instance of `penstock.Aqm`), at the bottleneck or in the
-    /// opposite direction; results call it `python:` and the name.
+    /// The same scenario under a discipline written in Python (an instance of `penstock.Aqm`), at
+    /// the bottleneck or in the opposite direction; results call it `python:` and the name.
     fn with_user_aqm(&self, aqm: Py<PyAny>, name: &str, reverse: bool) -> PyResult<Self> {
         let aqm = user_aqm(aqm, name);
-        made(if reverse { self.inner.with_user_reverse_aqm(aqm) } else { self.inner.with_user_aqm(aqm) })
+        made(if reverse {
+            self.inner.with_user_reverse_aqm(aqm)
+        } else {
+            self.inner.with_user_aqm(aqm)
+        })
     }
 
-    /// How `[sweep]` chooses values of its ranges: their paths, samples, method and seed; `None` without a range.
+    /// How `[sweep]` chooses values of its ranges: their paths, samples, method and seed; `None`
+    /// without a range.
     fn design(&self) -> Option<(Vec<String>, u64, String, u64)> {
         let design = self.inner.design()?;
         let paths = self.inner.ranges().into_iter().map(|range| range.path);
@@ -65,7 +75,9 @@ impl Scenario {
     /// The values of the ranges, in their order, at each point of the unit cube; as JSON.
     fn sampled(&self, points: Vec<Vec<f64>>) -> Vec<Vec<String>> {
         let ranges = self.inner.ranges();
-        let values = |point: &Vec<f64>| ranges.iter().zip(point).map(|(r, u)| r.at(*u).to_string()).collect();
+        let values = |point: &Vec<f64>| {
+            ranges.iter().zip(point).map(|(r, u)| r.at(*u).to_string()).collect()
+        };
         points.iter().map(values).collect()
     }
 
@@ -80,7 +92,8 @@ impl Scenario {
         self.inner.resolved_json()
     }
 
-    /// `resolved_json`, and the same without `name` and `seed`: equal texts are the same runs, seed by seed.
+    /// `resolved_json`, and the same without `name` and `seed`: equal texts are the same runs, seed
+    /// by seed.
     fn canonical_json(&self) -> (String, String) {
         self.inner.canonical_json()
     }
@@ -115,14 +128,16 @@ impl Scenario {
         self.inner.work()
     }
 
-    /// `[sweep]` and `[[variant]]`: the axes (path, values as JSON), the names of the variants and the number of seeds.
+    /// `[sweep]` and `[[variant]]`: the axes (path, values as JSON), the names of the variants and
+    /// the number of seeds.
     fn grid(&self) -> (Vec<(String, String)>, Vec<String>, Option<u64>) {
         let axes = self.inner.axes().into_iter();
         let axes = axes.map(|axis| (axis.path, serde_json::Value::Array(axis.values).to_string()));
         (axes.collect(), self.inner.variants(), self.inner.sweep_seeds())
     }
 
-    /// A point of the grid: with a variant's changes and then those of the axes (path, value as JSON).
+    /// A point of the grid: with a variant's changes and then those of the axes (path, value as
+    /// JSON).
     fn point(&self, variant: Option<&str>, set: Vec<(String, String)>) -> PyResult<Self> {
         let values = set.iter().map(|(path, value)| {
             let value = serde_json::from_str::<serde_json::Value>(value);

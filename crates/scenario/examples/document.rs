@@ -1,5 +1,6 @@
-//! Prints the result document of a scenario file for some seeds, as `penstock run FILE --seeds N --json` does, from whatever profile this was
-//! built in: `document FILE SEEDS`. The tests hold a debug build's bytes against the wheel's.
+//! Prints the result document of a scenario file for some seeds, as `penstock run FILE --seeds N
+//! --json` does, from whatever profile this was built in: `document FILE SEEDS`. The tests hold a
+//! debug build's bytes against the wheel's.
 
 use penstock_scenario::{document, Scenario};
 use penstock_sim::Control;

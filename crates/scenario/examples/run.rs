@@ -1,5 +1,5 @@
-//! Runs a scenario file once, without Python, and prints what benchmarks and profilers ask for as one JSON object:
-//! `run FILE [KEY=VALUE]…`.
+//! Runs a scenario file once, without Python, and prints what benchmarks and profilers ask for as
+//! one JSON object: `run FILE [KEY=VALUE]…`.
 
 use penstock_scenario::Scenario;
 use penstock_sim::{Control, METRICS};
@@ -27,8 +27,9 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
         .map(|c| c.split_once('=').map(|(path, value)| (path.trim(), value.trim())))
         .collect::<Option<_>>()
         .ok_or("a change must be KEY=VALUE")?;
-    let scenario =
-        Scenario::from_toml(&text, &file).and_then(|s| s.set_all(&changes)).map_err(|e| e.to_string())?;
+    let scenario = Scenario::from_toml(&text, &file)
+        .and_then(|s| s.set_all(&changes))
+        .map_err(|e| e.to_string())?;
     let config = scenario.lower(scenario.seed()).map_err(|e| e.to_string())?;
     let result = penstock_sim::run(&config, &Control::default()).map_err(|e| e.to_string())?;
 
@@ -36,7 +37,8 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
         let i = METRICS.iter().position(|m| m.name == name);
         i.and_then(|i| result.metrics[i]).unwrap_or(0.0)
     };
-    let drops: f64 = ["drops_early", "drops_forced", "drops_overflow"].into_iter().map(metric).sum();
+    let drops: f64 =
+        ["drops_early", "drops_forced", "drops_overflow"].into_iter().map(metric).sum();
     Ok(format!(
         "{{\"packets\": {}, \"arrivals\": {}, \"drops\": {drops}, \"events\": {}, \"goodput_bps\": {}, \"throughput_bps\": {}, \"peak_bytes\": {}, \"cpu_s\": {}}}",
         metric("departures"),
@@ -59,7 +61,8 @@ fn peak_kib(status: &str) -> Option<u64> {
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
-/// User and system time in hundredths of a second (Linux's USER_HZ); the fields are numbered after the name.
+/// User and system time in hundredths of a second (Linux's USER_HZ); the fields are numbered after
+/// the name.
 fn cpu_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)

@@ -4,8 +4,8 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Table};
 use penstock_units::param::{DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value};
 use penstock_units::{
-    format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration, QuantityError,
-    QueueLen, Rate,
+    format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration,
+    QuantityError, QueueLen, Rate,
 };
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -14,7 +14,9 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
     match (&param.ty, &node.item) {
         // The declaration names the unit, so a number alone is one.
-        (Ty::Size, Item::Int(n)) if !param.unit.is_empty() && *n >= 0 => Ok(Value::Size(Bytes(*n as u64))),
+        (Ty::Size, Item::Int(n)) if !param.unit.is_empty() && *n >= 0 => {
+            Ok(Value::Size(Bytes(*n as u64)))
+        }
         (ty, _) => typed(node, ty, path),
     }
 }
@@ -30,7 +32,8 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
             whole(node).filter(|n| (min..=max).contains(&n)).map(Value::Int).ok_or_else(wrong)
         }
         Ty::Num { min, max, open } => {
-            let inside = |x: &f64| x.is_finite() && (*x > *min || *x == *min && !open) && *x <= *max;
+            let inside =
+                |x: &f64| x.is_finite() && (*x > *min || *x == *min && !open) && *x <= *max;
             number(node).filter(inside).map(Value::Num).ok_or_else(wrong)
         }
         Ty::Loss => loss(node, path, wrong).map(Value::Loss),
@@ -43,9 +46,8 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::Delay => delay(node, path, wrong).map(Value::Delay),
         Ty::Start => start(node, path, wrong).map(Value::Start),
         Ty::SizeDist => dist(node, path, &object_size, wrong).map(Value::Dist),
-        Ty::TimeDist => {
-            dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong).map(Value::Dist)
-        }
+        Ty::TimeDist => dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong)
+            .map(Value::Dist),
         Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
         Ty::NumOr(_, words) if text(node).is_some() => word(node, words, path, wrong),
         Ty::NumOr(number, _) => typed(node, number, path).map_err(|_| wrong()),
@@ -110,7 +112,12 @@ fn text(node: &Node) -> Option<&str> {
     }
 }
 
-fn word(node: &Node, words: &[&str], path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Value> {
+fn word(
+    node: &Node,
+    words: &[&str],
+    path: &str,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Value> {
     let found = text(node).ok_or_else(wrong)?;
     if words.contains(&found) {
         return Ok(Value::Word(found.into()));
@@ -161,7 +168,11 @@ fn size(node: &Node, path: &str) -> Result<Bytes> {
 fn object_size(node: &Node, path: &str) -> Result<f64> {
     let bytes = size(node, path)?.0;
     if bytes > 1 << 50 {
-        return Err(ScenarioError::at(node, path, Problem::Conflict("must be at most 1 PB".into())));
+        return Err(ScenarioError::at(
+            node,
+            path,
+            Problem::Conflict("must be at most 1 PB".into()),
+        ));
     }
     Ok(bytes as f64)
 }
@@ -182,13 +193,19 @@ fn form<'a>(table: &'a Table, wrong: &impl Fn() -> ScenarioError) -> Result<(&'a
 fn unknown(key: &str, node: &Node, path: &str, allowed: &[&str]) -> ScenarioError {
     let nearest = nearest(key, allowed.iter().copied());
     let allowed = allowed.iter().map(|w| w.to_string()).collect();
-    ScenarioError::new(node.origin, format!("{path}.{key}"), Problem::UnknownKey { allowed, nearest })
+    ScenarioError::new(
+        node.origin,
+        format!("{path}.{key}"),
+        Problem::UnknownKey { allowed, nearest },
+    )
 }
 
 /// `[a, b]`, both durations.
 fn pair(node: &Node, path: &str) -> Result<(Duration, Duration)> {
     match &node.item {
-        Item::List(list) if list.len() == 2 => Ok((duration(&list[0], path)?, duration(&list[1], path)?)),
+        Item::List(list) if list.len() == 2 => {
+            Ok((duration(&list[0], path)?, duration(&list[1], path)?))
+        }
         _ => {
             let allowed = "a list of two times, for example [\"40 ms\", \"60 ms\"]".into();
             Err(ScenarioError::at(node, path, Problem::Value { allowed }))
@@ -249,7 +266,12 @@ fn start(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<S
 
 type Quantity<'a> = &'a dyn Fn(&Node, &str) -> Result<f64>;
 
-fn dist(node: &Node, path: &str, quantity: Quantity, wrong: impl Fn() -> ScenarioError) -> Result<Dist> {
+fn dist(
+    node: &Node,
+    path: &str,
+    quantity: Quantity,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Dist> {
     let (key, inner) = form(node.table().ok_or_else(&wrong)?, &wrong)?;
     let path = &format!("{path}.{key}");
     match key {
@@ -272,7 +294,12 @@ fn positive(node: &Node, path: &str, quantity: Quantity) -> Result<f64> {
     }
 }
 
-fn pareto(table: &Table, path: &str, quantity: Quantity, wrong: impl Fn() -> ScenarioError) -> Result<Dist> {
+fn pareto(
+    table: &Table,
+    path: &str,
+    quantity: Quantity,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Dist> {
     // At 1 the mean is infinite; far above it the law is a constant.
     const SHAPE: Ty = Ty::Num { min: 1.0, max: 1000.0, open: true };
     let (mut shape, mut mean, mut max) = (None, None, None);

@@ -1,4 +1,5 @@
-//! The document that `penstock run --json` prints. No clock stands in it: the same input gives the same bytes.
+//! The document that `penstock run --json` prints. No clock stands in it: the same input gives the
+//! same bytes.
 
 use crate::scenario::Scenario;
 use penstock_sim::{link_metrics, Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
@@ -17,7 +18,10 @@ pub fn document(scenario: &Scenario, runs: &[&RunResult]) -> String {
 }
 
 /// `null` stands for what does not apply, and for what JSON has no number for.
-fn named<'a>(names: impl IntoIterator<Item = &'a Metric>, values: &[Option<f64>]) -> Map<String, Json> {
+fn named<'a>(
+    names: impl IntoIterator<Item = &'a Metric>,
+    values: &[Option<f64>],
+) -> Map<String, Json> {
     names.into_iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
 }
 
@@ -40,21 +44,24 @@ fn run(result: &RunResult) -> Json {
     });
     if !result.links.is_empty() {
         let links = result.links.iter();
-        out["links"] =
-            links.map(|l| (l.name.clone(), Json::Object(named(link_metrics(), &l.metrics)))).collect();
+        out["links"] = links
+            .map(|l| (l.name.clone(), Json::Object(named(link_metrics(), &l.metrics))))
+            .collect();
     }
     out
 }
 
 fn summary(runs: &[&RunResult]) -> Json {
     let metrics = METRICS.iter().enumerate().map(|(i, metric)| {
-        let values: Vec<f64> = runs.iter().filter_map(|r| r.metrics.get(i).copied().flatten()).collect();
+        let values: Vec<f64> =
+            runs.iter().filter_map(|r| r.metrics.get(i).copied().flatten()).collect();
         (metric.name.to_string(), estimate(&values))
     });
     Json::Object(metrics.collect())
 }
 
-/// Mean, half-width of the 95 % interval, and the number of values, summed in the order of the seeds.
+/// Mean, half-width of the 95 % interval, and the number of values, summed in the order of the
+/// seeds.
 fn estimate(values: &[f64]) -> Json {
     let n = values.len();
     if n == 0 {
@@ -68,15 +75,16 @@ fn estimate(values: &[f64]) -> Json {
     json!({ "mean": mean, "ci95": ci95, "n": n })
 }
 
-/// The factor of a 95 % confidence interval of a mean of `n` values: Student's t with n − 1 degrees of freedom at
-/// 0.975. Infinite below two values, which have no interval.
+/// The factor of a 95 % confidence interval of a mean of `n` values: Student's t with n − 1 degrees
+/// of freedom at 0.975. Infinite below two values, which have no interval.
 pub fn t95(n: usize) -> f64 {
     // The law exists for every positive number of degrees of freedom.
     let law = StudentsT::new(0.0, 1.0, n.saturating_sub(1) as f64);
     law.map_or(f64::INFINITY, |law| twelve_digits(law.inverse_cdf(0.975)))
 }
 
-/// Rounded to twelve significant digits: the quantile's last digits depend on the platform's logarithm.
+/// Rounded to twelve significant digits: the quantile's last digits depend on the platform's
+/// logarithm.
 fn twelve_digits(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)
 }
@@ -87,7 +95,9 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_tables() {
-        for (n, t) in [(2, 12.706_204_736), (3, 4.302_652_730), (10, 2.262_157_163), (30, 2.045_229_642)] {
+        for (n, t) in
+            [(2, 12.706_204_736), (3, 4.302_652_730), (10, 2.262_157_163), (30, 2.045_229_642)]
+        {
             assert!((t95(n) - t).abs() < 1e-8, "n = {n}: {}", t95(n));
         }
         assert_eq!(t95(1), f64::INFINITY);

@@ -55,7 +55,13 @@ pub enum Problem {
 
 impl ScenarioError {
     pub(crate) fn new(origin: Origin, path: impl Into<String>, problem: Problem) -> Self {
-        ScenarioError(Box::new(Facts { file: None, origin, path: path.into(), found: None, problem }))
+        ScenarioError(Box::new(Facts {
+            file: None,
+            origin,
+            path: path.into(),
+            found: None,
+            problem,
+        }))
     }
 
     /// An error about a value that was written down.
@@ -134,7 +140,11 @@ impl fmt::Display for Problem {
             Problem::Value { allowed } => write!(f, "must be {allowed}"),
             Problem::Quantity(QuantityError::UnknownUnit { found, allowed, nearest }) => {
                 let found = shorten(found);
-                write!(f, "unknown unit \"{found}\"; allowed: {}; nearest: {nearest}", allowed.join(", "))
+                write!(
+                    f,
+                    "unknown unit \"{found}\"; allowed: {}; nearest: {nearest}",
+                    allowed.join(", ")
+                )
             }
             Problem::Quantity(QuantityError::NotANumber { allowed, example, .. }) => {
                 let allowed = allowed.join(", ");

@@ -1,5 +1,6 @@
-//! Files that a scenario names: mahimahi traces and packets to replay. They are read when the scenario is, so that a mistake in one is
-//! a mistake in the scenario, and what they hold is told by a hash.
+//! Files that a scenario names: mahimahi traces and packets to replay. They are read when the
+//! scenario is, so that a mistake in one is a mistake in the scenario, and what they hold is told
+//! by a hash.
 
 use pcap_file::pcap::PcapParser;
 use pcap_file::{PcapError, TsResolution};
@@ -88,7 +89,8 @@ impl Content {
     pub fn trace(&self) -> Result<Trace, String> {
         let mut at: Vec<Duration> = vec![];
         for (number, line) in self.lines()? {
-            let Some(ms) = line.parse::<u64>().ok().filter(|ms| *ms <= MAX_TIME.as_nanos() / 1_000_000)
+            let Some(ms) =
+                line.parse::<u64>().ok().filter(|ms| *ms <= MAX_TIME.as_nanos() / 1_000_000)
             else {
                 return Err(self.wrong(number, "must be a whole number of milliseconds"));
             };
@@ -98,8 +100,11 @@ impl Content {
             }
             at.push(next);
         }
-        let problem =
-            if at.is_empty() { "is empty" } else { "must end above 0 ms, which is when it begins again" };
+        let problem = if at.is_empty() {
+            "is empty"
+        } else {
+            "must end above 0 ms, which is when it begins again"
+        };
         Trace::new(at).ok_or_else(|| format!("{}: {problem}", self.path))
     }
 
@@ -113,9 +118,10 @@ impl Content {
                 | [0xa1, 0xb2, 0x3c, 0x4d]
                 | [0x4d, 0x3c, 0xb2, 0xa1],
             ) => self.capture(),
-            Some([0x0a, 0x0d, 0x0d, 0x0a]) => {
-                Err(format!("{}: is a pcapng file; `editcap -F pcap` turns it into a pcap file", self.path))
-            }
+            Some([0x0a, 0x0d, 0x0d, 0x0a]) => Err(format!(
+                "{}: is a pcapng file; `editcap -F pcap` turns it into a pcap file",
+                self.path
+            )),
             _ => self.csv(),
         }?;
         if packets.is_empty() {
@@ -138,10 +144,12 @@ impl Content {
                 [t, bytes] => parse_duration(&format!("{t} s")).ok().zip(bytes.parse::<u32>().ok()),
                 _ => None,
             };
-            let Some((at, bytes)) = read.filter(|(at, bytes)| within(*at, u64::from(*bytes))) else {
-                return Err(
-                    self.wrong(number, "must be seconds and bytes (1 to 1000000), for example 0.125,1500")
-                );
+            let Some((at, bytes)) = read.filter(|(at, bytes)| within(*at, u64::from(*bytes)))
+            else {
+                return Err(self.wrong(
+                    number,
+                    "must be seconds and bytes (1 to 1000000), for example 0.125,1500",
+                ));
             };
             if packets.last().is_some_and(|last| at < last.at) {
                 return Err(self.wrong(number, "must not be earlier than the line before"));
@@ -151,7 +159,8 @@ impl Content {
         Ok(packets)
     }
 
-    /// Lengths as they were on the wire, times from the earliest on: captures are not always in order.
+    /// Lengths as they were on the wire, times from the earliest on: captures are not always in
+    /// order.
     fn capture(&self) -> Result<Vec<Datagram>, String> {
         let wrong = |n: usize, problem: &str| format!("{}: packet {n}: {problem}", self.path);
         let broken = |e: PcapError| format!("{}: {e}", self.path);
@@ -163,10 +172,12 @@ impl Content {
         let mut packets = vec![];
         while !rest.is_empty() {
             // Raw: the checked one refuses packets that were longer than what was kept of them.
-            let (after, packet) =
-                parser.next_raw_packet(rest).map_err(|e| wrong(packets.len() + 1, &e.to_string()))?;
+            let (after, packet) = parser
+                .next_raw_packet(rest)
+                .map_err(|e| wrong(packets.len() + 1, &e.to_string()))?;
             rest = after;
-            let at = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * fraction;
+            let at =
+                u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * fraction;
             packets.push((at, packet.orig_len));
         }
         packets.sort_by_key(|packet| packet.0);
@@ -176,7 +187,10 @@ impl Content {
             if within(at, u64::from(*bytes)) {
                 Ok(Datagram { at, bytes: *bytes })
             } else {
-                Err(wrong(i + 1, "its length must be 1 to 1000000 B, its time within 5 days of the first"))
+                Err(wrong(
+                    i + 1,
+                    "its length must be 1 to 1000000 B, its time within 5 days of the first",
+                ))
             }
         });
         relative.collect()
@@ -227,9 +241,10 @@ mod tests {
     #[test]
     fn tables_of_packets() {
         let want = [at(0, 40), at(1_000_001, 1500), at(1_000_001, 1)];
-        for text in
-            ["t_s, bytes\n0,40\n0.001000001,1500\n1.000001e-3, 1\n", "0,40\n\n.001000001,1500\n0.001000001,1"]
-        {
+        for text in [
+            "t_s, bytes\n0,40\n0.001000001,1500\n1.000001e-3, 1\n",
+            "0,40\n\n.001000001,1500\n0.001000001,1",
+        ] {
             assert_eq!(content(text.as_bytes()).datagrams().unwrap(), want);
         }
         for (text, problem) in [
@@ -249,7 +264,8 @@ mod tests {
         }
     }
 
-    /// A capture by hand: magic, version 2.4, zone, digits, snap length 64, Ethernet; then (seconds, fraction, captured, original).
+    /// A capture by hand: magic, version 2.4, zone, digits, snap length 64, Ethernet; then
+    /// (seconds, fraction, captured, original).
     fn capture(little: bool, nano: bool, packets: &[[u32; 3]]) -> Vec<u8> {
         let magic = if nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         let four = |x: u32| if little { x.to_le_bytes() } else { x.to_be_bytes() };
@@ -266,16 +282,25 @@ mod tests {
     fn captures() {
         for little in [true, false] {
             let micro = capture(little, false, &[[100, 999_999, 60], [101, 1, 1514], [101, 0, 98]]);
-            assert_eq!(content(&micro).datagrams().unwrap(), [at(0, 60), at(1_000, 98), at(2_000, 1514)]);
+            assert_eq!(
+                content(&micro).datagrams().unwrap(),
+                [at(0, 60), at(1_000, 98), at(2_000, 1514)]
+            );
             let nano = capture(little, true, &[[100, 999_999_999, 60], [101, 1, 1514]]);
             assert_eq!(content(&nano).datagrams().unwrap(), [at(0, 60), at(2, 1514)]);
-            assert_eq!(content(&capture(little, true, &[])).datagrams().unwrap_err(), "f: is empty");
+            assert_eq!(
+                content(&capture(little, true, &[])).datagrams().unwrap_err(),
+                "f: is empty"
+            );
             let cut = &nano[..nano.len() - 1];
             assert!(content(cut).datagrams().unwrap_err().starts_with("f: packet 2: "));
             let none = content(&capture(little, true, &[[0, 0, 0]])).datagrams().unwrap_err();
             assert!(none.starts_with("f: packet 1: its length must be"), "{none}");
         }
-        assert!(content(b"\x0a\x0d\x0d\x0a....").datagrams().unwrap_err().contains("is a pcapng file"));
+        assert!(content(b"\x0a\x0d\x0d\x0a....")
+            .datagrams()
+            .unwrap_err()
+            .contains("is a pcapng file"));
         assert!(content(b"\xa1\xb2\xc3\xd4").datagrams().is_err());
     }
 

@@ -1,9 +1,11 @@
-//! Scenario files: from text to a checked [`Scenario`], from there to a run of the simulator, and everything else
-//! that is made from the same declarations: the JSON Schema, the lists of `penstock list`, result documents.
+//! Scenario files: from text to a checked [`Scenario`], from there to a run of the simulator, and
+//! everything else that is made from the same declarations: the JSON Schema, the lists of `penstock
+//! list`, result documents.
 //!
-//! A file is read in two passes. The first (`walk`) checks each key and value against its declaration, in the order of
-//! the file. The second (`plan`) fills in defaults, checks values together and tries out every discipline and
-//! transport. What has passed both can be lowered without further errors, but for memory.
+//! A file is read in two passes. The first (`walk`) checks each key and value against its
+//! declaration, in the order of the file. The second (`plan`) fills in defaults, checks values
+//! together and tries out every discipline and transport. What has passed both can be lowered
+//! without further errors, but for memory.
 
 mod check;
 mod document;

@@ -2,8 +2,8 @@
 
 use crate::check;
 use crate::tables::{
-    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
-    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN,
+    SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
 };
 use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
@@ -22,9 +22,10 @@ const LISTS: &[(&str, Make)] = &[
     ("scenario", scenario),
 ];
 
-/// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of objects with `name`,
-/// `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`, `ns2`, `auto`, `source`), disciplines also
-/// with `state`, `equations`, `expect` and `weaknesses`; `None` if there is no such list.
+/// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of
+/// objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`,
+/// `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and `weaknesses`;
+/// `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
@@ -35,10 +36,12 @@ pub fn list_json(what: &str) -> Option<String> {
     list(what).map(|l| l.to_string())
 }
 
-/// A declaration as an object; defaults as a person would write them, without TOML's quotes around a lone string.
+/// A declaration as an object; defaults as a person would write them, without TOML's quotes around
+/// a lone string.
 pub(crate) fn param(p: &Param) -> Json {
-    let plain =
-        |text: &str| text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).to_string();
+    let plain = |text: &str| {
+        text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).to_string()
+    };
     json!({
         "name": p.name,
         "doc": p.doc,
@@ -97,12 +100,15 @@ fn aqm() -> Vec<Json> {
                 ..*p
             })
             .collect();
-        let state: Json = kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
+        let state: Json =
+            kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
         let mut out = entry(kind.name, kind.doc, kind.source, params(&effective));
         out["state"] = state;
-        for (key, text) in
-            [("equations", kind.equations), ("expect", kind.expect), ("weaknesses", kind.weaknesses)]
-        {
+        for (key, text) in [
+            ("equations", kind.equations),
+            ("expect", kind.expect),
+            ("weaknesses", kind.weaknesses),
+        ] {
             out[key] = text.into();
         }
         out
@@ -135,8 +141,14 @@ fn tcp() -> Vec<Json> {
 fn traffic() -> Vec<Json> {
     let kinds = TRAFFICS.iter().map(|kind| {
         // TCP's keys have a list of their own.
-        let own = kind.params.iter().copied().filter(|t| !std::ptr::eq(*t, penstock_tcp::PARAMS)).flatten();
-        let own = own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
+        let own = kind
+            .params
+            .iter()
+            .copied()
+            .filter(|t| !std::ptr::eq(*t, penstock_tcp::PARAMS))
+            .flatten();
+        let own =
+            own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
         entry(kind.name, kind.doc, kind.source, params(own))
     });
     kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(TRAFFIC))]).collect()
@@ -172,7 +184,9 @@ fn metrics() -> Vec<Json> {
     let links = |m: &Metric, per: &str| per == "run" && of_links.contains(&m.name);
     let of = |list: &'static [Metric], per: &'static str| {
         let links = &links;
-        list.iter().map(move |m| json!({ "name": m.name, "doc": m.doc, "per": per, "links": links(m, per) }))
+        list.iter().map(
+            move |m| json!({ "name": m.name, "doc": m.doc, "per": per, "links": links(m, per) }),
+        )
     };
     of(METRICS, "run").chain(of(GROUP_METRICS, "group")).chain(of(FLOW_METRICS, "flow")).collect()
 }

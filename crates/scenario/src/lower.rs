@@ -4,7 +4,9 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::plan::{Line, Plan, Topology, Traffic};
 use crate::scenario::Scenario;
-use penstock_sim::{App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern};
+use penstock_sim::{
+    App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern,
+};
 use penstock_tcp::TcpParams;
 use penstock_units::param::{DelaySpec, StartSpec, Value, Values};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -32,7 +34,8 @@ impl Scenario {
         self.lower_within(seed, MEMORY_LIMIT)
     }
 
-    /// The run with this seed, if it takes at most `limit` bytes of memory, as far as can be told beforehand.
+    /// The run with this seed, if it takes at most `limit` bytes of memory, as far as can be told
+    /// beforehand.
     ///
     /// # Errors
     /// If it would take more.
@@ -96,7 +99,11 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         count_in_service: line.values.bool("count_in_service"),
         aqm: line.user.clone().map_or(AqmConfig::Kind(line.aqm.name), AqmConfig::User),
         aqm_values: Arc::clone(&line.values),
-        aqm_context: penstock_aqm::Context { rate: line.rate, delay: line.delay, buffer: line.buffer },
+        aqm_context: penstock_aqm::Context {
+            rate: line.rate,
+            delay: line.delay,
+            buffer: line.buffer,
+        },
         loss: line.loss,
         schedule: line.schedule.clone(),
     }
@@ -105,7 +112,8 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
 /// One-hop flows of a parking lot, a group for each hop: the first FTP entry's transport and start.
 fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
     let count = plan.topology.cross_flows();
-    let Some(first) = plan.traffic.iter().find(|t| t.kind.name == "ftp").filter(|_| count > 0) else {
+    let Some(first) = plan.traffic.iter().find(|t| t.kind.name == "ftp").filter(|_| count > 0)
+    else {
         return vec![];
     };
     let hops = 0..plan.topology.hops();
@@ -125,7 +133,8 @@ struct Routes {
 }
 
 impl Routes {
-    /// The route from router `a` to router `b`; without links where nothing needs one (back from a datagram's sink).
+    /// The route from router `a` to router `b`; without links where nothing needs one (back from a
+    /// datagram's sink).
     fn between(&mut self, topology: &Topology, a: u32, b: u32) -> u16 {
         let list = &mut self.list;
         *self.by_ends.entry((a, b)).or_insert_with(|| {
@@ -144,7 +153,8 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry moves no other's.
+    /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry
+    /// moves no other's.
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
         let count = traffic.flows();
         let hosts = self.host_pairs(name, traffic);
@@ -152,9 +162,10 @@ impl Build<'_> {
         let forward = self.routes.between(topology, traffic.from, traffic.to);
         let backward = self.routes.between(topology, traffic.to, traffic.from);
         // What goodput_bps and jain count: in a graph the flows of the bottleneck.
-        let crosses = self.routes.list[usize::from(forward)].contains(&(topology.bottleneck as u32));
-        let counts =
-            traffic.kind.name == "ftp" && if topology.kind.graph { crosses } else { traffic.forward };
+        let crosses =
+            self.routes.list[usize::from(forward)].contains(&(topology.bottleneck as u32));
+        let counts = traffic.kind.name == "ftp"
+            && if topology.kind.graph { crosses } else { traffic.forward };
         let starts = starts(traffic.values.start("start"), count, self.seed, name);
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
@@ -174,8 +185,8 @@ impl Build<'_> {
         }
     }
 
-    /// Pairs (source, sink), one a flow, or as many as a web entry shares. The left host hangs on `access`, the right
-    /// one on `egress`, whichever sends.
+    /// Pairs (source, sink), one a flow, or as many as a web entry shares. The left host hangs on
+    /// `access`, the right one on `egress`, whichever sends.
     fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
         let topology = &self.plan.topology;
         let count = traffic.values.opt_int("pairs").map_or(traffic.flows(), |pairs| pairs as u32);
@@ -202,7 +213,10 @@ impl Build<'_> {
         stream: &str,
     ) -> Vec<HostConfig> {
         let Some(values) = table else {
-            return vec![HostConfig { rate: None, delay: Duration::ZERO, buffer: None }; count as usize];
+            return vec![
+                HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
+                count as usize
+            ];
         };
         let mean = self.plan.aqm.values.size("mean_packet").0;
         let buffer = values.opt_queue("buffer").map(|q| match q {
@@ -287,7 +301,8 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
     let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
-    let measured = if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
+    let measured =
+        if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
     let bytes = flows * BYTES_A_FLOW + packets * BYTES_A_PACKET + measured * BYTES_A_LINK;
     if plan.traffic.len() > MOST_ENTRIES {
         let problem = Problem::Conflict(format!("there must be at most {MOST_ENTRIES} entries"));
@@ -305,10 +320,11 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Origin::Unknown, "traffic", Problem::Conflict(problem)))
 }
 
-/// At most this many packets exist at one time: what the windows allow or the links hold, and what datagram sources
-/// pile up in front of their own access links.
+/// At most this many packets exist at one time: what the windows allow or the links hold, and what
+/// datagram sources pile up in front of their own access links.
 fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
-    let window = |t: &Traffic| t.tcp.as_deref().map_or(0.0, |tcp: &TcpParams| f64::from(tcp.window));
+    let window =
+        |t: &Traffic| t.tcp.as_deref().map_or(0.0, |tcp: &TcpParams| f64::from(tcp.window));
     let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.flows()) * window(t)).sum();
     windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
     let mean = plan.aqm.values.size("mean_packet").0 as f64;
@@ -323,7 +339,8 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
         + plan.traffic.iter().map(|t| before_the_network(plan, t)).sum::<f64>()
 }
 
-/// Packets that a group may pile up in front of its own access links, which have no limit unless one is given.
+/// Packets that a group may pile up in front of its own access links, which have no limit unless
+/// one is given.
 fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let topology = &plan.topology;
     let access = topology.access.as_ref();
@@ -331,20 +348,25 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let Some(side) = side else { return 0.0 };
     let rate = side.rate("rate").as_bps();
     // The links that leave the router: the data take one of them.
-    let onward = topology.links.iter().filter(|l| l.from == traffic.from).map(|l| l.rate.as_bps()).max();
+    let onward =
+        topology.links.iter().filter(|l| l.from == traffic.from).map(|l| l.rate.as_bps()).max();
     let in_run = |bps: u64, bytes: u64| {
         bps as f64 * plan.top.duration("duration").as_secs_f64() / (8.0 * bytes as f64)
     };
     let piled = match &traffic.tcp {
-        // A window never grows beyond what has been acknowledged; a slower link further on drops instead.
+        // A window never grows beyond what has been acknowledged; a slower link further on drops
+        // instead.
         Some(tcp) if onward.is_some_and(|onward| rate <= onward) => {
             f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
         }
         Some(_) => 0.0,
-        None if traffic.packets.is_some() => traffic.packets.as_deref().map_or(0.0, |p| p.len() as f64),
-        None => {
-            in_run(traffic.values.rate("rate").as_bps().saturating_sub(rate), traffic.values.size("packet").0)
+        None if traffic.packets.is_some() => {
+            traffic.packets.as_deref().map_or(0.0, |p| p.len() as f64)
         }
+        None => in_run(
+            traffic.values.rate("rate").as_bps().saturating_sub(rate),
+            traffic.values.size("packet").0,
+        ),
     };
     let limit = match side.opt_queue("buffer") {
         Some(QueueLen::Packets(n)) => n,

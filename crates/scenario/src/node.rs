@@ -1,4 +1,5 @@
-//! What a scenario is written as: values with the place that they come from, from TOML, JSON or a `--set`.
+//! What a scenario is written as: values with the place that they come from, from TOML, JSON or a
+//! `--set`.
 
 use serde_json::Value as Json;
 use std::fmt;
@@ -77,8 +78,8 @@ impl Node {
             message: e.message().trim().replace('\n', "; "),
         })?;
         let entries = table.get_ref().iter();
-        let entries =
-            entries.map(|(k, v)| (k.get_ref().to_string(), from_spanned(v, key_line(k, v), &lines)));
+        let entries = entries
+            .map(|(k, v)| (k.get_ref().to_string(), from_spanned(v, key_line(k, v), &lines)));
         Ok(Node { origin: Origin::Line(1), item: Item::Table(Table(entries.collect())) })
     }
 
@@ -96,7 +97,8 @@ impl Node {
 
     /// A value of `--set`: a TOML literal, or else plain text.
     pub fn from_argument(text: &str) -> Node {
-        let literal = Node::from_literal(text, Origin::Set).filter(|n| !matches!(n.item, Item::Other(_)));
+        let literal =
+            Node::from_literal(text, Origin::Set).filter(|n| !matches!(n.item, Item::Other(_)));
         literal.unwrap_or_else(|| Node { origin: Origin::Set, item: Item::Text(text.into()) })
     }
 
@@ -109,10 +111,14 @@ impl Node {
                 n.as_i64().map_or_else(|| Item::Float(n.as_f64().unwrap_or(f64::NAN)), Item::Int)
             }
             Json::String(s) => Item::Text(s.clone()),
-            Json::Array(list) => Item::List(list.iter().map(|v| Node::from_json(v, origin)).collect()),
+            Json::Array(list) => {
+                Item::List(list.iter().map(|v| Node::from_json(v, origin)).collect())
+            }
             Json::Object(map) => {
                 let given = map.iter().filter(|(_, v)| !v.is_null());
-                Item::Table(Table(given.map(|(k, v)| (k.clone(), Node::from_json(v, origin))).collect()))
+                Item::Table(Table(
+                    given.map(|(k, v)| (k.clone(), Node::from_json(v, origin))).collect(),
+                ))
             }
         };
         Node { origin, item }
@@ -158,9 +164,11 @@ impl Node {
         path.split('.').try_fold(self, |node, segment| node.child(segment))
     }
 
-    /// Puts a value under a dotted path, making tables on the way; else how much of the path cannot be followed.
+    /// Puts a value under a dotted path, making tables on the way; else how much of the path cannot
+    /// be followed.
     pub fn put(&mut self, path: &str, value: Node) -> Result<(), String> {
-        // No key lies deeper than this; without a limit the tables on the way could nest beyond the stack.
+        // No key lies deeper than this; without a limit the tables on the way could nest beyond the
+        // stack.
         const DEEPEST: usize = 16;
         if path.split('.').count() > DEEPEST {
             return Err(path.into());
@@ -174,7 +182,10 @@ impl Node {
             let next = match &mut node.item {
                 Item::Table(t) => {
                     if t.get(segment).is_none() {
-                        t.set(segment, Node { origin: value.origin, item: Item::Table(Table::default()) });
+                        t.set(
+                            segment,
+                            Node { origin: value.origin, item: Item::Table(Table::default()) },
+                        );
                     }
                     t.get_mut(segment)
                 }
@@ -254,7 +265,8 @@ impl Lines {
     }
 }
 
-/// The line of a `key = value` is its key's; that of a `[header]` its header's, where the value's span begins.
+/// The line of a `key = value` is its key's; that of a `[header]` its header's, where the value's
+/// span begins.
 fn key_line(key: &Spanned<std::borrow::Cow<'_, str>>, value: &Spanned<DeValue<'_>>) -> usize {
     key.span().start.min(value.span().start)
 }
@@ -272,8 +284,8 @@ fn from_spanned(value: &Spanned<DeValue<'_>>, start: usize, lines: &Lines) -> No
         }
         DeValue::Table(t) => {
             let entries = t.iter();
-            let entries =
-                entries.map(|(k, v)| (k.get_ref().to_string(), from_spanned(v, key_line(k, v), lines)));
+            let entries = entries
+                .map(|(k, v)| (k.get_ref().to_string(), from_spanned(v, key_line(k, v), lines)));
             Item::Table(Table(entries.collect()))
         }
     };

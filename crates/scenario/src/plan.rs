@@ -1,4 +1,5 @@
-//! The second pass: defaults filled in, values checked together, disciplines and transports tried out.
+//! The second pass: defaults filled in, values checked together, disciplines and transports tried
+//! out.
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
@@ -51,7 +52,8 @@ pub(crate) struct Traffic {
     /// Routers at which the data enter and leave.
     pub from: u32,
     pub to: u32,
-    /// Whether the sender's host hangs on `access`: in a chain where the data go forward, in a graph always.
+    /// Whether the sender's host hangs on `access`: in a chain where the data go forward, in a
+    /// graph always.
     pub forward: bool,
 }
 
@@ -78,7 +80,8 @@ struct Defaults {
 impl Defaults {
     /// The kind's own before the table's, and in each the profile's before the general.
     fn of(&self, param: &Param) -> Option<&'static str> {
-        let own = |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
+        let own =
+            |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
         let when_ns2 = |text: Option<&'static str>| text.filter(|_| self.ns2);
         when_ns2(own(self.kind_ns2)).or(own(self.kind)).or(when_ns2(param.ns2)).or(param.default)
     }
@@ -96,7 +99,8 @@ impl<'a> Section<'a> {
     fn new(root: &'a Node, path: &str) -> Self {
         let node = if path.is_empty() { Some(root) } else { root.at(path) };
         // An absent table is reported at the nearest one that is there.
-        let parent = path.rsplit_once('.').map_or(root, |(parent, _)| root.at(parent).unwrap_or(root));
+        let parent =
+            path.rsplit_once('.').map_or(root, |(parent, _)| root.at(parent).unwrap_or(root));
         Section { path: path.into(), node, origin: node.unwrap_or(parent).origin }
     }
 
@@ -148,8 +152,11 @@ impl<'a> Section<'a> {
         let allowed = allowed.take(SHOWN).map(String::from).collect();
         let problem = Problem::UnknownWord { allowed, nearest };
         let node = self.node.and_then(|n| n.child(key));
-        let error =
-            ScenarioError::new(node.map_or(self.origin, |n| n.origin), join(&self.path, key), problem);
+        let error = ScenarioError::new(
+            node.map_or(self.origin, |n| n.origin),
+            join(&self.path, key),
+            problem,
+        );
         error.found(format!("\"{}\"", shorten(name)))
     }
 
@@ -162,7 +169,8 @@ impl<'a> Section<'a> {
 pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let head = Section::new(root, "");
     let top = head.fill(&vec![TOP], Defaults::default())?;
-    let top = head.fill(&vec![TOP], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
+    let top =
+        head.fill(&vec![TOP], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
     let duration = top.duration("duration");
     if duration == Duration::ZERO {
         return Err(head.conflict("duration", &top, "must be above 0 s"));
@@ -233,19 +241,27 @@ fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen)
     Err(section.conflict(key, values, problem))
 }
 
-/// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried out.
-fn line(root: &Node, (path, aqm): (&str, &Discipline), link: (Rate, Duration, QueueLen)) -> Result<Line> {
+/// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried
+/// out.
+fn line(
+    root: &Node,
+    (path, aqm): (&str, &Discipline),
+    link: (Rate, Duration, QueueLen),
+) -> Result<Line> {
     let section = Section::new(root, path);
     let (rate, delay, buffer) = link;
     let mut values = aqm.values.clone();
     let in_bytes = |q: &QueueLen| matches!(q, QueueLen::Bytes(_));
-    let threshold_in_bytes = values.iter().any(|(_, v)| matches!(v, Value::Queue(q) if in_bytes(q)));
+    let threshold_in_bytes =
+        values.iter().any(|(_, v)| matches!(v, Value::Queue(q) if in_bytes(q)));
     let automatic = if in_bytes(&buffer) || threshold_in_bytes { "bytes" } else { "packets" };
     let unit = values.opt_word("unit").unwrap_or_else(|| automatic.into());
     let mean = values.size("mean_packet").0;
     let buffer = match buffer {
         // A float times a whole number; both far below 2^53.
-        QueueLen::Packets(n) if unit == "bytes" => QueueLen::Bytes((n * mean as f64).round() as u64),
+        QueueLen::Packets(n) if unit == "bytes" => {
+            QueueLen::Bytes((n * mean as f64).round() as u64)
+        }
         QueueLen::Bytes(b) if unit == "packets" => {
             let problem = format!(
                 "contradicts the buffer, which is given in bytes ({}); leave unit out, or give the buffer in packets",
@@ -306,8 +322,11 @@ fn entry(
         _ => default_variant(),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults =
-        Defaults { ns2, kind: variant.map_or(&[], |v| v.defaults), kind_ns2: variant.map_or(&[], |v| v.ns2) };
+    let defaults = Defaults {
+        ns2,
+        kind: variant.map_or(&[], |v| v.defaults),
+        kind_ns2: variant.map_or(&[], |v| v.ns2),
+    };
     let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
     let (from, to) = ends(&section, &values, topology)?;
     let route = routed(&section, &values, topology, (from, to), kind.tcp)?;
@@ -324,10 +343,18 @@ fn entry(
     }
     let flows = values.int("flows");
     if values.opt_int("pairs").is_some_and(|pairs| pairs > flows) {
-        return Err(section.conflict("pairs", &values, format!("must not be above the sessions ({flows})")));
+        return Err(section.conflict(
+            "pairs",
+            &values,
+            format!("must not be above the sessions ({flows})"),
+        ));
     }
     if values.get("access_delay").is_some() && topology.access.is_none() {
-        return Err(section.conflict("access_delay", &values, "needs topology.access, which has the rate"));
+        return Err(section.conflict(
+            "access_delay",
+            &values,
+            "needs topology.access, which has the rate",
+        ));
     }
     let packets = replay(&section, &mut values, files)?;
     let forward = topology.kind.graph || from < to;
@@ -377,7 +404,11 @@ fn check_sizes(section: &Section, values: &Values) -> Result<()> {
 }
 
 /// What a replay sends; the file's hash goes into `values`.
-fn replay(section: &Section, values: &mut Values, files: &Files) -> Result<Option<Arc<[Datagram]>>> {
+fn replay(
+    section: &Section,
+    values: &mut Values,
+    files: &Files,
+) -> Result<Option<Arc<[Datagram]>>> {
     let Some(file) = values.opt_word("file") else { return Ok(None) };
     let wrong = |problem| section.conflict("file", values, problem);
     let content = files.read(&file, values.opt_word("hash").as_deref()).map_err(wrong)?;
@@ -428,7 +459,11 @@ fn routed(
 ) -> Result<Vec<u32>> {
     let name = |i: u32| &topology.nodes[i as usize];
     let route = topology.route(from, to).ok_or_else(|| {
-        section.conflict("to", values, format!("there is no route from {} to {}", name(from), name(to)))
+        section.conflict(
+            "to",
+            values,
+            format!("there is no route from {} to {}", name(from), name(to)),
+        )
     })?;
     let back = if back {
         topology.route(to, from).ok_or_else(|| {
@@ -450,8 +485,14 @@ fn routed(
     Ok(route)
 }
 
-/// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way write.
-fn codepoints(section: &Section, values: &mut Values, topology: &Topology, route: &[u32]) -> Result<()> {
+/// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way
+/// write.
+fn codepoints(
+    section: &Section,
+    values: &mut Values,
+    topology: &Topology,
+    route: &[u32],
+) -> Result<()> {
     const KEY: &str = "codepoints";
     let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
     if own || !values.is("ecn", "mecn") {
@@ -462,8 +503,10 @@ fn codepoints(section: &Section, values: &mut Values, topology: &Topology, route
         let Some(written) = line.values.get(KEY) else { continue };
         match found {
             Some((name, other)) if other != written => {
-                let problem =
-                    format!("the disciplines at {name} and {} write different codepoints", line.name);
+                let problem = format!(
+                    "the disciplines at {name} and {} write different codepoints",
+                    line.name
+                );
                 return Err(section.conflict("ecn", values, problem));
             }
             _ => found = Some((&line.name, written)),
@@ -481,7 +524,11 @@ fn ends_of_chain(section: &Section, values: &Values, last: u32) -> Result<(u32, 
         let number = name.strip_prefix('R').and_then(|n| n.parse::<u32>().ok());
         match number.filter(|n| *n <= last && name == format!("R{n}")) {
             Some(n) => Ok(Some(n)),
-            None => Err(section.conflict(key, values, format!("must be a router, \"R0\" to \"R{last}\""))),
+            None => Err(section.conflict(
+                key,
+                values,
+                format!("must be a router, \"R0\" to \"R{last}\""),
+            )),
         }
     };
     let reverse = values.is("direction", "reverse");
@@ -504,7 +551,8 @@ pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
 mod tests {
     use super::*;
 
-    /// Two links, whose disciplines write these codepoints or know of none; what a sender reads that names its own or does not.
+    /// Two links, whose disciplines write these codepoints or know of none; what a sender reads
+    /// that names its own or does not.
     #[test]
     fn senders_read_what_their_disciplines_write() {
         let text = "duration = \"1 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n\
@@ -536,10 +584,15 @@ mod tests {
             values.set("ecn", word(ecn));
             own.into_iter().for_each(|w| values.set("codepoints", word(w)));
             let route = topology.route(0, 2).unwrap();
-            let found = codepoints(&section, &mut values, &topology, &route).map_err(|e| e.to_string());
+            let found =
+                codepoints(&section, &mut values, &topology, &route).map_err(|e| e.to_string());
             match read {
                 Ok(read) => {
-                    assert_eq!(values.get("codepoints"), read.map(word).as_ref(), "{written:?} {own:?}")
+                    assert_eq!(
+                        values.get("codepoints"),
+                        read.map(word).as_ref(),
+                        "{written:?} {own:?}"
+                    )
                 }
                 Err(part) => assert!(found.is_err_and(|e| e.contains(part)), "{written:?}"),
             }

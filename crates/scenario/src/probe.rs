@@ -28,7 +28,8 @@ pub struct Probe {
 }
 
 impl Scenario {
-    /// What the bottleneck's discipline does to packets of the mean size while the queue is held: counts for each of `from`.
+    /// What the bottleneck's discipline does to packets of the mean size while the queue is held:
+    /// counts for each of `from`.
     ///
     /// # Errors
     /// If the discipline is the user's own, or the scenario is too large to be laid out.

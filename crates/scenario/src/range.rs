@@ -49,7 +49,8 @@ impl Range {
         let mut laws = node.table().into_iter().flat_map(|t| t.iter());
         let (Some((name, ends)), None) = (laws.next(), laws.next()) else {
             let allowed =
-                "one of { uniform = [a, b] }, { log_uniform = [a, b] }, { integer = [a, b] }".into();
+                "one of { uniform = [a, b] }, { log_uniform = [a, b] }, { integer = [a, b] }"
+                    .into();
             return Err(ScenarioError::at(node, &place, Problem::Value { allowed }));
         };
         let Some((_, law)) = LAWS.into_iter().find(|(known, _)| *known == name) else {
@@ -63,7 +64,11 @@ impl Range {
             _ => &[],
         }) else {
             let allowed = "two values, the lower one first".into();
-            return Err(ScenarioError::at(ends, &walk::join(&place, name), Problem::Value { allowed }));
+            return Err(ScenarioError::at(
+                ends,
+                &walk::join(&place, name),
+                Problem::Value { allowed },
+            ));
         };
         let low = measure(&walk::at_path(root, path, low)?);
         let high = measure(&walk::at_path(root, path, high)?);
@@ -91,7 +96,8 @@ impl Range {
             }
             _ => {}
         }
-        // A threshold may lie between two packets, a buffer may not: whole ends ask for whole packets.
+        // A threshold may lie between two packets, a buffer may not: whole ends ask for whole
+        // packets.
         let (law, unit) = match (law, unit) {
             (Law::Uniform, Unit::Packets) if low.fract() == 0.0 && high.fract() == 0.0 => {
                 (Law::Integer, unit)
@@ -104,8 +110,9 @@ impl Range {
         Ok(Range { path: path.into(), law, unit, low, high })
     }
 
-    /// The value at `u` of the way, from 0 to 1: the inverse of the distribution function, so that uniform `u` give the
-    /// law. Times, rates and sizes come in whole ns, bit/s and bytes; a key of whole numbers gets the nearest.
+    /// The value at `u` of the way, from 0 to 1: the inverse of the distribution function, so that
+    /// uniform `u` give the law. Times, rates and sizes come in whole ns, bit/s and bytes; a key of
+    /// whole numbers gets the nearest.
     pub fn at(&self, u: f64) -> Json {
         let Range { low, high, .. } = *self;
         let u = u.clamp(0.0, 1.0);
@@ -119,7 +126,9 @@ impl Range {
         match self.unit {
             Unit::Number | Unit::Packets if self.law != Law::Integer => Json::from(x),
             Unit::Number | Unit::Packets | Unit::Whole => Json::from(x.round() as i64),
-            Unit::Nanoseconds => Json::from(format_duration(Duration::from_nanos(x.round() as u64))),
+            Unit::Nanoseconds => {
+                Json::from(format_duration(Duration::from_nanos(x.round() as u64)))
+            }
             Unit::BitsPerSecond => Rate::from_bps(x.round() as u64).map(format_rate).into(),
             Unit::Bytes => Json::from(format_size(Bytes(x.round() as u64))),
         }
@@ -134,9 +143,9 @@ fn measure(value: &Value) -> Option<(f64, Unit)> {
         Value::Queue(QueueLen::Packets(n)) => Some((*n, Unit::Packets)),
         Value::Queue(QueueLen::Bytes(n)) => Some((*n as f64, Unit::Bytes)),
         Value::Size(Bytes(n)) => Some((*n as f64, Unit::Bytes)),
-        Value::Duration(d) | Value::Delay(DelaySpec::Fixed(d)) | Value::Start(StartSpec::Fixed(d)) => {
-            Some((d.as_nanos() as f64, Unit::Nanoseconds))
-        }
+        Value::Duration(d)
+        | Value::Delay(DelaySpec::Fixed(d))
+        | Value::Start(StartSpec::Fixed(d)) => Some((d.as_nanos() as f64, Unit::Nanoseconds)),
         Value::Rate(rate) => Some((rate.as_bps() as f64, Unit::BitsPerSecond)),
         _ => None,
     }

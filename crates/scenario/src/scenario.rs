@@ -44,21 +44,23 @@ impl UserAqms {
         left
     }
 
-    /// The scenario that is planned: they take the keys of every kind, so the plainest one holds their place.
+    /// The scenario that is planned: they take the keys of every kind, so the plainest one holds
+    /// their place.
     fn placed(&self, root: &Node) -> Node {
         let mut root = root.clone();
         for (path, user) in [("aqm", &self.forward), ("aqm.reverse", &self.reverse)] {
             if user.is_none() {
                 continue;
             }
-            let counted =
-                root.at(&join(path, "count_in_service")).map(|n| &n.item) == Some(&Item::Bool(true));
+            let counted = root.at(&join(path, "count_in_service")).map(|n| &n.item)
+                == Some(&Item::Bool(true));
             // The tree has passed the check: what stands there are tables, and putting cannot fail.
             let mut put = |key: &str, item| {
                 let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
             };
             put("kind", Item::Text("droptail".into()));
-            // Under profile ns-2 DropTail counts the packet in service; that is its habit, not theirs.
+            // Under profile ns-2 DropTail counts the packet in service; that is its habit, not
+            // theirs.
             put("count_in_service", Item::Bool(counted));
         }
         root
@@ -81,8 +83,9 @@ impl Scenario {
         Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
-    /// The same for the text of a file that may be a link alone, for a run of the user's own programs: where it has no `[[traffic]]`,
-    /// one FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
+    /// The same for the text of a file that may be a link alone, for a run of the user's own
+    /// programs: where it has no `[[traffic]]`, one FTP flow stands there, and without a `duration`
+    /// an hour. Whether it has traffic of its own comes second.
     ///
     /// # Errors
     /// As for [`Scenario::from_toml`].
@@ -111,7 +114,11 @@ impl Scenario {
         Scenario::checked(Node::from_json(&json, Origin::Unknown), None, UserAqms::default())
     }
 
-    pub(crate) fn checked(root: Node, file: Option<String>, user: UserAqms) -> Result<Self, ScenarioError> {
+    pub(crate) fn checked(
+        root: Node,
+        file: Option<String>,
+        user: UserAqms,
+    ) -> Result<Self, ScenarioError> {
         let files = Files::beside(file.as_deref());
         let plan = walk::scenario(&root).and_then(|()| plan::plan(&user.placed(&root), &files));
         match plan {
@@ -129,8 +136,9 @@ impl Scenario {
         }
     }
 
-    /// The scenario with one key changed, as `--set path=value` does: `value` is a TOML literal, or else plain text
-    /// (`aqm.kind`, `red`; `topology.bottleneck.rate`, `2 Mbit/s`; `traffic.0.flows`, `5`).
+    /// The scenario with one key changed, as `--set path=value` does: `value` is a TOML literal, or
+    /// else plain text (`aqm.kind`, `red`; `topology.bottleneck.rate`, `2 Mbit/s`;
+    /// `traffic.0.flows`, `5`).
     ///
     /// # Errors
     /// If there is no such key, or the changed scenario is wrong.
@@ -150,9 +158,15 @@ impl Scenario {
         Scenario::checked(root, self.file.clone(), self.user.after(changes.iter().map(|c| c.0)))
     }
 
-    pub(crate) fn put(&self, root: &mut Node, path: &str, value: Node) -> Result<(), ScenarioError> {
+    pub(crate) fn put(
+        &self,
+        root: &mut Node,
+        path: &str,
+        value: Node,
+    ) -> Result<(), ScenarioError> {
         let origin = value.origin;
-        // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the check.
+        // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the
+        // check.
         let failed = root.put(path, value).err();
         let Some(stop) = failed else { return Ok(()) };
         let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
@@ -161,17 +175,19 @@ impl Scenario {
                 walk::no_entry(parent, last, list.len(), origin)
             }
             _ => {
-                let problem =
-                    Problem::Conflict(format!("{} has no keys inside; set it as a whole", shorten(parent)));
+                let problem = Problem::Conflict(format!(
+                    "{} has no keys inside; set it as a whole",
+                    shorten(parent)
+                ));
                 ScenarioError::new(origin, path, problem)
             }
         };
         Err(error.in_file(self.file.as_deref()))
     }
 
-    /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind takes its own keys
-    /// of `[aqm]` (or of the table that a link of a graph has instead), and for `mecn` and `amecn` the flows that use
-    /// ECN use its multi-level form.
+    /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind
+    /// takes its own keys of `[aqm]` (or of the table that a link of a graph has instead), and for
+    /// `mecn` and `amecn` the flows that use ECN use its multi-level form.
     ///
     /// # Errors
     /// If there is no such kind, or its keys do not fit.
@@ -182,8 +198,10 @@ impl Scenario {
         self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
-                let multi_level =
-                    traffic.tcp.as_ref().is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
+                let multi_level = traffic
+                    .tcp
+                    .as_ref()
+                    .is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }
@@ -192,8 +210,8 @@ impl Scenario {
         Scenario::checked(root, self.file.clone(), self.user.after([key.as_str()].into_iter()))
     }
 
-    /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of `[aqm]` it is given the keys
-    /// that every kind takes.
+    /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of
+    /// `[aqm]` it is given the keys that every kind takes.
     ///
     /// # Errors
     /// If those do not fit.
@@ -246,7 +264,8 @@ impl Scenario {
         self.duration().as_secs_f64()
     }
 
-    /// Packets of 1000 B that the forward and backward links can carry in the run: about proportional to the time that it takes.
+    /// Packets of 1000 B that the forward and backward links can carry in the run: about
+    /// proportional to the time that it takes.
     pub fn work(&self) -> f64 {
         let bps: f64 = self.plan.topology.links.iter().map(|l| l.rate.as_bps() as f64).sum();
         bps * self.duration_s() / 8000.0
@@ -255,8 +274,9 @@ impl Scenario {
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
         let entries = self.plan.traffic.iter();
-        let mut names: Vec<String> =
-            entries.map(|t| t.values.opt_word("name").unwrap_or_else(|| t.kind.name.into())).collect();
+        let mut names: Vec<String> = entries
+            .map(|t| t.values.opt_word("name").unwrap_or_else(|| t.kind.name.into()))
+            .collect();
         if self.plan.topology.cross_flows() > 0 {
             names.push("cross".into());
         }
@@ -268,9 +288,9 @@ impl Scenario {
         self.root.to_json()
     }
 
-    /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as the same
-    /// scenario, unless a discipline of the user's own stands in it: its name is no kind. `[sweep]`, `[[variant]]` and keys
-    /// of other kinds are not part of it.
+    /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as
+    /// the same scenario, unless a discipline of the user's own stands in it: its name is no kind.
+    /// `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
@@ -278,7 +298,8 @@ impl Scenario {
         root.insert("measure".into(), Json::Object(show::values(MEASURE.iter(), measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
         let mut at_bottleneck = discipline(aqm, &self.user.forward);
-        at_bottleneck.insert("reverse".into(), Json::Object(discipline(reverse, &self.user.reverse)));
+        at_bottleneck
+            .insert("reverse".into(), Json::Object(discipline(reverse, &self.user.reverse)));
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
             let params = walk::traffic_params(t.kind);
@@ -294,7 +315,8 @@ impl Scenario {
         self.resolved().to_string()
     }
 
-    /// [`Scenario::resolved_json`], and the same without `name` and `seed`: equal texts are the same runs, seed by seed.
+    /// [`Scenario::resolved_json`], and the same without `name` and `seed`: equal texts are the
+    /// same runs, seed by seed.
     pub fn canonical_json(&self) -> (String, String) {
         let mut resolved = self.resolved();
         let whole = resolved.to_string();

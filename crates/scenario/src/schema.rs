@@ -27,7 +27,8 @@ pub fn schema_json() -> Json {
     top.insert("measure".into(), table("The measured window.", MEASURE.iter(), vec![]));
     top.insert("topology".into(), topology());
     let reverse = discipline("The discipline of the other direction.", vec![]);
-    let at_bottleneck = discipline("The discipline at the bottleneck, forward.", vec![("reverse", reverse)]);
+    let at_bottleneck =
+        discipline("The discipline at the bottleneck, forward.", vec![("reverse", reverse)]);
     top.insert("aqm".into(), at_bottleneck);
     top.insert("traffic".into(), traffic());
     top.insert("sweep".into(), sweep());
@@ -52,7 +53,8 @@ fn table<'a>(
     params: impl Iterator<Item = &'a Param> + Clone,
     inner: Vec<(&'static str, Json)>,
 ) -> Json {
-    let required: Vec<&str> = params.clone().filter(|p| p.auto == REQUIRED).map(|p| p.name).collect();
+    let required: Vec<&str> =
+        params.clone().filter(|p| p.auto == REQUIRED).map(|p| p.name).collect();
     let mut properties = properties(params);
     properties.extend(inner.into_iter().map(|(key, schema)| (key.to_string(), schema)));
     json!({
@@ -103,7 +105,9 @@ fn typed(ty: &Ty) -> Json {
         Ty::Num { min, max, open: true } => {
             json!({ "type": "number", "exclusiveMinimum": min, "maximum": max })
         }
-        Ty::Num { min, max, open: false } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Ty::Num { min, max, open: false } => {
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
         Ty::Loss => loss(),
         Ty::Word(words) => json!({ "enum": words }),
         Ty::Text => json!({ "type": "string" }),
@@ -113,7 +117,9 @@ fn typed(ty: &Ty) -> Json {
         Ty::Queue => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(QUEUE_UNITS, "40 packets")] })
         }
-        Ty::Delay => json!({ "anyOf": [duration(), one_of("uniform", pair()), one_of("spread", pair())] }),
+        Ty::Delay => {
+            json!({ "anyOf": [duration(), one_of("uniform", pair()), one_of("spread", pair())] })
+        }
         Ty::Start => json!({ "anyOf": [duration(), one_of("uniform", pair()), every(duration())] }),
         Ty::SizeDist => dist(&size()),
         Ty::TimeDist => dist(&duration()),
@@ -216,7 +222,8 @@ fn topology() -> Json {
     json!({ "oneOf": kinds.collect::<Vec<_>>() })
 }
 
-/// All kinds' keys may stand in one table, for a sweep; a name that kinds declare differently may be either.
+/// All kinds' keys may stand in one table, for a sweep; a name that kinds declare differently may
+/// be either.
 fn discipline(doc: &str, inner: Vec<(&'static str, Json)>) -> Json {
     let mut all: Vec<(&str, Vec<Json>)> = vec![];
     for param in COMMON.iter().chain(KINDS.iter().flat_map(|k| k.params).copied().flatten()) {
@@ -262,7 +269,8 @@ fn sweep() -> Json {
 }
 
 fn variant() -> Json {
-    let named = json!({ "type": "string", "description": "What tables and figures call the variant." });
+    let named =
+        json!({ "type": "string", "description": "What tables and figures call the variant." });
     json!({
         "description": "Changes that belong together: one more axis of the grid.",
         "type": "array",

@@ -1,7 +1,9 @@
 //! Checked values as a person writes them: for the resolved scenario and for messages.
 
 use crate::node::{Node, Origin};
-use penstock_units::param::{DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values};
+use penstock_units::param::{
+    DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values,
+};
 use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
 use serde_json::{json, Map, Value as Json};
 
@@ -10,7 +12,8 @@ pub(crate) fn value(value: &Value) -> String {
     Node::from_json(&json(value, &Ty::TimeDist), Origin::Unknown).shown()
 }
 
-/// A value as JSON that [`crate::check::value`] reads back; the type tells sizes from times in a distribution.
+/// A value as JSON that [`crate::check::value`] reads back; the type tells sizes from times in a
+/// distribution.
 pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
     match value {
         Value::Bool(b) => json!(b),
@@ -29,13 +32,20 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
             json!({ "gilbert_elliott": { "p": p, "r": r, "good": good, "bad": bad } })
         }
         Value::Schedule(RateSchedule::Steps(steps)) => steps.iter().map(step).collect(),
-        Value::Schedule(RateSchedule::Mahimahi { file, hash }) => json!({ "mahimahi": file, "hash": hash }),
+        Value::Schedule(RateSchedule::Mahimahi { file, hash }) => {
+            json!({ "mahimahi": file, "hash": hash })
+        }
     }
 }
 
 /// The values of some tables in declared order, `null` where a key is automatic.
-pub(crate) fn values<'a>(params: impl Iterator<Item = &'a Param>, values: &Values) -> Map<String, Json> {
-    params.map(|p| (p.name.to_string(), values.get(p.name).map_or(Json::Null, |v| json(v, &p.ty)))).collect()
+pub(crate) fn values<'a>(
+    params: impl Iterator<Item = &'a Param>,
+    values: &Values,
+) -> Map<String, Json> {
+    params
+        .map(|p| (p.name.to_string(), values.get(p.name).map_or(Json::Null, |v| json(v, &p.ty))))
+        .collect()
 }
 
 fn queue(q: QueueLen) -> String {

@@ -58,7 +58,9 @@ impl Scenario {
             None => param.default.map(|text| literal(param, text)),
         };
         match (given(method)?, given(seed)?) {
-            (Value::Word(method), Value::Int(seed)) => Some(Design { samples, method, seed: seed as u64 }),
+            (Value::Word(method), Value::Int(seed)) => {
+                Some(Design { samples, method, seed: seed as u64 })
+            }
             _ => None,
         }
     }
@@ -73,12 +75,16 @@ impl Scenario {
         self.variant_nodes().iter().filter_map(|v| text(v.child("name")?)).collect()
     }
 
-    /// A point of the grid: this scenario with a variant's changes and then those of the axes, and without `[sweep]`
-    /// and `[[variant]]`.
+    /// A point of the grid: this scenario with a variant's changes and then those of the axes, and
+    /// without `[sweep]` and `[[variant]]`.
     ///
     /// # Errors
     /// If there is no such variant or key, or if the point is no valid scenario.
-    pub fn point(&self, variant: Option<&str>, set: &[(&str, &Json)]) -> Result<Scenario, ScenarioError> {
+    pub fn point(
+        &self,
+        variant: Option<&str>,
+        set: &[(&str, &Json)],
+    ) -> Result<Scenario, ScenarioError> {
         let mut root = self.root.clone();
         let changes = self.changes(variant)?;
         let paths = changes.iter().map(|c| c.0.as_str()).chain(set.iter().map(|s| s.0));
@@ -115,8 +121,10 @@ impl Scenario {
     /// What a variant changes.
     fn changes(&self, variant: Option<&str>) -> Result<Vec<(String, Node)>, ScenarioError> {
         let Some(name) = variant else { return Ok(vec![]) };
-        let found =
-            self.variant_nodes().iter().find(|v| v.child("name").and_then(text).as_deref() == Some(name));
+        let found = self
+            .variant_nodes()
+            .iter()
+            .find(|v| v.child("name").and_then(text).as_deref() == Some(name));
         let Some(found) = found else {
             let allowed = self.variants();
             let nearest = nearest(name, allowed.iter().map(String::as_str));

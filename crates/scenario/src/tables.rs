@@ -1,5 +1,5 @@
-//! The parameters that belong to the scenario itself: the top level, topologies and traffic. Those of disciplines and
-//! of TCP are declared in their crates.
+//! The parameters that belong to the scenario itself: the top level, topologies and traffic. Those
+//! of disciplines and of TCP are declared in their crates.
 
 use penstock_units::param::{int, num, Param, Ty, PARAM};
 
@@ -160,7 +160,13 @@ pub(crate) const GRAPH_LINK_DOC: &str = "The links of a graph. Each is called \"
 
 /// Keys of `[[topology.link]]` besides [`LINK`].
 pub(crate) const GRAPH_LINK: &[Param] = &[
-    Param { name: "from", ty: Ty::Text, auto: REQUIRED, doc: "Router at which the link begins.", ..PARAM },
+    Param {
+        name: "from",
+        ty: Ty::Text,
+        auto: REQUIRED,
+        doc: "Router at which the link begins.",
+        ..PARAM
+    },
     Param { name: "to", ty: Ty::Text, auto: REQUIRED, doc: "Router at which it ends.", ..PARAM },
     Param {
         name: "cost",
@@ -351,7 +357,13 @@ pub(crate) const TRAFFIC: &[Param] = &[
         doc: "Flows of the group (web: sessions, where `sessions` is left out).",
         ..PARAM
     },
-    Param { name: "start", ty: Ty::Start, default: Some("\"0 s\""), doc: "When each flow starts.", ..PARAM },
+    Param {
+        name: "start",
+        ty: Ty::Start,
+        default: Some("\"0 s\""),
+        doc: "When each flow starts.",
+        ..PARAM
+    },
     Param { name: "stop", ty: Ty::Duration, auto: "never", doc: "When all flows stop.", ..PARAM },
     Param {
         name: "direction",
@@ -647,7 +659,11 @@ mod tests {
                     text,
                 );
             }
-            assert!(variant.own.iter().all(|key| walk::find(&tables, key).is_some()), "{}", variant.name);
+            assert!(
+                variant.own.iter().all(|key| walk::find(&tables, key).is_some()),
+                "{}",
+                variant.name
+            );
         }
     }
 
@@ -661,7 +677,11 @@ mod tests {
             assert_eq!(names.len(), count, "{table}: a name stands twice");
             for p in params {
                 assert!(!p.doc.is_empty(), "{table}.{}: no doc", p.name);
-                assert!(p.default.is_some() || !p.auto.is_empty(), "{table}.{}: absent means what?", p.name);
+                assert!(
+                    p.default.is_some() || !p.auto.is_empty(),
+                    "{table}.{}: absent means what?",
+                    p.name
+                );
             }
         }
     }
@@ -674,6 +694,9 @@ mod tests {
         };
         assert_eq!(words(&TRAFFIC_KIND[0]), TRAFFICS.iter().map(|k| k.name).collect::<Vec<_>>());
         assert!(words(&TOPOLOGY[0]).iter().all(|w| topology(w).is_some()));
-        assert_eq!(words(&AQM_KIND[0]), penstock_aqm::KINDS.iter().map(|k| k.name).collect::<Vec<_>>());
+        assert_eq!(
+            words(&AQM_KIND[0]),
+            penstock_aqm::KINDS.iter().map(|k| k.name).collect::<Vec<_>>()
+        );
     }
 }

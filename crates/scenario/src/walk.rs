@@ -1,13 +1,13 @@
-//! The first pass: every key is declared and every value has its declared type, in the order of the file. What values
-//! mean together is the second pass's (`plan.rs`).
+//! The first pass: every key is declared and every value has its declared type, in the order of the
+//! file. What values mean together is the second pass's (`plan.rs`).
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::range::Range;
 use crate::tables::{
-    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP, TOPOLOGIES,
-    TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
+    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
+    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
@@ -121,7 +121,8 @@ pub(crate) fn scenario(root: &Node) -> Result<()> {
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
         "topology" => topology(root, node),
-        "aqm" => aqm(root, "aqm")?.walk(node, |_, reverse| aqm(root, "aqm.reverse")?.walk(reverse, nothing)),
+        "aqm" => aqm(root, "aqm")?
+            .walk(node, |_, reverse| aqm(root, "aqm.reverse")?.walk(reverse, nothing)),
         "traffic" => list(node, "traffic")?
             .iter()
             .enumerate()
@@ -202,8 +203,9 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
             list(inner, &path)?.iter().enumerate().try_for_each(|(i, entry)| {
                 graph_entry(key, i).walk(entry, |_, own| {
                     let path = format!("{path}.{i}.aqm");
-                    aqm(root, &path)?
-                        .walk(own, |_, reverse| aqm(root, &join(&path, "reverse"))?.walk(reverse, nothing))
+                    aqm(root, &path)?.walk(own, |_, reverse| {
+                        aqm(root, &join(&path, "reverse"))?.walk(reverse, nothing)
+                    })
                 })
             })
         }
@@ -267,7 +269,11 @@ pub(crate) fn traffic_kind(entry: &Node, i: usize) -> Result<&'static tables::Tr
 /// With `any`, keys of other kinds pass: a sweep may change the kind too.
 fn traffic(entry: &Node, i: usize, any: bool) -> Result<Keys> {
     let keys = Keys::new(&format!("traffic.{i}"), traffic_params(traffic_kind(entry, i)?));
-    Ok(if any { keys.foreign(TRAFFICS.iter().flat_map(|k| k.params).copied().collect()) } else { keys })
+    Ok(if any {
+        keys.foreign(TRAFFICS.iter().flat_map(|k| k.params).copied().collect())
+    } else {
+        keys
+    })
 }
 
 /// Checks a value under a dotted path, as `[sweep]` and `[[variant]]` name it.
@@ -304,14 +310,17 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
                         [] => Ok(graph_entry(key, i)),
                         ["aqm"] | ["aqm", "reverse"] if key == "link" => aqm(root, section),
                         ["aqm", wrong, ..] if key == "link" => {
-                            Err(aqm(root, &format!("topology.link.{i}.aqm"))?.unknown(wrong, origin))
+                            Err(aqm(root, &format!("topology.link.{i}.aqm"))?
+                                .unknown(wrong, origin))
                         }
                         [wrong, ..] => Err(graph_entry(key, i).unknown(wrong, origin)),
                     }
                 }
                 _ => {
                     let problem = match inside {
-                        [] => format!("is a list: name one of its entries, for example {section}.0"),
+                        [] => {
+                            format!("is a list: name one of its entries, for example {section}.0")
+                        }
                         _ => "has no keys inside".into(),
                     };
                     Err(ScenarioError::new(origin, section, Problem::Conflict(problem)))
@@ -332,7 +341,12 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
 }
 
 /// The entry of a list of tables.
-fn entry_of<'a>(root: &'a Node, path: &str, index: &str, origin: Origin) -> Result<(usize, &'a Node)> {
+fn entry_of<'a>(
+    root: &'a Node,
+    path: &str,
+    index: &str,
+    origin: Origin,
+) -> Result<(usize, &'a Node)> {
     let entries = root.at(path).map_or(&[][..], |n| list(n, path).unwrap_or_default());
     let entry = index.parse::<usize>().ok().and_then(|i| Some((i, entries.get(i)?)));
     entry.ok_or_else(|| no_entry(path, index, entries.len(), origin))
@@ -351,7 +365,11 @@ pub(crate) fn no_entry(path: &str, index: &str, entries: usize, origin: Origin) 
 
 /// Values under key paths, as a sweep or a variant writes them: quoted (`"aqm.kind" = …`) or bare
 /// (`aqm.kind = …`, which TOML reads as nested tables).
-pub(crate) fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) -> Result<()> {
+pub(crate) fn leaves<'a>(
+    node: &'a Node,
+    path: &str,
+    out: &mut Vec<(String, &'a Node)>,
+) -> Result<()> {
     for (key, inner) in table(node, path)?.iter() {
         let path = join(path, key);
         if is_section(&path) && inner.table().is_some() {
@@ -400,7 +418,11 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             _ => {
                 let allowed =
                     "a list of values, at least one, or a range, for example { uniform = [0.1, 0.5] }".into();
-                return Err(ScenarioError::at(values, &format!("sweep.{path}"), Problem::Value { allowed }));
+                return Err(ScenarioError::at(
+                    values,
+                    &format!("sweep.{path}"),
+                    Problem::Value { allowed },
+                ));
             }
         }
     }

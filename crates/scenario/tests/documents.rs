@@ -1,7 +1,9 @@
-//! Fifty scenarios, drawn once at random from the property tests' space and kept in `documents/`, give the documents that they always gave, to the
-//! byte. `documents/hashes.txt` has one line per scenario: its name, the hash of the result document, the hash of everything recorded (series,
-//! packet events, capture). A change that is meant to change results runs `PENSTOCK_UPDATE=1 cargo test -p penstock-scenario --test documents`
-//! and says why in the changelog; every other change must leave the file as it is.
+//! Fifty scenarios, drawn once at random from the property tests' space and kept in `documents/`,
+//! give the documents that they always gave, to the byte. `documents/hashes.txt` has one line per
+//! scenario: its name, the hash of the result document, the hash of everything recorded (series,
+//! packet events, capture). A change that is meant to change results runs `PENSTOCK_UPDATE=1 cargo
+//! test -p penstock-scenario --test documents` and says why in the changelog; every other change
+//! must leave the file as it is.
 
 #[path = "common/space.rs"]
 mod space;
@@ -38,7 +40,8 @@ fn results(text: &str) -> (String, RunResult) {
     let interval = Duration::from_nanos((config.duration.as_nanos() / 50).max(1));
     let pcap = Some(Tap { link: config.bottleneck as u32, out: true });
     let record = Record { series: Some(interval), events: true, pcap };
-    let result = run(&Config { record, ..config }, &Control::default()).expect("a lowered scenario runs");
+    let result =
+        run(&Config { record, ..config }, &Control::default()).expect("a lowered scenario runs");
     (document(&scenario, &[&result]), result)
 }
 
@@ -65,8 +68,10 @@ fn line(name: &str, text: &str) -> String {
 
 #[test]
 fn documents_are_what_they_were() {
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder()).expect("tests/documents").map(|f| f.expect("an entry").path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
+        .expect("tests/documents")
+        .map(|f| f.expect("an entry").path())
+        .collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "toml"));
     files.sort();
     assert_eq!(files.len(), KEPT);
@@ -84,7 +89,8 @@ fn documents_are_what_they_were() {
     assert!(want == got, "results changed (kept, now): {differ:#?}");
 }
 
-/// Draws fifty new scenarios: for a new version of this test only. Those that read a file of the machine are left out, and so are idle ones.
+/// Draws fifty new scenarios: for a new version of this test only. Those that read a file of the
+/// machine are left out, and so are idle ones.
 #[test]
 #[ignore = "replaces the kept scenarios"]
 fn draw() {
@@ -96,7 +102,9 @@ fn draw() {
         let bytes: Vec<u8> = (0..300).map(|_| (rng.unit() * 256.0) as u8).collect();
         let text = space::scenario(&bytes);
         let Ok(scenario) = Scenario::from_toml(&text, "drawn.toml") else { continue };
-        if text.contains("mahimahi") || text.contains("file =") || scenario.lower_within(1, 1 << 30).is_err()
+        if text.contains("mahimahi")
+            || text.contains("file =")
+            || scenario.lower_within(1, 1 << 30).is_err()
         {
             continue;
         }

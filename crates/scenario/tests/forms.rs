@@ -109,9 +109,14 @@ fn resolved_has_defaults_and_nulls() {
 
 #[test]
 fn each_kind_takes_its_own_keys() {
-    let s = good(&format!("{SMALL}ecn = \"classic\"\n[aqm]\nkind = \"red\"\ntarget_low = 0.3\nphi = 1.1\n"));
+    let s = good(&format!(
+        "{SMALL}ecn = \"classic\"\n[aqm]\nkind = \"red\"\ntarget_low = 0.3\nphi = 1.1\n"
+    ));
     assert_eq!(s.resolved().pointer("/aqm/target_low"), None);
-    assert_eq!(s.with_aqm("ared").unwrap().resolved().pointer("/aqm/target_low"), Some(&json!(0.3)));
+    assert_eq!(
+        s.with_aqm("ared").unwrap().resolved().pointer("/aqm/target_low"),
+        Some(&json!(0.3))
+    );
     assert_eq!(s.with_aqm("rem").unwrap().resolved().pointer("/aqm/phi"), Some(&json!(1.1)));
     let wrong = s.with_aqm("rde").unwrap_err().to_string();
     assert!(wrong.contains("aqm.kind = \"rde\": must be one of"), "{wrong}");
@@ -126,9 +131,16 @@ fn sweeps_and_variants() {
          [[variant]]\nname = \"ecn\"\nset = {{ \"aqm.ecn\" = true, traffic.0.ecn = \"classic\" }}\n"
     ));
     let axes: Vec<_> = s.axes().into_iter().map(|a| (a.path, a.values.len())).collect();
-    assert_eq!(axes, [("aqm.min_th".into(), 2), ("aqm.max_th".into(), 1), ("traffic.0.flows".into(), 2)]);
-    assert_eq!((s.sweep_seeds(), s.variants()), (Some(3), vec!["plain".to_string(), "ecn".to_string()]));
-    let point = s.point(Some("ecn"), &[("aqm.min_th", &json!(20)), ("aqm.max_th", &json!(60))]).unwrap();
+    assert_eq!(
+        axes,
+        [("aqm.min_th".into(), 2), ("aqm.max_th".into(), 1), ("traffic.0.flows".into(), 2)]
+    );
+    assert_eq!(
+        (s.sweep_seeds(), s.variants()),
+        (Some(3), vec!["plain".to_string(), "ecn".to_string()])
+    );
+    let point =
+        s.point(Some("ecn"), &[("aqm.min_th", &json!(20)), ("aqm.max_th", &json!(60))]).unwrap();
     let r = point.resolved();
     assert_eq!(
         (&r["aqm"]["min_th"], &r["aqm"]["ecn"], &r["traffic"][0]["ecn"]),
@@ -158,7 +170,11 @@ fn ranges_of_a_sweep() {
     assert_eq!(s.axes().len(), 1, "ranges are no lists");
     let ranges = s.ranges();
     for (i, path, values) in [
-        (0, "topology.bottleneck.delay", [json!("1 ms"), json!("26 ms"), json!("51 ms"), json!("101 ms")]),
+        (
+            0,
+            "topology.bottleneck.delay",
+            [json!("1 ms"), json!("26 ms"), json!("51 ms"), json!("101 ms")],
+        ),
         (1, "aqm.max_p", [json!(0.0625), json!(0.08838834764831845), json!(0.125), json!(0.25)]),
         (2, "traffic.0.flows", [json!(1), json!(2), json!(3), json!(4)]),
         (
@@ -166,7 +182,11 @@ fn ranges_of_a_sweep() {
             "topology.bottleneck.rate",
             [json!("1 Mbit/s"), json!("3.162278 Mbit/s"), json!("10 Mbit/s"), json!("100 Mbit/s")],
         ),
-        (4, "topology.bottleneck.buffer", [json!("10 kB"), json!("12500 B"), json!("15 kB"), json!("20 kB")]),
+        (
+            4,
+            "topology.bottleneck.buffer",
+            [json!("10 kB"), json!("12500 B"), json!("15 kB"), json!("20 kB")],
+        ),
         (5, "topology.bottleneck.reverse_buffer", [json!(1), json!(3), json!(10), json!(100)]),
         (6, "aqm.min_th", [json!(1), json!(2), json!(3), json!(4)]),
         (7, "aqm.max_th", [json!(10.5), json!(13.0), json!(15.5), json!(20.5)]),
@@ -246,7 +266,10 @@ fn a_document_has_no_clock() {
     let runs = [run(1), run(2)];
     let text = document(&s, &runs.iter().collect::<Vec<_>>());
     let d: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(d.as_object().unwrap().keys().collect::<Vec<_>>(), ["scenario", "version", "runs", "summary"]);
+    assert_eq!(
+        d.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["scenario", "version", "runs", "summary"]
+    );
     assert_eq!((&d["runs"][1]["seed"], &d["runs"][0]["flows"][0]["group"]), (&json!(2), &json!(0)));
     assert!(d["runs"][0]["groups"]["0"].is_object());
     for metric in penstock_sim::METRICS {

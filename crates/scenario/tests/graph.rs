@@ -1,4 +1,5 @@
-//! Graphs: routes, a discipline on each link, what they share with the chains, and what they refuse.
+//! Graphs: routes, a discipline on each link, what they share with the chains, and what they
+//! refuse.
 
 mod common;
 use common::{good, message};
@@ -51,7 +52,12 @@ fn routes_are_the_cheapest() {
         (&["a-b cost = 2", "b-c cost = 2", "a-c cost = 4"], "a-c", "a-b b-c", "c-b b-a"),
         (&["a-b cost = 2", "b-c cost = 3", "a-c cost = 4"], "a-c", "a-c", "c-a"),
         // By way of a satellite, and back by modem.
-        (&["a-s one_way = true", "s-b one_way = true", "b-a one_way = true"], "a-b", "a-s s-b", "b-a"),
+        (
+            &["a-s one_way = true", "s-b one_way = true", "b-a one_way = true"],
+            "a-b",
+            "a-s s-b",
+            "b-a",
+        ),
         (&["a-b one_way = true", "b-a one_way = true"], "b-a", "b-a", "a-b"),
     ] {
         let (from, to) = ends.split_once('-').unwrap();
@@ -68,16 +74,28 @@ fn routes_are_the_cheapest() {
 #[test]
 fn what_is_wrong_with_a_graph() {
     for (links, ends, part) in [
-        (&["a-b", "c-d"][..], "a-d", "load.toml:19: traffic.0.to = \"d\": there is no route from a to d"),
+        (
+            &["a-b", "c-d"][..],
+            "a-d",
+            "load.toml:19: traffic.0.to = \"d\": there is no route from a to d",
+        ),
         (
             &["a-b one_way = true"],
             "a-b",
             "traffic.0.to = \"b\": there is no route from b back to a, which acknowledgements need",
         ),
-        (&["a-b"], "a-c", "load.toml:13: traffic.0.to = \"c\": must be one of \"a\", \"b\"; nearest: \""),
+        (
+            &["a-b"],
+            "a-c",
+            "load.toml:13: traffic.0.to = \"c\": must be one of \"a\", \"b\"; nearest: \"",
+        ),
         (&["a-b"], "x-b", "traffic.0.from = \"x\": must be one of"),
         (&["a-b"], "a-a", "traffic.0.to = \"a\": the data would stay at a"),
-        (&["a-a"], "a-a", "load.toml:6: topology.link.0.to = \"a\": must not be where the link begins"),
+        (
+            &["a-a"],
+            "a-a",
+            "load.toml:6: topology.link.0.to = \"a\": must not be where the link begins",
+        ),
         (
             &["a-b", "b-a"],
             "a-b",
@@ -128,7 +146,11 @@ fn what_is_wrong_with_a_graph() {
             "a-b",
             "topology.link.0.aqm.reverse.max_p = 2: must be a number in (0, 1]",
         ),
-        (&["a-b buffer = 0"], "a-b", "topology.link.0.buffer = 0: must be a whole number of packets"),
+        (
+            &["a-b buffer = 0"],
+            "a-b",
+            "topology.link.0.buffer = 0: must be a whole number of packets",
+        ),
     ] {
         let (from, to) = ends.split_once('-').unwrap();
         let found = message(&graph(links, from, to));
@@ -137,9 +159,13 @@ fn what_is_wrong_with_a_graph() {
     let text = graph(&["a-b"], "a", "b");
     let (first, second) = (("to = \"b\"", "to = \"b-c\""), ("from = \"a\"", "from = \"a-b\""));
     let second = link("a-c", "").replacen(second.0, second.1, 1);
-    let same = text.replacen(first.0, first.1, 1).replacen("[[traffic]]", &(second + "[[traffic]]"), 1);
+    let same =
+        text.replacen(first.0, first.1, 1).replacen("[[traffic]]", &(second + "[[traffic]]"), 1);
     let same = message(&same);
-    assert!(same.contains("topology.link.1.to = \"c\": topology.link.0 is called a-b-c too"), "{same}");
+    assert!(
+        same.contains("topology.link.1.to = \"c\": topology.link.0 is called a-b-c too"),
+        "{same}"
+    );
     for (old, new, part) in [
         (
             "kind = \"graph\"",
@@ -211,7 +237,11 @@ fn what_is_wrong_with_a_graph() {
             "1 Mbit/s",
             "--set topology.link.1: there is no such entry; allowed: topology.link.0",
         ),
-        ("topology.link.0.aqm.max_p", "2", "--set topology.link.0.aqm.max_p = 2: must be a number in (0, 1]"),
+        (
+            "topology.link.0.aqm.max_p",
+            "2",
+            "--set topology.link.0.aqm.max_p = 2: must be a number in (0, 1]",
+        ),
     ] {
         let found = s.set(path, value).unwrap_err().to_string();
         assert!(found.contains(part), "\n{path}={value}\ngives   {found}\nwithout {part}");
@@ -244,8 +274,9 @@ fn each_link_has_its_discipline() {
     ];
     let text = graph(&links, "a", "e") + "[aqm]\nkind = \"red\"\n[aqm.reverse]\nkind = \"ared\"\n";
     let s = good(&text);
-    let kinds =
-        |s: &Scenario| s.lower(1).unwrap().links.iter().map(|l| l.aqm.name().to_owned()).collect::<Vec<_>>();
+    let kinds = |s: &Scenario| {
+        s.lower(1).unwrap().links.iter().map(|l| l.aqm.name().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(kinds(&s), ["red", "ared", "ared", "ared", "red", "rem", "droptail", "pi"]);
     // A comparison is about the bottleneck, whichever table its discipline stands in.
     let compared = |name: &str| {
@@ -259,8 +290,9 @@ fn each_link_has_its_discipline() {
     assert_eq!(compared("b-a"), ["red", "pi", "ared", "pi", "red", "rem", "droptail", "pi"]);
     assert_eq!(compared("d-c"), ["red", "ared", "ared", "ared", "red", "pi", "droptail", "pi"]);
 
-    let changed =
-        s.set_all(&[("topology.link.1.aqm.max_p", "0.3"), ("topology.link.0.rate", "2 Mbit/s")]).unwrap();
+    let changed = s
+        .set_all(&[("topology.link.1.aqm.max_p", "0.3"), ("topology.link.0.rate", "2 Mbit/s")])
+        .unwrap();
     let r = changed.resolved();
     for (pointer, found) in [
         ("/topology/link/1/aqm/max_p", json!(0.3)),
@@ -290,11 +322,14 @@ fn each_link_has_its_discipline() {
 
 #[test]
 fn the_bottleneck_is_the_link_that_is_named() {
-    let text = graph(&["a-b", "b-c"], "a", "c") + "[[traffic]]\nkind = \"ftp\"\nfrom = \"a\"\nto = \"b\"\n";
+    let text = graph(&["a-b", "b-c"], "a", "c")
+        + "[[traffic]]\nkind = \"ftp\"\nfrom = \"a\"\nto = \"b\"\n";
     for (name, index, counts) in
         [("a-b", 0, [true, true]), ("b-c", 2, [true, false]), ("c-b", 3, [false, false])]
     {
-        let c = good(&text.replacen("[[", &format!("bottleneck = \"{name}\"\n[["), 1)).lower(1).unwrap();
+        let c = good(&text.replacen("[[", &format!("bottleneck = \"{name}\"\n[["), 1))
+            .lower(1)
+            .unwrap();
         assert_eq!((c.bottleneck, c.links[index].name.as_str()), (index, name));
         assert_eq!(c.flows.iter().map(|f| f.counts).collect::<Vec<_>>(), counts, "at {name}");
     }
@@ -328,19 +363,26 @@ fn a_chain_is_a_graph() {
             "[[traffic]]\nkind = \"poisson\"\nrate = \"200 kbit/s\"\nfrom = \"R0\"\nto = \"{last}\"\n"
         );
         traffic += &flows("R0", "R1", 2);
-        let chain =
-            format!("{SHARED}[topology]\nkind = \"parking-lot\"\nhops = {hops}\nlink = {{ {wire} }}\n");
-        let links: Vec<String> =
-            (0..hops).map(|i| format!("{{ from = \"R{i}\", to = \"R{}\", {wire} }}", i + 1)).collect();
-        let graph = format!("{SHARED}[topology]\nkind = \"graph\"\nlink = [{}]\n", links.join(", "));
+        let chain = format!(
+            "{SHARED}[topology]\nkind = \"parking-lot\"\nhops = {hops}\nlink = {{ {wire} }}\n"
+        );
+        let links: Vec<String> = (0..hops)
+            .map(|i| format!("{{ from = \"R{i}\", to = \"R{}\", {wire} }}", i + 1))
+            .collect();
+        let graph =
+            format!("{SHARED}[topology]\nkind = \"graph\"\nlink = [{}]\n", links.join(", "));
         let a = simulate(&good(&(chain + &ends(&traffic))));
         let b = simulate(&good(&(graph + &ends(&traffic))));
-        assert_eq!((a.events, &a.metrics, &a.flows, &a.groups), (b.events, &b.metrics, &b.flows, &b.groups));
+        assert_eq!(
+            (a.events, &a.metrics, &a.flows, &a.groups),
+            (b.events, &b.metrics, &b.flows, &b.groups)
+        );
         assert_eq!(a.links, b.links);
         assert_eq!(a.links.len(), 2 * hops);
     }
     // A dumbbell's one link has other names, and so other dice; without any they agree too.
-    let still = |text: &str| text.replace("kind = \"red\"\necn = true", "").replace("kind = \"ared\"", "");
+    let still =
+        |text: &str| text.replace("kind = \"red\"\necn = true", "").replace("kind = \"ared\"", "");
     let wire = wire.replace(", loss = 0.001", "");
     let traffic = flows("R0", "R1", 4);
     let dumbbell = simulate(&good(&still(&format!(
@@ -355,8 +397,9 @@ fn a_chain_is_a_graph() {
     assert!(dumbbell.links.is_empty());
 }
 
-/// Two flows of datagrams at 6 Mbit/s each: a-b carries both at 8, b-c one of them at 4 Mbit/s. A third is lost at the first link,
-/// of both alike; the 4 Mbit/s that are left of each just fill the second.
+/// Two flows of datagrams at 6 Mbit/s each: a-b carries both at 8, b-c one of them at 4 Mbit/s. A
+/// third is lost at the first link, of both alike; the 4 Mbit/s that are left of each just fill the
+/// second.
 #[test]
 fn every_link_is_described() {
     let mut text = graph(&["a-b", "b-c"], "a", "c")
@@ -385,7 +428,8 @@ fn every_link_is_described() {
     near(metric("b-c", "utilization"), 1.0);
     assert!(metric("b-c", "loss_ratio") < 0.1);
     assert_eq!(metric("b-a", "arrivals"), 0.0);
-    let document: Value = serde_json::from_str(&penstock_scenario::document(&good(&text), &[&r])).unwrap();
+    let document: Value =
+        serde_json::from_str(&penstock_scenario::document(&good(&text), &[&r])).unwrap();
     let links = document["runs"][0]["links"].as_object().unwrap();
     assert_eq!(links.keys().collect::<Vec<_>>(), ["a-b", "b-a", "b-c", "c-b"]);
     assert_eq!(links["b-c"]["throughput_bps"], json!(metric("b-c", "throughput_bps")));
@@ -406,8 +450,9 @@ fn what_a_link_may_lose_and_how_it_changes() {
     assert_eq!(again.resolved_json(), s.resolved_json());
 }
 
-/// The shipped parking lot: what leaves each link is what the flows over it get, with 40 B of header on every 1000 B. Loss behind a link
-/// and what is under way at the window's ends is a thousandth.
+/// The shipped parking lot: what leaves each link is what the flows over it get, with 40 B of
+/// header on every 1000 B. Loss behind a link and what is under way at the window's ends is a
+/// thousandth.
 #[test]
 fn each_link_carries_its_flows() {
     let text = include_str!("../../../scenarios/parking-lot.toml");
@@ -447,5 +492,9 @@ fn the_home_line() {
         c.links.iter().map(|l| l.aqm.name()).collect::<Vec<_>>()[..4],
         ["droptail", "droptail", "pi", "red"]
     );
-    assert_eq!(c.flows.iter().filter(|f| f.counts).count(), 2, "the downloads do not cross it forward");
+    assert_eq!(
+        c.flows.iter().filter(|f| f.counts).count(),
+        2,
+        "the downloads do not cross it forward"
+    );
 }

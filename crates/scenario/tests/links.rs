@@ -1,4 +1,5 @@
-//! Links and sources whose behaviour is written down in files or follows from arithmetic: traces, replays, asymmetry, jitter, classes.
+//! Links and sources whose behaviour is written down in files or follows from arithmetic: traces,
+//! replays, asymmetry, jitter, classes.
 
 mod common;
 use common::good;
@@ -7,7 +8,8 @@ use penstock_sim::{run, Column, Control, Record, RunResult, Tap, METRICS};
 use std::path::PathBuf;
 
 fn metric(r: &RunResult, name: &str) -> f64 {
-    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()].unwrap_or_else(|| panic!("{name}"))
+    r.metrics[METRICS.iter().position(|m| m.name == name).unwrap()]
+        .unwrap_or_else(|| panic!("{name}"))
 }
 
 fn simulate(s: &Scenario, record: Record) -> RunResult {
@@ -59,7 +61,8 @@ fn events(s: &Scenario) -> Vec<(u64, &'static str, u64)> {
 
 const MS: u64 = 1_000_000;
 
-/// Packets of a file over a trace: what waits at 3 ms shares its opportunity, 1500 B at most; a large packet takes two.
+/// Packets of a file over a trace: what waits at 3 ms shares its opportunity, 1500 B at most; a
+/// large packet takes two.
 #[test]
 fn a_replay_over_a_trace() {
     let files: &[(&str, &[u8])] = &[
@@ -71,7 +74,8 @@ fn a_replay_over_a_trace() {
         bottleneck = { delay = \"1 ms\", schedule = { mahimahi = \"up.trace\" } }\n\
         [[traffic]]\nkind = \"replay\"\nfile = \"p.csv\"\n";
     let s = folder.read(text).unwrap();
-    // At 3 ms 600 + 700 + 200 of 1000; at 5 ms the other 800, then 100 of who came at 3 ms. Rounds are 5 ms long.
+    // At 3 ms 600 + 700 + 200 of 1000; at 5 ms the other 800, then 100 of who came at 3 ms. Rounds
+    // are 5 ms long.
     let want = [
         (MS, "enqueue", 600),
         (2 * MS, "enqueue", 700),
@@ -94,15 +98,21 @@ fn a_replay_over_a_trace() {
     assert_eq!(resolved["topology"]["bottleneck"]["schedule"]["mahimahi"], "up.trace");
     assert!(resolved["traffic"][0]["hash"].is_string());
 
-    // A discipline that decides at departure serves the same packets at the same times; within an instant the order may differ.
-    let eager = s.set_all(&[("aqm.kind", "rem"), ("aqm.ecn", "true"), ("aqm.mark_at", "departure")]).unwrap();
+    // A discipline that decides at departure serves the same packets at the same times; within an
+    // instant the order may differ.
+    let eager = s
+        .set_all(&[("aqm.kind", "rem"), ("aqm.ecn", "true"), ("aqm.mark_at", "departure")])
+        .unwrap();
     let mut found = events(&eager);
     found.sort_by_key(|e| (e.0, e.1 == "enqueue"));
     assert_eq!(found, want);
-    let later = folder
-        .read(&text.replace("kind = \"replay\"", "kind = \"replay\"\nstart = \"7 ms\"\nstop = \"9.6 ms\""));
+    let later = folder.read(
+        &text
+            .replace("kind = \"replay\"", "kind = \"replay\"\nstart = \"7 ms\"\nstop = \"9.6 ms\""),
+    );
     let arrivals = events(&later.unwrap());
-    let arrivals: Vec<_> = arrivals.into_iter().filter(|e| e.1 == "enqueue").map(|e| (e.0, e.2)).collect();
+    let arrivals: Vec<_> =
+        arrivals.into_iter().filter(|e| e.1 == "enqueue").map(|e| (e.0, e.2)).collect();
     assert_eq!(
         arrivals,
         [(8 * MS, 600), (9 * MS, 700), (9 * MS + MS / 2, 1000)],
@@ -152,9 +162,17 @@ fn what_is_wrong_with_a_file() {
             "good.csv",
             ["s.toml:5: ", "schedule.mahimaih: unknown key; nearest: mahimahi"],
         ),
-        ("{ hash = \"0\" }", "good.csv", ["s.toml:5: ", "must be a list of steps ascending in time"]),
+        (
+            "{ hash = \"0\" }",
+            "good.csv",
+            ["s.toml:5: ", "must be a list of steps ascending in time"],
+        ),
         ("{ mahimahi = 3 }", "good.csv", ["s.toml:5: ", "schedule.mahimahi = 3: must be a text"]),
-        (steps, "no.csv", ["s.toml:8: traffic.0.file = \"no.csv\": ", "no.csv: there is no such file"]),
+        (
+            steps,
+            "no.csv",
+            ["s.toml:8: traffic.0.file = \"no.csv\": ", "no.csv: there is no such file"],
+        ),
         (
             steps,
             "back.csv",
@@ -171,7 +189,8 @@ fn what_is_wrong_with_a_file() {
             assert!(found.contains(part), "\n{schedule} {file}\ngives   {found}\nwithout {part}");
         }
     }
-    let counted = text("{ mahimahi = \"good.trace\" }", "good.csv") + "[aqm]\ncount_in_service = true\n";
+    let counted =
+        text("{ mahimahi = \"good.trace\" }", "good.csv") + "[aqm]\ncount_in_service = true\n";
     let found = folder.read(&counted).unwrap_err();
     assert!(
         found.contains("s.toml:10: aqm.count_in_service = true: on a link with a mahimahi trace"),
@@ -179,7 +198,8 @@ fn what_is_wrong_with_a_file() {
     );
 }
 
-/// A capture of two packets, 1 ms and 5 us apart from the first; the second began in the capture before the third.
+/// A capture of two packets, 1 ms and 5 us apart from the first; the second began in the capture
+/// before the third.
 #[test]
 fn a_capture_is_replayed() {
     let mut pcap: Vec<u8> = vec![];
@@ -189,18 +209,24 @@ fn a_capture_is_replayed() {
         put(&[us / 1_000_000, us % 1_000_000, 0, bytes]);
     }
     let folder = Folder::new("capture", &[("c.pcap", &pcap)]);
-    let text = "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\
+    let text =
+        "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"1 Gbit/s\", delay = \"1 ms\" }\n\
         [[traffic]]\nkind = \"replay\"\nfile = \"c.pcap\"\nstart = \"1 ms\"\n";
     let arrivals: Vec<_> =
         events(&folder.read(text).unwrap()).into_iter().filter(|e| e.1 == "enqueue").collect();
-    assert_eq!(arrivals, [(MS, "enqueue", 60), (MS + 5000, "enqueue", 98), (2 * MS, "enqueue", 1514)]);
+    assert_eq!(
+        arrivals,
+        [(MS, "enqueue", 60), (MS + 5000, "enqueue", 98), (2 * MS, "enqueue", 1514)]
+    );
 }
 
-/// Enough datagrams for every opportunity: what leaves is the number of opportunities in the window.
+/// Enough datagrams for every opportunity: what leaves is the number of opportunities in the
+/// window.
 #[test]
 fn a_full_link_uses_every_opportunity() {
     let folder = Folder::new("full", &[("t", b"0\n1\n1\n4\n7\n")]);
-    for (aqm, packet) in [("droptail", 1500), ("droptail", 700), ("red", 1500), ("droptail", 4000)] {
+    for (aqm, packet) in [("droptail", 1500), ("droptail", 700), ("red", 1500), ("droptail", 4000)]
+    {
         let text = format!(
             "duration = \"8 s\"\nmeasure = {{ from = \"1 s\", to = \"6 s\" }}\n[topology]\n\
              bottleneck = {{ rate = \"8 Mbit/s\", delay = \"1 ms\", buffer = 500, schedule = {{ mahimahi = \"t\" }} }}\n\
@@ -226,12 +252,21 @@ fn the_way_back_may_be_slower() {
     let one = quiet(&format!("{text}window = 1\n"));
     let rtt = 1040.0 * 8.0 / 8e6 + 0.010 + 40.0 * 8.0 / 80e3 + 0.030;
     let want = 8000.0 / rtt;
-    assert!((metric(&one, "goodput_bps") - want).abs() < 0.003 * want, "{}", metric(&one, "goodput_bps"));
-    // Many: an ACK takes 4 ms, so 250 a second come back. Where all fit, each answers one segment of 8000 bits and the forward link idles;
-    // where five wait at most, ACKs are lost, and those that come answer for them.
+    assert!(
+        (metric(&one, "goodput_bps") - want).abs() < 0.003 * want,
+        "{}",
+        metric(&one, "goodput_bps")
+    );
+    // Many: an ACK takes 4 ms, so 250 a second come back. Where all fit, each answers one segment
+    // of 8000 bits and the forward link idles; where five wait at most, ACKs are lost, and those
+    // that come answer for them.
     let full = text.replace("reverse_buffer = 5", "reverse_buffer = 500") + "window = 60\n";
     let full = quiet(&full);
-    assert!((metric(&full, "goodput_bps") - 2e6).abs() < 0.01 * 2e6, "{}", metric(&full, "goodput_bps"));
+    assert!(
+        (metric(&full, "goodput_bps") - 2e6).abs() < 0.01 * 2e6,
+        "{}",
+        metric(&full, "goodput_bps")
+    );
     let five = quiet(&format!("{text}window = 60\n"));
     assert!(
         metric(&five, "goodput_bps") > 1.5 * metric(&full, "goodput_bps"),
@@ -244,7 +279,9 @@ fn the_way_back_may_be_slower() {
 /// Jitter moves packets, but not their rate.
 #[test]
 fn jitter_keeps_the_mean() {
-    for kind in ["cbr", "poisson", "onoff\"\non = { constant = \"1 s\" }\noff = { constant = \"1 s\" }\n#"] {
+    for kind in
+        ["cbr", "poisson", "onoff\"\non = { constant = \"1 s\" }\noff = { constant = \"1 s\" }\n#"]
+    {
         let text = |jitter: f64| {
             format!(
                 "duration = \"200 s\"\n[topology]\nbottleneck = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n[[traffic]]\n\
@@ -253,7 +290,8 @@ fn jitter_keeps_the_mean() {
         };
         let (without, with) = (quiet(&text(0.0)), quiet(&text(1.0)));
         let n = if kind.starts_with("onoff") { 20_000.0 } else { 40_000.0 };
-        // A gap's variance is 0, and 1/3 more with jitter; poisson's 1, and 1 + 2/3: four standard errors.
+        // A gap's variance is 0, and 1/3 more with jitter; poisson's 1, and 1 + 2/3: four standard
+        // errors.
         let slack = 4.0 * (5.0f64 / 3.0 / n).sqrt() * n;
         for r in [&without, &with] {
             assert!((metric(r, "arrivals") - n).abs() < slack, "{kind}: {}", metric(r, "arrivals"));
@@ -262,12 +300,16 @@ fn jitter_keeps_the_mean() {
     }
 }
 
-/// A group's class is in its packets, and so in a capture: DSCP 46 above the two ECN bits. ACKs carry it back.
+/// A group's class is in its packets, and so in a capture: DSCP 46 above the two ECN bits. ACKs
+/// carry it back.
 #[test]
 fn classes_reach_the_packets() {
     let text = "duration = \"1 s\"\n[topology]\nbottleneck = { rate = \"8 Mbit/s\", delay = \"1 ms\" }\n\
         [[traffic]]\nkind = \"ftp\"\necn = \"classic\"\nclass = 46\ndelayed_ack = true\nbytes = \"20 kB\"\n";
-    let r = simulate(&good(text), Record { pcap: Some(Tap { link: 0, out: false }), ..Record::default() });
+    let r = simulate(
+        &good(text),
+        Record { pcap: Some(Tap { link: 0, out: false }), ..Record::default() },
+    );
     let capture = r.pcap.unwrap();
     let mut at = 24;
     let mut dscp = vec![];

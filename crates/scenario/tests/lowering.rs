@@ -50,11 +50,19 @@ fn the_example() {
             (ms(2), ms(4), 10_000_000, None)
         );
     }
-    let App::Ftp { tcp, stop, bytes: None, .. } = &c.flows[0].app else { panic!("{:?}", c.flows[0].app) };
-    assert_eq!((tcp.window, tcp.header, *stop), (25, 40, Some(Time::ZERO + Duration::from_secs(100))));
-    let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = c.flows[2].app else { panic!() };
+    let App::Ftp { tcp, stop, bytes: None, .. } = &c.flows[0].app else {
+        panic!("{:?}", c.flows[0].app)
+    };
+    assert_eq!(
+        (tcp.window, tcp.header, *stop),
+        (25, 40, Some(Time::ZERO + Duration::from_secs(100)))
+    );
+    let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = c.flows[2].app else {
+        panic!()
+    };
     assert_eq!(rate.as_bps(), 150_000);
-    let App::Web { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } = c.flows[3].app
+    let App::Web { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } =
+        c.flows[3].app
     else {
         panic!()
     };
@@ -81,9 +89,14 @@ fn starts_and_delays() {
     let own = good(&format!("{text}access_delay = \"1 ms\"\n")).lower(1).unwrap();
     assert_eq!((own.hosts[0].delay, own.hosts[1].delay.as_nanos()), (ms(1), 14_500_000));
     // Back: the data come from the right, whose links are the egress.
-    let back = good(&format!("{text}direction = \"reverse\"\naccess_delay = \"1 ms\"\n")).lower(1).unwrap();
+    let back = good(&format!("{text}direction = \"reverse\"\naccess_delay = \"1 ms\"\n"))
+        .lower(1)
+        .unwrap();
     assert_eq!((back.hosts[0].delay.as_nanos(), back.hosts[1].delay), (14_500_000, ms(1)));
-    assert_eq!((back.flows[0].forward, back.flows[0].backward, back.flows[0].counts), (1, 0, false));
+    assert_eq!(
+        (back.flows[0].forward, back.flows[0].backward, back.flows[0].counts),
+        (1, 0, false)
+    );
 }
 
 #[test]
@@ -119,7 +132,8 @@ fn without_access_links_hosts_are_the_routers() {
 #[test]
 fn units_of_the_queue() {
     let with = |buffer: &str, aqm: &str| {
-        let text = SMALL.replace("delay = \"40 ms\"", &format!("delay = \"40 ms\"\nbuffer = {buffer}"));
+        let text =
+            SMALL.replace("delay = \"40 ms\"", &format!("delay = \"40 ms\"\nbuffer = {buffer}"));
         good(&format!("{text}[aqm]\nkind = \"red\"\nmean_packet = \"500 B\"\n{aqm}"))
             .lower(1)
             .unwrap()
@@ -133,7 +147,11 @@ fn units_of_the_queue() {
         ("40", "unit = \"bytes\"", "bytes", QueueLen::Bytes(20_000)),
     ] {
         let link = with(buffer, aqm);
-        assert_eq!((link.aqm_values.word("unit").as_str(), link.buffer), (unit, held), "{buffer} {aqm}");
+        assert_eq!(
+            (link.aqm_values.word("unit").as_str(), link.buffer),
+            (unit, held),
+            "{buffer} {aqm}"
+        );
         assert_eq!(link.aqm_context.buffer, held);
     }
 }
@@ -171,14 +189,19 @@ fn profile_ns2() {
         (20, 20.0, 40, ms(200))
     );
     assert_eq!((tcp(1).header, tcp(1).alpha, tcp(1).handshake), (0, 1.0, false));
-    assert_eq!((tcp(2).header, tcp(2).alpha, tcp(2).beta, tcp(2).initial_ssthresh), (8, 2.0, 3.0, 30.0));
+    assert_eq!(
+        (tcp(2).header, tcp(2).alpha, tcp(2).beta, tcp(2).initial_ssthresh),
+        (8, 2.0, 3.0, 30.0)
+    );
     assert!(c.links.iter().all(|l| l.count_in_service), "DropTail holds limit - 1");
     let red = s.set("aqm.kind", "red").unwrap().lower(1).unwrap();
     assert!(!red.links[0].count_in_service && red.links[0].aqm_values.is("gate", "wait"));
     let own = s.set("aqm.count_in_service", "false").unwrap().lower(1).unwrap();
     assert!(!own.links[0].count_in_service && own.links[1].count_in_service);
     let rfc = good(SMALL).lower(1).unwrap();
-    assert!(matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh == f64::INFINITY));
+    assert!(
+        matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh == f64::INFINITY)
+    );
     let overhead = good(&format!("overhead = \"20 B\"\n{SMALL}")).lower(1).unwrap();
     assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header == 20));
 }
@@ -213,10 +236,16 @@ direction = "reverse"
         ["R0-R1", "R1-R0", "R1-R2", "R2-R1", "R2-R3", "R3-R2"]
     );
     assert!(c.links.iter().enumerate().all(|(i, l)| l.aqm.name() == ["ared", "droptail"][i % 2]));
-    assert_eq!((c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()), ("R0-R1", 4, 20 + 5 + 1 + 60));
+    assert_eq!(
+        (c.links[c.bottleneck].name.as_str(), c.groups, c.flows.len()),
+        ("R0-R1", 4, 20 + 5 + 1 + 60)
+    );
     assert_eq!(s.group_names(), ["ftp", "ftp", "ftp", "cross"]);
     let route = |i: usize| {
-        (c.routes[c.flows[i].forward as usize].clone(), c.routes[c.flows[i].backward as usize].clone())
+        (
+            c.routes[c.flows[i].forward as usize].clone(),
+            c.routes[c.flows[i].backward as usize].clone(),
+        )
     };
     assert_eq!(route(0), (vec![0, 2, 4], vec![5, 3, 1]));
     assert_eq!(route(20), (vec![2, 4], vec![5, 3]));
@@ -229,9 +258,12 @@ direction = "reverse"
         (c.flows[26].index, c.flows[85].index, c.flows[85].group, c.flows[85].counts),
         (0, 59, 3, true)
     );
-    let none = common::message(&text.replace("kind = \"ftp\"", "kind = \"cbr\"\nrate = \"1 Mbit/s\""));
+    let none =
+        common::message(&text.replace("kind = \"ftp\"", "kind = \"cbr\"\nrate = \"1 Mbit/s\""));
     assert!(
-        none.contains("load.toml:6: topology.cross_flows = 20: needs a [[traffic]] of kind \"ftp\""),
+        none.contains(
+            "load.toml:6: topology.cross_flows = 20: needs a [[traffic]] of kind \"ftp\""
+        ),
         "{none}"
     );
 }

@@ -1,4 +1,5 @@
-//! Multi-level ECN end to end (docs/mecn.md): who is told what where multi-level, classic and no ECN meet.
+//! Multi-level ECN end to end (docs/mecn.md): who is told what where multi-level, classic and no
+//! ECN meet.
 
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Control, RunResult, GROUP_METRICS, METRICS};
@@ -84,7 +85,8 @@ fn no_ecn_through_a_multi_level_router() {
 /// Two links, both with a queue: the first's from bursts, the second's because it is slower.
 #[test]
 fn routers_in_series_never_lower_a_mark() {
-    let incipient = "kind = \"mecn\"\nmin_th = 0.1\nmid_th = 200\nmax_th = 200\np1_max = 1\nw_q = 1\n";
+    let incipient =
+        "kind = \"mecn\"\nmin_th = 0.1\nmid_th = 200\nmax_th = 200\np1_max = 1\nw_q = 1\n";
     let moderate = "kind = \"step\"\nthreshold = 0\n"; // whatever does not find the queue empty
     let through = |first: &str, second: &str| {
         simulate(&format!(
@@ -102,7 +104,12 @@ fn routers_in_series_never_lower_a_mark() {
     assert!(marks(&alone).0 > 50.0 && marks(&alone).1 == 0.0 && cuts(&alone).1 == 0.0);
     // A second router raises an incipient mark to a moderate one, and never the other way.
     let raised = through(incipient, moderate);
-    assert!(marks(&raised).1 > 20.0 && cuts(&raised).1 > 20.0, "{:?} {:?}", marks(&raised), cuts(&raised));
+    assert!(
+        marks(&raised).1 > 20.0 && cuts(&raised).1 > 20.0,
+        "{:?} {:?}",
+        marks(&raised),
+        cuts(&raised)
+    );
     let kept = through(moderate, incipient);
     assert_eq!(marks(&kept).1, 0.0, "no moderate mark is the second router's");
     assert!(cuts(&kept).1 > 20.0, "those of the first arrive: {:?}", cuts(&kept));

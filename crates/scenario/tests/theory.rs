@@ -1,10 +1,12 @@
-//! Runs against results that are known without simulating: queueing theory, conservation, arithmetic.
+//! Runs against results that are known without simulating: queueing theory, conservation,
+//! arithmetic.
 
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Control, RunResult, METRICS};
 
 fn simulate(text: &str, seed: u64) -> RunResult {
-    let scenario = Scenario::from_toml(text, "theory.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let scenario =
+        Scenario::from_toml(text, "theory.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
     run(&scenario.lower(seed).expect("a small run"), &Control::default()).expect("a run")
 }
 
@@ -27,8 +29,8 @@ fn near(got: f64, want: f64, relative: f64) {
     assert!((got - want).abs() <= relative * want.abs(), "{got}, should be {want}");
 }
 
-/// M/D/1: rho^2 / (2 (1 − rho)) packets wait: 0.25 at load 0.5, 1.6 at 0.8. 8 Mbit/s of 1000 B: a packet takes 1 ms, and by Little
-/// the mean delay is rho / (2 (1 − rho)) ms.
+/// M/D/1: rho^2 / (2 (1 − rho)) packets wait: 0.25 at load 0.5, 1.6 at 0.8. 8 Mbit/s of 1000 B: a
+/// packet takes 1 ms, and by Little the mean delay is rho / (2 (1 − rho)) ms.
 #[test]
 fn poisson_arrivals_wait_as_in_m_d_1() {
     for (load, want) in [(0.5f64, 0.25), (0.8, 1.6)] {
@@ -51,7 +53,8 @@ fn poisson_arrivals_wait_as_in_m_d_1() {
     }
 }
 
-/// A window of w segments, never lost: w segments a round trip. RTT: 2 · 50 ms, and 1040 B and 40 B at 10 Mbit/s: 0.864 ms.
+/// A window of w segments, never lost: w segments a round trip. RTT: 2 · 50 ms, and 1040 B and 40 B
+/// at 10 Mbit/s: 0.864 ms.
 #[test]
 fn a_window_a_round_trip() {
     for (window, delayed) in [(1, false), (4, false), (20, false), (20, true)] {
@@ -63,12 +66,17 @@ fn a_window_a_round_trip() {
         let r = simulate(&text, 1);
         let rtt = 0.1 + (1040.0 + 40.0) * 8.0 / 10e6;
         // A delayed ACK waits for the second segment, 0.832 ms later, if it is on its way.
-        near(metric(&r, "goodput_bps"), f64::from(window) * 8000.0 / rtt, if delayed { 0.02 } else { 0.003 });
+        near(
+            metric(&r, "goodput_bps"),
+            f64::from(window) * 8000.0 / rtt,
+            if delayed { 0.02 } else { 0.003 },
+        );
         assert_eq!((metric(&r, "retransmits"), metric(&r, "loss_ratio")), (0.0, 0.0));
     }
 }
 
-/// Datagrams at `load` times the rate: what does not fit is dropped, 1 − 1/load of them, and the link is full.
+/// Datagrams at `load` times the rate: what does not fit is dropped, 1 − 1/load of them, and the
+/// link is full.
 #[test]
 fn overload_drops_the_excess() {
     for load in [1.25, 2.0, 5.0] {
@@ -84,8 +92,8 @@ fn overload_drops_the_excess() {
     }
 }
 
-/// The rate goes 1, 4, 0, 2 Mbit/s, ten seconds each; an overloaded link sends the integral: 70 Mbit, of which the window of 5 … 35 s
-/// sees 5 + 40 + 0 + 10 = 55.
+/// The rate goes 1, 4, 0, 2 Mbit/s, ten seconds each; an overloaded link sends the integral: 70
+/// Mbit, of which the window of 5 … 35 s sees 5 + 40 + 0 + 10 = 55.
 #[test]
 fn a_schedule_sends_its_integral() {
     let text = "duration = \"40 s\"\nmeasure = { from = \"5 s\", to = \"35 s\" }\n[topology]\n\
@@ -98,7 +106,8 @@ fn a_schedule_sends_its_integral() {
     near(metric(&r, "utilization"), 1.0, 2.0 * 8000.0 / 55e6);
 }
 
-/// Random loss behind the queue: datagrams that arrive are (1 − p) of those that left, within 4 standard errors.
+/// Random loss behind the queue: datagrams that arrive are (1 − p) of those that left, within 4
+/// standard errors.
 #[test]
 fn random_loss_is_the_one_asked_for() {
     for p in [0.01, 0.1, 0.5] {
@@ -109,12 +118,16 @@ fn random_loss_is_the_one_asked_for() {
         let r = simulate(&text, 3);
         let lost = 1.0 - metric(&r, "udp_goodput_bps") / metric(&r, "throughput_bps");
         let n = metric(&r, "departures");
-        assert!((lost - p).abs() < 4.0 * (p * (1.0 - p) / n).sqrt() + 1.0 / n, "{lost}, should be {p}");
+        assert!(
+            (lost - p).abs() < 4.0 * (p * (1.0 - p) / n).sqrt() + 1.0 / n,
+            "{lost}, should be {p}"
+        );
         assert_eq!(metric(&r, "loss_ratio"), 0.0, "the queue drops nothing");
     }
 }
 
-/// RED over a pinned average: double max_p, more signals; and every signal is a mark where all may be marked.
+/// RED over a pinned average: double max_p, more signals; and every signal is a mark where all may
+/// be marked.
 #[test]
 fn relations_of_red() {
     let signals = |max_p: f64, ecn: bool| {
@@ -128,13 +141,20 @@ fn relations_of_red() {
         (metric(&r, "marks_ce"), metric(&r, "drops_early"), metric(&r, "avg_queue_mean_pkts"))
     };
     let (low, high) = (signals(0.02, true), signals(0.2, true));
-    assert!(low.0 > 0.0 && high.2 < low.2, "a steeper ramp keeps a shorter queue: {low:?} {high:?}");
-    assert!(signals(0.1, false).0 == 0.0 && signals(0.1, false).1 > 0.0, "without ecn the queue drops");
+    assert!(
+        low.0 > 0.0 && high.2 < low.2,
+        "a steeper ramp keeps a shorter queue: {low:?} {high:?}"
+    );
+    assert!(
+        signals(0.1, false).0 == 0.0 && signals(0.1, false).1 > 0.0,
+        "without ecn the queue drops"
+    );
     // Retransmissions, SYNs and ACKs alone are not ECT: next to nothing is dropped.
     assert!(high.1 <= 0.02 * high.0, "{high:?}");
 }
 
-/// A packet each millisecond, sent at once: the window from 10 ms to 20 ms, its end excluded, holds ten.
+/// A packet each millisecond, sent at once: the window from 10 ms to 20 ms, its end excluded, holds
+/// ten.
 #[test]
 fn the_measured_window_is_half_open() {
     let text = "duration = \"30 ms\"\nmeasure = { from = \"10 ms\", to = \"20 ms\" }\n[topology]\n\

@@ -1,4 +1,5 @@
-//! Disciplines of a user's own in a scenario: where they stand, what is told of them, how they end a run.
+//! Disciplines of a user's own in a scenario: where they stand, what is told of them, how they end
+//! a run.
 
 use penstock_aqm::{Aqm, Packet, Queue, Reason, Verdict};
 use penstock_scenario::Scenario;
@@ -58,7 +59,8 @@ fn file() -> Scenario {
 #[test]
 fn it_decides() {
     let own = file().with_user_aqm(limit(7, None)).unwrap();
-    let tail = file().set_all(&[("aqm.kind", "droptail"), ("topology.bottleneck.buffer", "7")]).unwrap();
+    let tail =
+        file().set_all(&[("aqm.kind", "droptail"), ("topology.bottleneck.buffer", "7")]).unwrap();
     let result = |s: &Scenario| {
         let result = run(&s.lower(1).unwrap(), &Control::default()).unwrap();
         let metric = |name| {
@@ -79,28 +81,41 @@ fn naming_a_kind_puts_it_away() {
     let kinds = |s: &Scenario| {
         let config = s.lower(1).unwrap();
         assert_eq!(s.resolved()["aqm"]["kind"], config.links[0].aqm.name());
-        assert_eq!(s.has_user_aqm(), config.links.iter().any(|l| matches!(l.aqm, AqmConfig::User(_))));
+        assert_eq!(
+            s.has_user_aqm(),
+            config.links.iter().any(|l| matches!(l.aqm, AqmConfig::User(_)))
+        );
         config.links.iter().map(|l| l.aqm.name().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(kinds(&own), ["rust:limit", "droptail"]);
-    assert_eq!(kinds(&own.with_user_reverse_aqm(limit(9, None)).unwrap()), ["rust:limit", "rust:limit"]);
+    assert_eq!(
+        kinds(&own.with_user_reverse_aqm(limit(9, None)).unwrap()),
+        ["rust:limit", "rust:limit"]
+    );
     assert_eq!(kinds(&own.set("duration", "7 s").unwrap()), ["rust:limit", "droptail"]);
     assert_eq!(kinds(&own.set("aqm.reverse.kind", "ared").unwrap()), ["rust:limit", "ared"]);
     assert_eq!(kinds(&own.set("aqm.kind", "ared").unwrap()), ["ared", "droptail"]);
     assert_eq!(kinds(&own.with_aqm("red").unwrap()), ["red", "droptail"]);
     assert_eq!(own.with_aqm("red").unwrap().resolved(), file().resolved());
     assert_eq!(kinds(&own.point(None, &[]).unwrap()), ["rust:limit", "droptail"]);
-    assert_eq!(kinds(&own.point(None, &[("aqm.kind", &"ared".into())]).unwrap()), ["ared", "droptail"]);
+    assert_eq!(
+        kinds(&own.point(None, &[("aqm.kind", &"ared".into())]).unwrap()),
+        ["ared", "droptail"]
+    );
 }
 
-/// Of [aqm] only the keys of every kind are in force, and none of DropTail's habits under profile ns-2.
+/// Of [aqm] only the keys of every kind are in force, and none of DropTail's habits under profile
+/// ns-2.
 #[test]
 fn it_takes_the_keys_of_every_kind() {
     let own = file().set("profile", "ns-2").unwrap().with_user_aqm(limit(7, None)).unwrap();
     let aqm = &own.resolved()["aqm"];
     assert_eq!((&aqm["ecn"], &aqm["count_in_service"]), (&true.into(), &false.into()));
     assert!(aqm.get("min_th").is_none());
-    assert!(own.set("aqm.count_in_service", "true").unwrap().lower(1).unwrap().links[0].count_in_service);
+    assert!(
+        own.set("aqm.count_in_service", "true").unwrap().lower(1).unwrap().links[0]
+            .count_in_service
+    );
 }
 
 #[test]

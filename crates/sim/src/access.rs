@@ -1,16 +1,19 @@
-//! A host's access link: a FIFO with one feeder, so that a packet's arrival at the other end is known when it is sent.
+//! A host's access link: a FIFO with one feeder, so that a packet's arrival at the other end is
+//! known when it is sent.
 
 use crate::config::HostConfig;
 use penstock_units::{Duration, Time, TxClock};
 use std::collections::VecDeque;
 
-/// One direction of an access link: half a cache line, since with thousands of flows every packet finds four of them cold.
+/// One direction of an access link: half a cache line, since with thousands of flows every packet
+/// finds four of them cold.
 pub struct Pipe {
     busy_until: Time,
     delay: Duration,
     /// What most links do without.
     slow: Option<Box<Slow>>,
-    /// Ticks that a byte takes, where that is a whole number of them and `slow` is empty; 0: there is no link, only a delay.
+    /// Ticks that a byte takes, where that is a whole number of them and `slow` is empty; 0: there
+    /// is no link, only a delay.
     ticks_per_byte: u32,
     /// Packets reach the router's end from more than one link: each needs an event there.
     pub(crate) merges: bool,
@@ -33,7 +36,13 @@ impl Pipe {
             (None, ..) | (_, Some(_), None) => None,
             (Some(tx), ..) => Some(Box::new(Slow { tx, room: c.buffer, waiting: VecDeque::new() })),
         };
-        Pipe { busy_until: Time::ZERO, delay: c.delay, slow, ticks_per_byte: whole.unwrap_or(0), merges }
+        Pipe {
+            busy_until: Time::ZERO,
+            delay: c.delay,
+            slow,
+            ticks_per_byte: whole.unwrap_or(0),
+            merges,
+        }
     }
 
     /// How long before its arrival at the other end a packet of `bytes` began to be sent.
@@ -45,7 +54,8 @@ impl Pipe {
         tx + self.delay
     }
 
-    /// A packet enters at `now` (never before the last one did); when it comes out, or `None` where the buffer is full.
+    /// A packet enters at `now` (never before the last one did); when it comes out, or `None` where
+    /// the buffer is full.
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.slow.is_some() {
@@ -103,7 +113,11 @@ mod tests {
     #[test]
     fn packets_queue_and_overflow() {
         // 8 kbit/s: 1000 B take a second; 2 ms of delay; one may wait.
-        let c = HostConfig { rate: Rate::from_bps(8_000), delay: Duration::from_millis(2), buffer: Some(1) };
+        let c = HostConfig {
+            rate: Rate::from_bps(8_000),
+            delay: Duration::from_millis(2),
+            buffer: Some(1),
+        };
         let mut p = Pipe::new(&c, false);
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         assert_eq!(p.send(ms(0), 1000), Some(ms(1002)));
@@ -117,7 +131,9 @@ mod tests {
     #[test]
     fn the_short_way_is_the_long_way() {
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
-        for rate in [None, Rate::from_bps(8_000_000), Rate::from_bps(1_100_000), Rate::from_bps(1_000)] {
+        for rate in
+            [None, Rate::from_bps(8_000_000), Rate::from_bps(1_100_000), Rate::from_bps(1_000)]
+        {
             let c = HostConfig { rate, delay: Duration::from_millis(2), buffer: None };
             let (mut p, mut tx) = (Pipe::new(&c, false), rate.map(TxClock::new));
             let mut busy = Time::ZERO;
@@ -130,7 +146,11 @@ mod tests {
                 } else {
                     busy = ms(t);
                 }
-                assert_eq!(p.send(ms(t), 1000), Some(busy + Duration::from_millis(2)), "{rate:?} at {t} ms");
+                assert_eq!(
+                    p.send(ms(t), 1000),
+                    Some(busy + Duration::from_millis(2)),
+                    "{rate:?} at {t} ms"
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What a run is made of: the fully resolved scenario, one value for everything. The scenario crate makes it
-//! from a file; a test or a program may make it by hand.
+//! What a run is made of: the fully resolved scenario, one value for everything. The scenario crate
+//! makes it from a file; a test or a program may make it by hand.
 
 use crate::user::AqmConfig;
 use penstock_aqm::Context;
@@ -25,7 +25,8 @@ pub struct Config {
     pub bottleneck: usize,
     /// Whether every link is measured, for [`crate::RunResult::links`]; else the bottleneck alone.
     pub measure_links: bool,
-    /// When a packet arrives at the very instant of a departure, what was scheduled first goes first, as in ns-2; else the departure does.
+    /// When a packet arrives at the very instant of a departure, what was scheduled first goes
+    /// first, as in ns-2; else the departure does.
     pub ties_by_scheduling: bool,
     /// Hosts, each with its own full-duplex access link to its router.
     pub hosts: Vec<HostConfig>,
@@ -42,7 +43,8 @@ pub struct Config {
 /// A link between two routers and the queue in front of it.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// Its name in series, traces and random streams: `"bottleneck"`, `"bottleneck.reverse"`, `"R0-R1"`.
+    /// Its name in series, traces and random streams: `"bottleneck"`, `"bottleneck.reverse"`,
+    /// `"R0-R1"`.
     pub name: String,
     /// The link the other way, an index into [`Config::links`]; a capture takes both.
     pub opposite: Option<u32>,
@@ -69,20 +71,22 @@ pub struct LinkConfig {
 /// A link's rate over time.
 #[derive(Clone, Debug)]
 pub enum Schedule {
-    /// Steps, ascending in time; `None` is a link that is down. Without steps the rate never changes.
+    /// Steps, ascending in time; `None` is a link that is down. Without steps the rate never
+    /// changes.
     Steps(Vec<(Time, Option<Rate>)>),
     /// Opportunities to send, instead of a rate.
     Trace(Arc<Trace>),
 }
 
-/// A mahimahi trace (Netravali et al. 2015): at each of these instants up to [`Trace::OPPORTUNITY`] bytes leave, at once. They may be
-/// several small packets or part of a large one; what finds nothing to send is lost. After the last instant it begins again.
+/// A mahimahi trace (Netravali et al. 2015): at each of these instants up to [`Trace::OPPORTUNITY`]
+/// bytes leave, at once. They may be several small packets or part of a large one; what finds
+/// nothing to send is lost. After the last instant it begins again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace(Vec<Duration>);
 
 impl Trace {
-    /// Bytes that one opportunity takes: an MTU. (mahimahi itself counts 1504, with the four bytes that its TUN device prepends to
-    /// each packet.)
+    /// Bytes that one opportunity takes: an MTU. (mahimahi itself counts 1504, with the four bytes
+    /// that its TUN device prepends to each packet.)
     pub const OPPORTUNITY: u32 = 1500;
 
     /// From instants in ascending order, the last above zero; `None` if they are not so.
@@ -129,7 +133,8 @@ impl LinkConfig {
                 let mut steps = start.chain(steps.iter().copied()).peekable();
                 while let Some((at, rate)) = steps.next() {
                     let until = steps.peek().map_or(to, |step| step.0).min(to);
-                    bits += until.since(at.max(from)).as_secs_f64() * rate.map_or(0.0, |r| r.as_bps() as f64);
+                    bits += until.since(at.max(from)).as_secs_f64()
+                        * rate.map_or(0.0, |r| r.as_bps() as f64);
                 }
                 bits / seconds
             }
@@ -269,7 +274,8 @@ pub struct Record {
 pub struct Tap {
     /// The link, an index into [`Config::links`].
     pub link: u32,
-    /// Behind the queue, when a packet's transmission starts; else in front of it, when a packet arrives.
+    /// Behind the queue, when a packet's transmission starts; else in front of it, when a packet
+    /// arrives.
     pub out: bool,
 }
 

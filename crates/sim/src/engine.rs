@@ -4,7 +4,9 @@ use crate::access::Host;
 use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
 use crate::link::{Arriving, Fate, Link};
-use crate::metrics::{jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
+use crate::metrics::{
+    jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS,
+};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::result::{Column, FlowResult, LinkResult, RunResult, Table};
@@ -99,7 +101,8 @@ mod flag {
     }
 }
 
-/// A packet under way: 32 bytes, no header, no copy for the ACK. It knows its way, so that a link need not look at the flow.
+/// A packet under way: 32 bytes, no header, no copy for the ACK. It knows its way, so that a link
+/// need not look at the flow.
 #[derive(Clone, Copy)]
 struct Pkt {
     /// Data: the segment. ACK: the highest segment acknowledged.
@@ -193,9 +196,15 @@ struct Core {
     left: u64,
 }
 
-/// Takes a packet that is gone out of the pools; for [`Core::discard`], and where a link is borrowed meanwhile.
+/// Takes a packet that is gone out of the pools; for [`Core::discard`], and where a link is
+/// borrowed meanwhile.
 #[inline]
-fn release(packets: &mut Pool<Pkt>, sacks: &mut Pool<[Block; MAX_BLOCKS]>, left: &mut u64, index: u32) {
+fn release(
+    packets: &mut Pool<Pkt>,
+    sacks: &mut Pool<[Block; MAX_BLOCKS]>,
+    left: &mut u64,
+    index: u32,
+) {
     let sack = packets.items[index as usize].sack;
     if sack != NO_SACK {
         sacks.remove(sack);
@@ -335,8 +344,11 @@ impl Core {
                 }
                 hop => {
                     let last = routes[usize::from(p.route)][usize::from(hop) - 1] as usize;
-                    let last =
-                        if last < before.len() { &before[last] } else { &after[last - before.len() - 1] };
+                    let last = if last < before.len() {
+                        &before[last]
+                    } else {
+                        &after[last - before.len() - 1]
+                    };
                     last.crossing(p.bytes)
                 }
             };
@@ -421,7 +433,8 @@ impl Core {
             FlowKind::Tcp(t) => Some(t),
             FlowKind::Udp(_) => None,
         };
-        // What the simulator counts as headers; of the packet itself, which may belong to an earlier connection.
+        // What the simulator counts as headers; of the packet itself, which may belong to an
+        // earlier connection.
         let header = tcp.map_or(28, |t| t.p.header);
         let empty = p.is(flag::ACK | flag::SYN);
         let view = PacketView {
@@ -473,7 +486,8 @@ impl Engine {
         let senders = senders(c);
         for f in &mut flows {
             if let FlowKind::Udp(u) = &mut f.kind {
-                u.own_host = senders[f.src as usize] == 1 && !c.routes[usize::from(f.forward)].is_empty();
+                u.own_host =
+                    senders[f.src as usize] == 1 && !c.routes[usize::from(f.forward)].is_empty();
             }
         }
         let (shift, slots) = geometry(c);
@@ -490,7 +504,8 @@ impl Engine {
             entered: 0,
             left: 0,
         };
-        let mean_rate = |l: &LinkConfig| (l.name.clone(), l.mean_rate(c.measure_from, c.measure_to));
+        let mean_rate =
+            |l: &LinkConfig| (l.name.clone(), l.mean_rate(c.measure_from, c.measure_to));
         let mut engine = Engine {
             core,
             flows,
@@ -585,8 +600,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins to load what the next event will touch, while this one is worked on: with thousands of flows a packet would else wait for
-    /// memory four times.
+    /// Begins to load what the next event will touch, while this one is worked on: with thousands
+    /// of flows a packet would else wait for memory four times.
     #[inline]
     fn warm(&self) {
         if let Some(later) = self.core.sched.peek(2 * AHEAD) {
@@ -618,7 +633,11 @@ impl Engine {
     fn packet(&mut self, now: Time, index: u32) {
         let p = self.core.packets.items[index as usize];
         if p.hop == u8::MAX {
-            return if p.is(flag::ACK) { self.ack(now, index, p) } else { self.data(now, index, p) };
+            return if p.is(flag::ACK) {
+                self.ack(now, index, p)
+            } else {
+                self.data(now, index, p)
+            };
         }
         match self.core.routes[usize::from(p.route)].get(usize::from(p.hop)).copied() {
             Some(link) => self.through(now, link, index),
@@ -636,13 +655,16 @@ impl Engine {
     /// A packet reaches the other end of a link at `at`.
     #[inline]
     fn leave(&mut self, at: Time, index: u32) {
-        if self.core.packets.items[index as usize].is(flag::DATAGRAM) && self.deliver_datagram(at, index) {
+        if self.core.packets.items[index as usize].is(flag::DATAGRAM)
+            && self.deliver_datagram(at, index)
+        {
             return;
         }
         self.core.onward(at, index);
     }
 
-    /// Datagrams past their last shared link need no event: nobody answers them. False: not there yet.
+    /// Datagrams past their last shared link need no event: nobody answers them. False: not there
+    /// yet.
     #[inline]
     fn deliver_datagram(&mut self, at: Time, index: u32) -> bool {
         let p = self.core.packets.items[index as usize];
@@ -754,7 +776,8 @@ impl Engine {
         }
     }
 
-    /// Lets `f` work on a flow's sender, then looks after its timer; whether the transfer is complete.
+    /// Lets `f` work on a flow's sender, then looks after its timer; whether the transfer is
+    /// complete.
     #[inline]
     fn with_sender(
         &mut self,
@@ -781,7 +804,8 @@ impl Engine {
             rng: &mut fl.rng,
         };
         f(&mut t.sender, &mut wire);
-        // One event stands for the timer; it is looked at again when it comes, and moved only to an earlier time.
+        // One event stands for the timer; it is looked at again when it comes, and moved only to an
+        // earlier time.
         if let Some(due) = t.sender.deadline() {
             if due < t.timer_at {
                 t.timer_at = due;
@@ -861,8 +885,9 @@ impl Engine {
         }
     }
 
-    /// A datagram source's packet leaves its host; where the host is the source's own, it has already crossed the access link and
-    /// reaches the first link of its route, which saves an event.
+    /// A datagram source's packet leaves its host; where the host is the source's own, it has
+    /// already crossed the access link and reaches the first link of its route, which saves an
+    /// event.
     #[inline]
     fn udp(&mut self, now: Time, flow: usize) {
         let f = &mut self.flows[flow];
@@ -976,8 +1001,10 @@ impl Engine {
             .iter()
             .map(|f| FlowResult { group: f.group, metrics: flow_metrics(f, seconds) })
             .collect();
-        let ended: Vec<_> = self.transfers.iter().filter(|t| t.0 >= from && t.0 < to).copied().collect();
-        let groups = (0..self.groups).map(|g| self.group_metrics(g as u32, &flows, &ended)).collect();
+        let ended: Vec<_> =
+            self.transfers.iter().filter(|t| t.0 >= from && t.0 < to).copied().collect();
+        let groups =
+            (0..self.groups).map(|g| self.group_metrics(g as u32, &flows, &ended)).collect();
         let metrics = self.run_metrics(&flows, &ended);
         let links = if self.measure_links { self.links() } else { vec![] };
         let mut series = vec![];
@@ -992,18 +1019,33 @@ impl Engine {
             series.push(self.transfer_table());
         }
         let pcap = self.core.capture.take().map(|c| c.finish());
-        RunResult { seed: self.seed, events: self.events, metrics, groups, flows, links, series, pcap }
+        RunResult {
+            seed: self.seed,
+            events: self.events,
+            metrics,
+            groups,
+            flows,
+            links,
+            series,
+            pcap,
+        }
     }
 
-    /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and guards everything.
+    /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and
+    /// guards everything.
     fn assert_conservation(&self) {
         let live = self.core.packets.live() as u64;
         assert_eq!(self.core.entered, self.core.left + live, "packets are conserved");
         assert!(self.core.links.iter().all(Link::conserves), "a queue's packets are conserved");
     }
 
-    fn run_metrics(&self, flows: &[FlowResult], ended: &[(Time, u32, u64, Duration)]) -> Vec<Option<f64>> {
-        let stats = self.core.links[self.bottleneck].stats.as_ref().expect("the bottleneck is measured");
+    fn run_metrics(
+        &self,
+        flows: &[FlowResult],
+        ended: &[(Time, u32, u64, Duration)],
+    ) -> Vec<Option<f64>> {
+        let stats =
+            self.core.links[self.bottleneck].stats.as_ref().expect("the bottleneck is measured");
         let rate = self.link_rates[self.bottleneck].1;
         let counted: Vec<f64> = self
             .flows
@@ -1078,7 +1120,9 @@ impl Engine {
                 "cuts_incipient" => sum(5),
                 "cuts_moderate" => sum(6),
                 "jain" => jain(&goodputs),
-                "fct_mean_s" => (!fct.is_empty()).then(|| fct.iter().sum::<f64>() / fct.len() as f64),
+                "fct_mean_s" => {
+                    (!fct.is_empty()).then(|| fct.iter().sum::<f64>() / fct.len() as f64)
+                }
                 _ => Some(fct.len() as f64),
             })
             .collect()
@@ -1213,8 +1257,8 @@ fn capture_links(c: &Config) -> [u32; 2] {
     [link, c.links[link as usize].opposite.unwrap_or(u32::MAX)]
 }
 
-/// The wheel's geometry: slots of about one packet time of the fastest link that carries traffic, enough of them to hold the longest
-/// hop. Speed depends on it, results do not.
+/// The wheel's geometry: slots of about one packet time of the fastest link that carries traffic,
+/// enough of them to hold the longest hop. Speed depends on it, results do not.
 fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
     let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));

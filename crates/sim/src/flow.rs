@@ -22,8 +22,8 @@ pub(crate) struct Flow {
     pub(crate) counts: bool,
 }
 
-/// What differs between them. Inline, not boxed: a pointer to follow costs a cache miss a packet where flows are many, and scenarios with
-/// many flows are scenarios of TCP.
+/// What differs between them. Inline, not boxed: a pointer to follow costs a cache miss a packet
+/// where flows are many, and scenarios with many flows are scenarios of TCP.
 #[expect(clippy::large_enum_variant, reason = "see above")]
 pub(crate) enum FlowKind {
     /// TCP.
@@ -213,7 +213,11 @@ impl Tcp {
     pub(crate) fn acked_bytes(&self) -> u64 {
         let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0) as u64;
         let full = n * u64::from(self.p.segment);
-        let short = if self.sender.acknowledged() >= self.last.0 { self.p.segment - self.last.1 } else { 0 };
+        let short = if self.sender.acknowledged() >= self.last.0 {
+            self.p.segment - self.last.1
+        } else {
+            0
+        };
         self.acked_before + full - u64::from(short)
     }
 
@@ -236,7 +240,8 @@ impl Udp {
         match &mut self.rhythm {
             Rhythm::Gaps { pattern: UdpPattern::Cbr, .. } => {}
             Rhythm::Gaps { pattern: UdpPattern::Poisson, gap_ns, jitter, .. } => {
-                self.next += Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
+                self.next +=
+                    Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
             Rhythm::Gaps { pattern: UdpPattern::OnOff { on, .. }, on_until, .. } => {
                 *on_until = self.start + Duration::from_secs_f64(draw(on, rng));
@@ -262,11 +267,13 @@ impl Udp {
         match pattern {
             UdpPattern::Cbr => self.next += { even }(rng),
             UdpPattern::Poisson => {
-                self.next += Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
+                self.next +=
+                    Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
             UdpPattern::OnOff { on, off } => {
                 self.next += { even }(rng);
-                // A period that is over is followed by silence, and that by the next period's first packet.
+                // A period that is over is followed by silence, and that by the next period's first
+                // packet.
                 while self.next >= *on_until {
                     self.next = *on_until + Duration::from_secs_f64(draw(off, rng));
                     *on_until = self.next + Duration::from_secs_f64(draw(on, rng)).max_one();

@@ -1,6 +1,8 @@
-//! The simulation engine: events, links with their queues, hosts, traffic, metrics, series, captures.
+//! The simulation engine: events, links with their queues, hosts, traffic, metrics, series,
+//! captures.
 //!
-//! A run is a pure function of its [`Config`]: no clock, no threads, no global state. [`run`] may be called from many threads at once.
+//! A run is a pure function of its [`Config`]: no clock, no threads, no global state. [`run`] may
+//! be called from many threads at once.
 
 mod access;
 mod config;
@@ -18,7 +20,8 @@ mod user;
 
 pub use access::Pipe;
 pub use config::{
-    App, Config, Datagram, FlowConfig, HostConfig, LinkConfig, Record, Schedule, Tap, Trace, UdpPattern,
+    App, Config, Datagram, FlowConfig, HostConfig, LinkConfig, Record, Schedule, Tap, Trace,
+    UdpPattern,
 };
 pub use engine::{run, run_watched, Control, SimError};
 pub use link::{Arriving, Fate, Link};

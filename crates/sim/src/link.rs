@@ -1,9 +1,11 @@
 //! A link between two routers and the queue in front of it.
 //!
-//! Most disciplines decide at arrival. In a FIFO the departure of an accepted packet is then known at once: the link is *lazy*, it
-//! keeps the starts of the waiting packets' transmissions and replays departures, the discipline's timer and samples up to `now`, in
-//! order, before each arrival. A discipline that decides at departure makes the link *eager*: it holds the packets themselves and asks for
-//! an event when the transmitter falls free. Where the discipline orders the packets itself, the link gives each a handle.
+//! Most disciplines decide at arrival. In a FIFO the departure of an accepted packet is then known
+//! at once: the link is *lazy*, it keeps the starts of the waiting packets' transmissions and
+//! replays departures, the discipline's timer and samples up to `now`, in order, before each
+//! arrival. A discipline that decides at departure makes the link *eager*: it holds the packets
+//! themselves and asks for an event when the transmitter falls free. Where the discipline orders
+//! the packets itself, the link gives each a handle.
 
 use crate::config::{Config, LinkConfig, Schedule, Trace};
 use crate::engine::SimError;
@@ -138,7 +140,8 @@ impl Transmitter {
         Transmitter { tx: TxClock::new(c.rate), steps, rate: Some(c.rate), rest: 0, trace }
     }
 
-    /// When a packet that arrives at `now` begins to be sent, if the one before it has left at `free`.
+    /// When a packet that arrives at `now` begins to be sent, if the one before it has left at
+    /// `free`.
     #[inline]
     fn start(&mut self, free: Time, now: Time) -> Time {
         match &mut self.trace {
@@ -219,8 +222,9 @@ impl Transmitter {
     }
 }
 
-/// Where a link stands in its mahimahi trace. An opportunity is used by what waits at its instant: several packets share one, a
-/// large one takes several. What arrives at the very instant is too late, and bytes that nobody used are lost.
+/// Where a link stands in its mahimahi trace. An opportunity is used by what waits at its instant:
+/// several packets share one, a large one takes several. What arrives at the very instant is too
+/// late, and bytes that nobody used are lost.
 struct Opportunities {
     trace: Arc<Trace>,
     /// The start of the present round, and its first opportunity that has not been taken.
@@ -233,7 +237,13 @@ struct Opportunities {
 
 impl Opportunities {
     fn new(trace: &Arc<Trace>) -> Self {
-        Opportunities { trace: Arc::clone(trace), round: Time::ZERO, next: 0, at: Time::ZERO, left: 0 }
+        Opportunities {
+            trace: Arc::clone(trace),
+            round: Time::ZERO,
+            next: 0,
+            at: Time::ZERO,
+            left: 0,
+        }
     }
 
     fn take(&mut self) {
@@ -323,7 +333,8 @@ impl Wire {
     }
 }
 
-/// See the module. Any driver may stand around it: the simulator's engine with its packets, a router with real ones.
+/// See the module. Any driver may stand around it: the simulator's engine with its packets, a
+/// router with real ones.
 pub struct Link {
     transmitter: Transmitter,
     delay: Duration,
@@ -342,7 +353,8 @@ pub struct Link {
     eager: bool,
     /// The discipline orders the packets that are held.
     ordered: bool,
-    /// Places in the driver's pool of packets dropped to make room for the one that arrived last; the driver takes them.
+    /// Places in the driver's pool of packets dropped to make room for the one that arrived last;
+    /// the driver takes them.
     pub evicted: Vec<u32>,
     service_due: bool,
     aqm: Discipline,
@@ -357,12 +369,18 @@ pub struct Link {
     lost: u64,
     pub(crate) stats: Option<Box<LinkStats>>,
     pub(crate) series: Option<Box<QueueSeries>>,
-    /// A tap behind the queue: when the transmission of the packet accepted last starts, and its ECN field.
+    /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
+    /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
 }
 
 impl Link {
-    pub(crate) fn new(c: &LinkConfig, aqm: Discipline, seed: u64, ties_by_scheduling: bool) -> Self {
+    pub(crate) fn new(
+        c: &LinkConfig,
+        aqm: Discipline,
+        seed: u64,
+        ties_by_scheduling: bool,
+    ) -> Self {
         let (limit, limit_in_bytes) = match c.buffer {
             QueueLen::Packets(n) => (n.max(0.0) as u64, false),
             QueueLen::Bytes(b) => (b, true),
@@ -419,7 +437,8 @@ impl Link {
         Ok(link)
     }
 
-    /// The value of one of [`crate::link_metrics`], where the link is measured; the link's mean rate over the window in bits per second.
+    /// The value of one of [`crate::link_metrics`], where the link is measured; the link's mean
+    /// rate over the window in bits per second.
     pub fn metric(&self, name: &str, mean_rate: f64) -> Option<f64> {
         self.stats.as_ref().and_then(|stats| link_metric(stats, mean_rate, name))
     }
@@ -458,7 +477,8 @@ impl Link {
         self.next_internal = tick.min(sample);
     }
 
-    /// Replays what has happened up to and including `now`: departures first, then timers and samples.
+    /// Replays what has happened up to and including `now`: departures first, then timers and
+    /// samples.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         loop {
@@ -509,7 +529,9 @@ impl Link {
     /// Whether a packet of `bytes` finds no room. Between opportunities no packet is in service.
     #[inline]
     fn full(&self, bytes: u32) -> bool {
-        let busy = self.count_in_service && self.q.idle_since.is_none() && self.transmitter.trace.is_none();
+        let busy = self.count_in_service
+            && self.q.idle_since.is_none()
+            && self.transmitter.trace.is_none();
         if self.limit_in_bytes {
             let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
             self.q.bytes + in_service + u64::from(bytes) > self.limit
@@ -518,13 +540,15 @@ impl Link {
         }
     }
 
-    /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only where that matters.
+    /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only
+    /// where that matters.
     #[inline]
     pub fn arrive(&mut self, now: Time, a: &Arriving, scheduled: impl FnOnce() -> Time) -> Fate {
         if self.ties_by_scheduling {
             self.advance(now.before(Duration::from_ticks(1)));
             let tie = self.waiting.front().is_some_and(|w| w.start == now);
-            let departs = if tie { self.in_service_since <= scheduled() } else { self.next_internal == now };
+            let departs =
+                if tie { self.in_service_since <= scheduled() } else { self.next_internal == now };
             if departs {
                 self.advance(now);
             }
@@ -588,7 +612,8 @@ impl Link {
         self.over_the_wire(start, ecn)
     }
 
-    /// What the wire makes of the packet whose transmission begins at `start` and ends at `busy_until`.
+    /// What the wire makes of the packet whose transmission begins at `start` and ends at
+    /// `busy_until`.
     #[inline]
     fn over_the_wire(&mut self, start: Time, ecn: Ecn) -> Fate {
         if let Some(tap) = &mut self.tap {
@@ -657,8 +682,8 @@ impl Link {
         Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
     }
 
-    /// The transmitter is free: the packet that goes next, its fate, and when to be served again. Packets that the discipline drops
-    /// at the head go to `dropped`.
+    /// The transmitter is free: the packet that goes next, its fate, and when to be served again.
+    /// Packets that the discipline drops at the head go to `dropped`.
     pub fn serve(
         &mut self,
         now: Time,
@@ -747,7 +772,8 @@ fn aqm_stream(seed: u64, link: &str) -> Rng {
     Rng::stream(seed, &format!("aqm/{link}"))
 }
 
-/// The mark that stands in the field `after` and did not `before`: one that an earlier router set is not this one's.
+/// The mark that stands in the field `after` and did not `before`: one that an earlier router set
+/// is not this one's.
 #[inline]
 fn raised(before: Ecn, after: Ecn) -> Option<Level> {
     (after != before).then_some(if after == Ecn::Ce { Level::Ce } else { Level::Incipient })
@@ -783,12 +809,16 @@ mod tests {
         assert_eq!(transmitter(&[(500, None)]).finish(ms(0), 1000), Time::NEVER);
     }
 
-    /// Opportunities at 1, 2, 2 and 5 ms of every 5: what each packet (bytes, arrival in ms) is given, as start and end. By hand.
+    /// Opportunities at 1, 2, 2 and 5 ms of every 5: what each packet (bytes, arrival in ms) is
+    /// given, as start and end. By hand.
     #[test]
     fn packets_share_opportunities() {
         let ms = |t: u64| Time::from_nanos(t * 1_000_000);
         for (packets, want) in [
-            (vec![(1500, 0), (1500, 0), (1500, 0), (1500, 0)], vec![(1, 1), (2, 2), (2, 2), (5, 5)]),
+            (
+                vec![(1500, 0), (1500, 0), (1500, 0), (1500, 0)],
+                vec![(1, 1), (2, 2), (2, 2), (5, 5)],
+            ),
             (vec![(500, 0), (500, 0), (500, 0), (1, 0)], vec![(1, 1), (1, 1), (1, 1), (2, 2)]),
             (vec![(2000, 0), (1000, 0), (1, 0)], vec![(1, 2), (2, 2), (2, 2)]), // 500 B over, 1000 B fill them
             (vec![(500, 0), (500, 1)], vec![(1, 1), (2, 2)]), // the rest of 1 ms is lost, and who comes at 1 ms too late
@@ -799,12 +829,17 @@ mod tests {
             let trace = Trace::new([1, 2, 2, 5].map(Duration::from_millis).to_vec()).unwrap();
             let mut o = Opportunities::new(&Arc::new(trace));
             for ((bytes, at), (start, end)) in packets.iter().zip(&want) {
-                assert_eq!((o.start(ms(*at)), o.send(*bytes)), (ms(*start), ms(*end)), "{packets:?}");
+                assert_eq!(
+                    (o.start(ms(*at)), o.send(*bytes)),
+                    (ms(*start), ms(*end)),
+                    "{packets:?}"
+                );
             }
         }
     }
 
-    /// Gilbert's model loses in the bad state alone: a share p/(p + r) of the packets, in bursts of 1/r.
+    /// Gilbert's model loses in the bad state alone: a share p/(p + r) of the packets, in bursts of
+    /// 1/r.
     #[test]
     fn losses_come_in_bursts() {
         let spec = Loss::GilbertElliott { p: 0.01, r: 0.25, good: 0.0, bad: 1.0 };
@@ -813,8 +848,12 @@ mod tests {
         let lost: Vec<bool> = (0..n).map(|_| wire.loses()).collect();
         let all = lost.iter().filter(|l| **l).count() as f64;
         let bursts = lost.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
-        // Standard errors: bursts sqrt(n p) of about 3850, that is 1.6 %; a burst's length 0.87/sqrt(3850) of 4.
-        assert!((bursts / f64::from(n) - 0.01 * 0.25 / 0.26).abs() < 4.0 * 0.016 * 0.0096, "{bursts} bursts");
+        // Standard errors: bursts sqrt(n p) of about 3850, that is 1.6 %; a burst's length
+        // 0.87/sqrt(3850) of 4.
+        assert!(
+            (bursts / f64::from(n) - 0.01 * 0.25 / 0.26).abs() < 4.0 * 0.016 * 0.0096,
+            "{bursts} bursts"
+        );
         assert!((all / bursts - 4.0).abs() < 4.0 * 3.5 / bursts.sqrt(), "{} a burst", all / bursts);
         // Elliott's: each state has a probability of its own.
         let spec = Loss::GilbertElliott { p: 0.5, r: 0.5, good: 0.1, bad: 0.3 };
@@ -823,7 +862,8 @@ mod tests {
         assert!((share - 0.2).abs() < 4.0 * (0.2f64 * 0.8 / f64::from(n)).sqrt(), "{share}");
         // It starts good, and without p it stays so.
         let mut good =
-            Wire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b").unwrap();
+            Wire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b")
+                .unwrap();
         assert!((0..100).all(|_| !good.loses()));
         assert!(Wire::new(Loss::Bernoulli(0.0), 1, "a-b").is_none());
     }

@@ -1,4 +1,5 @@
-//! The metrics, declared once: what each is, exactly. All are over the measured window, at the bottleneck.
+//! The metrics, declared once: what each is, exactly. All are over the measured window, at the
+//! bottleneck.
 
 use crate::result::Metric;
 use crate::stats::{seconds, LinkStats};
@@ -96,7 +97,10 @@ pub const FLOW_METRICS: &[Metric] = &[
     m("ecn_cuts", "Reductions of the window in answer to marks; null for datagrams."),
     m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
     m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
-    m("connections", "1 where the flow's handshake ended in the window, else 0; null for datagrams and web."),
+    m(
+        "connections",
+        "1 where the flow's handshake ended in the window, else 0; null for datagrams and web.",
+    ),
     m("srtt_s", "The last round-trip sample; null before the first."),
 ];
 

@@ -1,25 +1,33 @@
-//! Captures: packets as a capture of the link would show them. A classic pcap file with nanoseconds and raw IPv4.
+//! Captures: packets as a capture of the link would show them. A classic pcap file with nanoseconds
+//! and raw IPv4.
 //!
-//! *Where.* In front of the queue of the captured link and of its opposite ([`crate::Tap`]): a packet is written when it arrives, before the
-//! queue decides, so a retransmission follows its original even where the original was dropped here. The ECN field is what came in; the
-//! marks that this queue sets show after it. With `out` the tap is behind both queues: a packet is written when its transmission starts,
-//! with the mark it got, and what the queues dropped is missing.
+//! *Where.* In front of the queue of the captured link and of its opposite ([`crate::Tap`]): a
+//! packet is written when it arrives, before the queue decides, so a retransmission follows its
+//! original even where the original was dropped here. The ECN field is what came in; the marks that
+//! this queue sets show after it. With `out` the tap is behind both queues: a packet is written
+//! when its transmission starts, with the mark it got, and what the queues dropped is missing.
 //!
-//! *What.* The simulator counts segments; here they become bytes. Data segment `k` starts at ISN + 1 + (k − first) · segment. Hosts are
-//! `10.x.y.z`, counted from `10.0.0.1`; a flow has its own server port, each of its connections its own client port and ISN. The SYN
-//! negotiates what the flow uses: MSS, window scale, SACK, ECN. The ECN bits (AE, CWR, ECE) are those that the two ends sent. A flow without handshake (ns-2's Vegas) looks like a
-//! connection that was open before the capture began. There is no FIN: the simulator sends none.
+//! *What.* The simulator counts segments; here they become bytes. Data segment `k` starts at ISN +
+//! 1 + (k − first) · segment. Hosts are `10.x.y.z`, counted from `10.0.0.1`; a flow has its own
+//! server port, each of its connections its own client port and ISN. The SYN negotiates what the
+//! flow uses: MSS, window scale, SACK, ECN. The ECN bits (AE, CWR, ECE) are those that the two ends
+//! sent. A flow without handshake (ns-2's Vegas) looks like a connection that was open before the
+//! capture began. There is no FIN: the simulator sends none.
 //!
-//! *Retransmissions.* Each that the simulator counted and that reached the link is in the file, with its original before it. Wireshark calls
-//! some of them "out-of-order" (they follow newer data within the handshake's round trip and are no fast retransmission by its 20 ms rule),
-//! and a last segment of a single byte that is sent again a "keep-alive". Nothing is reordered here; `tests/test_pcap.py` counts.
+//! *Retransmissions.* Each that the simulator counted and that reached the link is in the file,
+//! with its original before it. Wireshark calls some of them "out-of-order" (they follow newer data
+//! within the handshake's round trip and are no fast retransmission by its 20 ms rule), and a last
+//! segment of a single byte that is sent again a "keep-alive". Nothing is reordered here;
+//! `tests/test_pcap.py` counts.
 //!
-//! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count 40 bytes (datagrams: 28). Options make a
-//! packet longer than that: SYNs by 8 or 12 bytes, ACKs by 4 + 8 for each SACK block. So do headers that the scenario counts as less than
-//! 40 bytes (ns-2's Vegas: 0) make them longer, and headers that it counts as more make them shorter.
+//! *Sizes.* A packet without TCP options is as long as it was in the simulation where headers count
+//! 40 bytes (datagrams: 28). Options make a packet longer than that: SYNs by 8 or 12 bytes, ACKs by
+//! 4 + 8 for each SACK block. So do headers that the scenario counts as less than 40 bytes (ns-2's
+//! Vegas: 0) make them longer, and headers that it counts as more make them shorter.
 //!
-//! *Payload* is zeros and is written, so that a reader can verify checksums, unless the file would exceed [`FULL_LIMIT`]: then headers
-//! alone are. A packet beyond IPv4's 64 KiB is written without payload, checksum and IP length, as one before segmentation offload.
+//! *Payload* is zeros and is written, so that a reader can verify checksums, unless the file would
+//! exceed [`FULL_LIMIT`]: then headers alone are. A packet beyond IPv4's 64 KiB is written without
+//! payload, checksum and IP length, as one before segmentation offload.
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -59,7 +67,8 @@ pub(crate) struct PacketView {
     pub(crate) segment: u32,
     pub(crate) payload: u32,
     pub(crate) first_data: i64,
-    /// The connection's last segment and its payload; `None` where a later connection has taken the flow over.
+    /// The connection's last segment and its payload; `None` where a later connection has taken the
+    /// flow over.
     pub(crate) last: Option<(i64, u32)>,
     /// The receiver's window, segments.
     pub(crate) window: u32,
@@ -82,7 +91,8 @@ pub(crate) struct Capture {
     end: Time,
     headers: Vec<u8>,
     entries: Vec<Entry>,
-    /// Last segments of connections that end in a short one: their ACKs may still be under way when the next connection has begun.
+    /// Last segments of connections that end in a short one: their ACKs may still be under way when
+    /// the next connection has begun.
     lasts: BTreeMap<(u32, u16), (i64, u32)>,
 }
 
@@ -121,7 +131,8 @@ impl Capture {
         } else {
             let (source, destination) = ports(p);
             let udp = if whole {
-                UdpHeader::with_ipv4_checksum(source, destination, &ip, payload).expect("it fits IPv4")
+                UdpHeader::with_ipv4_checksum(source, destination, &ip, payload)
+                    .expect("it fits IPv4")
             } else {
                 UdpHeader {
                     source_port: source,
@@ -152,7 +163,11 @@ impl Capture {
         let bytes = Bytes { isn: isn(p), first: p.first_data, segment: p.segment, last };
 
         let (source, destination) = ports(p);
-        let mut t = TcpHeader { source_port: source, destination_port: destination, ..TcpHeader::default() };
+        let mut t = TcpHeader {
+            source_port: source,
+            destination_port: destination,
+            ..TcpHeader::default()
+        };
         let answering_isn = !bytes.isn;
         if p.ack {
             t.sequence_number = if p.syn { answering_isn } else { answering_isn.wrapping_add(1) };
@@ -169,7 +184,8 @@ impl Capture {
 
         let window = u64::from(p.window) * u64::from(p.segment);
         let scale = scale(window);
-        // A SYN's window is never scaled (RFC 7323, 2.2). Rounded up, so that the sender keeps within it.
+        // A SYN's window is never scaled (RFC 7323, 2.2). Rounded up, so that the sender keeps
+        // within it.
         let field = if p.syn { window } else { window.div_ceil(1 << scale) };
         t.window_size = field.min(0xffff) as u16;
         t.set_options(&options(p, scale, &bytes)).expect("at most 28 bytes of options");
@@ -182,7 +198,8 @@ impl Capture {
     }
 
     fn file(mut self, limit: u64) -> Vec<u8> {
-        // Behind the queues, a start of transmission is known, and written, when its packet arrives: the two directions interleave.
+        // Behind the queues, a start of transmission is known, and written, when its packet
+        // arrives: the two directions interleave.
         self.entries.sort_by_key(|e| e.at);
         let size = |full: bool| -> u64 {
             let payload = |e: &Entry| if full && e.whole { u64::from(e.payload) } else { 0 };
@@ -208,7 +225,8 @@ impl Capture {
             }
             let at = std::time::Duration::from_nanos(e.at.as_nanos());
             let packet = PcapPacket::new(at, u32::from(e.headers) + e.payload, &packet);
-            file.write_packet(&packet).expect("memory takes it, and runs are shorter than 136 years");
+            file.write_packet(&packet)
+                .expect("memory takes it, and runs are shorter than 136 years");
         }
         file.into_writer()
     }
@@ -238,14 +256,16 @@ impl Bytes {
     }
 }
 
-/// The smallest window scale (RFC 7323) with which the field can say the window; 14 is the largest there is.
+/// The smallest window scale (RFC 7323) with which the field can say the window; 14 is the largest
+/// there is.
 fn scale(window: u64) -> u8 {
     (0..14).find(|s| window.div_ceil(1 << s) <= 0xffff).unwrap_or(14)
 }
 
 fn options(p: &PacketView, scale: u8, bytes: &Bytes) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
-        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, WindowScale,
+        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
+        WindowScale,
     };
     if p.syn {
         let mss = p.segment.min(0xffff) as u16;
@@ -271,7 +291,8 @@ fn address(host: u32) -> [u8; 4] {
     [10, a, b, c]
 }
 
-/// Source and destination port. After 5400 connections a flow uses its client ports again, as any host would.
+/// Source and destination port. After 5400 connections a flow uses its client ports again, as any
+/// host would.
 fn ports(p: &PacketView) -> (u16, u16) {
     let client = CLIENT_PORTS.0 + p.epoch % CLIENT_PORTS.1;
     let server = SERVER_PORTS.0 + (p.flow % u32::from(SERVER_PORTS.1)) as u16;
@@ -282,7 +303,8 @@ fn ports(p: &PacketView) -> (u16, u16) {
     }
 }
 
-/// The initial sequence number of the connection's data: scattered, never 0. The answering direction has its complement.
+/// The initial sequence number of the connection's data: scattered, never 0. The answering
+/// direction has its complement.
 fn isn(p: &PacketView) -> u32 {
     let connection = u64::from(p.flow) << 16 | u64::from(p.epoch);
     ((connection + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 | 1
@@ -399,14 +421,16 @@ mod tests {
             0x9e, 0x37, 0x79, 0xce, 0x9e, 0x37, 0x79, 0xd3,
         ];
         let blocks = [Block { left: 4, right: 5 }, Block { left: 6, right: 8 }, Block::default()];
-        let packet = one(&PacketView { seq: 1, bits: Bits::ECE, last: Some((7, 1)), blocks, ..ACK });
+        let packet =
+            one(&PacketView { seq: 1, bits: Bits::ECE, last: Some((7, 1)), blocks, ..ACK });
         assert_eq!((&packet[..36], &packet[38..]), (&ack[..36], &ack[38..]));
     }
 
     #[test]
     fn checksums_hold() {
         let odd = PacketView { payload: 3, last: Some((1, 3)), ..DATA };
-        let datagram = PacketView { udp: true, segment: 0, last: None, payload: 172, class: 46, ..DATA };
+        let datagram =
+            PacketView { udp: true, segment: 0, last: None, payload: 172, class: 46, ..DATA };
         for p in [SYN, PacketView { syn: true, ..ACK }, DATA, odd, ACK, datagram] {
             let packet = one(&p);
             let protocol = if p.udp { 17 } else { 6 };
@@ -414,7 +438,10 @@ mod tests {
             assert_eq!(sum(&[&packet[..20]]), 0xffff);
             let pseudo = [&packet[12..20], &[0, protocol], &length.to_be_bytes(), &packet[20..]];
             assert_eq!(sum(&pseudo), 0xffff, "{p:?}");
-            assert_eq!(u32::from(u16::from_be_bytes([packet[2], packet[3]])), u32::from(length) + 20);
+            assert_eq!(
+                u32::from(u16::from_be_bytes([packet[2], packet[3]])),
+                u32::from(length) + 20
+            );
         }
         assert_eq!(one(&datagram).len(), 200);
         assert_eq!(one(&datagram)[1], 46 << 2 | 2, "DSCP and ECN");
@@ -445,7 +472,8 @@ mod tests {
         assert_eq!(scale(u64::from(u32::MAX)), 14);
     }
 
-    /// The last, short, segment of a connection is known even when the flow is on with its next one.
+    /// The last, short, segment of a connection is known even when the flow is on with its next
+    /// one.
     #[test]
     fn connections_end_where_their_data_end() {
         let short = PacketView { seq: 2, payload: 1, last: Some((2, 1)), ..DATA };

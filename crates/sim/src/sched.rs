@@ -1,9 +1,10 @@
-//! The event queue: a timing wheel for the near future, a coarse one whose slots are turns of the first for what comes later (timers), a heap
-//! for the rest.
+//! The event queue: a timing wheel for the near future, a coarse one whose slots are turns of the
+//! first for what comes later (timers), a heap for the rest.
 //!
-//! An event is a 16-byte value: time (60 bits of ticks, 5 days), one bit of class (departures before arrivals at the same instant), the
-//! order of scheduling (38 bits, 2.7·10¹¹ events), and 29 bits of payload. Its order does not depend on the wheel's geometry, which is
-//! chosen from the scenario's rates for speed alone.
+//! An event is a 16-byte value: time (60 bits of ticks, 5 days), one bit of class (departures
+//! before arrivals at the same instant), the order of scheduling (38 bits, 2.7·10¹¹ events), and 29
+//! bits of payload. Its order does not depend on the wheel's geometry, which is chosen from the
+//! scenario's rates for speed alone.
 
 use penstock_units::Time;
 use std::cmp::Reverse;
@@ -93,7 +94,8 @@ pub(crate) struct Scheduler {
     slot: u64,
     /// Events of the present slot, the next one last.
     current: Vec<u128>,
-    /// What the present slot got after it was full: thousands of flows that start at one instant would else be inserted one by one.
+    /// What the present slot got after it was full: thousands of flows that start at one instant
+    /// would else be inserted one by one.
     crowd: BinaryHeap<Reverse<u128>>,
     /// First node of each slot's list.
     heads: Vec<u32>,
@@ -142,7 +144,8 @@ impl Scheduler {
         }
     }
 
-    /// Schedules `what`; at one instant departures (`Kind::Service`) come first, then the order of scheduling.
+    /// Schedules `what`; at one instant departures (`Kind::Service`) come first, then the order of
+    /// scheduling.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, what: What) {
         if at > MAX_TIME {
@@ -207,7 +210,8 @@ impl Scheduler {
         let turn = start >> self.turn_bits;
         let t = turn as usize % TURNS;
         self.turns_occupied[t / 64] &= !(1 << (t % 64));
-        // Its memory is given back: a run may pass through many turns, each as long as what is under way.
+        // Its memory is given back: a run may pass through many turns, each as long as what is
+        // under way.
         for key in std::mem::take(&mut self.turns[t]) {
             self.put(time_of(key) >> self.shift, key);
         }
@@ -219,7 +223,8 @@ impl Scheduler {
             .map_or(u64::MAX, |t| t << self.turn_bits);
     }
 
-    /// Whether the order of scheduling can no longer be told: far more events than a run of hours has.
+    /// Whether the order of scheduling can no longer be told: far more events than a run of hours
+    /// has.
     pub(crate) fn exhausted(&self) -> bool {
         self.seq >> (SEQ_BITS - 1) != 0
     }

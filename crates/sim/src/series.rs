@@ -4,8 +4,9 @@ use crate::result::{Column, Table};
 use penstock_aqm::{Aqm, Discipline, Packet, Queue};
 use penstock_units::{Duration, Time};
 
-/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows. `drop_early`, `_forced`, `_overflow`: not let in;
-/// `drop_head`: dropped when its turn came; `evict`: dropped while it waited, in favour of the packet that arrives.
+/// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.
+/// `drop_early`, `_forced`, `_overflow`: not let in; `drop_head`: dropped when its turn came;
+/// `evict`: dropped while it waited, in favour of the packet that arrives.
 const EVENTS: &[&str] = &[
     "enqueue",
     "mark",
@@ -83,7 +84,14 @@ impl QueueSeries {
     }
 
     /// A packet was let in at `now` and starts to be sent at `start` (an eager link tells later).
-    pub(crate) fn accepted(&mut self, now: Time, start: Time, marked: bool, pkt: &Packet, q: &Queue) {
+    pub(crate) fn accepted(
+        &mut self,
+        now: Time,
+        start: Time,
+        marked: bool,
+        pkt: &Packet,
+        q: &Queue,
+    ) {
         let word = if marked { "mark" } else { "enqueue" };
         self.event(now, word, pkt.flow, pkt.bytes, q.pkts);
         if start == now {

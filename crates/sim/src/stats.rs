@@ -1,4 +1,5 @@
-//! What is counted at a link, over the measured window. Counters and two histograms: constant memory, no allocation a packet.
+//! What is counted at a link, over the measured window. Counters and two histograms: constant
+//! memory, no allocation a packet.
 
 use penstock_aqm::{Level, Reason};
 use penstock_units::{Duration, Time, TICKS_PER_NANO};
@@ -8,7 +9,8 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
     ticks / (1e9 * TICKS_PER_NANO as f64)
 }
 
-/// A histogram of durations (in ticks) whose buckets are at most 1/128 wide, relative to their value.
+/// A histogram of durations (in ticks) whose buckets are at most 1/128 wide, relative to their
+/// value.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     counts: Vec<u32>,
@@ -221,7 +223,8 @@ impl LinkStats {
         }
     }
 
-    /// Marks count when the packet leaves (as departures do), so that marks and departures speak of the same packets.
+    /// Marks count when the packet leaves (as departures do), so that marks and departures speak of
+    /// the same packets.
     #[inline]
     pub(crate) fn mark(&mut self, leaves: Time, level: Level) {
         if self.inside(leaves) {
@@ -339,7 +342,10 @@ mod tests {
         let (mean, sd) = st.occupancy.moments().unwrap();
         assert!((mean - 1.8).abs() < 1e-12); // (2*4 + 3*0 + 5*2) / 10
         assert!((sd - libm::sqrt(5.2 - 3.24)).abs() < 1e-12);
-        assert_eq!((st.occupancy.quantile(0.3), st.occupancy.quantile(0.99)), (Some(0.0), Some(4.0)));
+        assert_eq!(
+            (st.occupancy.quantile(0.3), st.occupancy.quantile(0.99)),
+            (Some(0.0), Some(4.0))
+        );
     }
 
     #[test]

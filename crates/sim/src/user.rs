@@ -40,8 +40,8 @@ pub struct UserAqm {
 }
 
 impl UserAqm {
-    /// `name` stands as the discipline's kind in results. `factory` is called once for each link and run: state that it
-    /// shares between the disciplines that it makes would couple runs.
+    /// `name` stands as the discipline's kind in results. `factory` is called once for each link
+    /// and run: state that it shares between the disciplines that it makes would couple runs.
     pub fn new(
         name: impl Into<Arc<str>>,
         factory: impl Fn(Start<'_>) -> Result<Box<dyn Aqm + Send>, UserError> + Send + Sync + 'static,
@@ -73,15 +73,16 @@ pub struct Start<'a> {
     pub context: &'a Context,
     /// The keys that every kind takes ([`penstock_aqm::COMMON`]).
     pub values: &'a Values,
-    /// The stream that the trait's methods are given, from its beginning: for a discipline that also draws at its timer.
-    /// It then takes this one and leaves theirs alone; the two would give the same numbers.
+    /// The stream that the trait's methods are given, from its beginning: for a discipline that
+    /// also draws at its timer. It then takes this one and leaves theirs alone; the two would give
+    /// the same numbers.
     pub rng: Rng,
     /// Ends the run.
     pub abort: &'a Abort,
 }
 
-/// How a discipline of the user's own ends the run that it is part of; the trait's methods return no errors.
-/// Clones belong to the same run.
+/// How a discipline of the user's own ends the run that it is part of; the trait's methods return
+/// no errors. Clones belong to the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Abort(Arc<Raised>);
 
@@ -92,8 +93,8 @@ struct Raised {
 }
 
 impl Abort {
-    /// Ends the run soon, with this error unless there was one before. The engine looks every few thousand events; what
-    /// the discipline answers meanwhile has no consequence.
+    /// Ends the run soon, with this error unless there was one before. The engine looks every few
+    /// thousand events; what the discipline answers meanwhile has no consequence.
     pub fn raise(&self, error: impl Into<UserError>) {
         let mut first = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.0.raised.swap(true, Ordering::Release) {

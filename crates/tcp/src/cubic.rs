@@ -1,8 +1,9 @@
 //! CUBIC, RFC 9438. Windows are in segments, times in seconds.
 //!
-//! Readings: where `growth = "bytes"` an ACK of several segments moves the window as so many ACKs would (4.4 takes one step an ACK).
-//! Time in which the window was not what limited sending does not count (4.2). RTT is the smoothed one. Reductions are not
-//! undone (4.9), and HyStart++ (4.10) is left out.
+//! Readings: where `growth = "bytes"` an ACK of several segments moves the window as so many ACKs
+//! would (4.4 takes one step an ACK). Time in which the window was not what limited sending does
+//! not count (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10)
+//! is left out.
 
 use crate::TcpParams;
 use penstock_units::Time;
@@ -52,7 +53,8 @@ impl CubicState {
         c * (x * x * x) + self.w_max
     }
 
-    /// Figure 2: K = ∛((W_max − cwnd_epoch)/C); 0 after a timeout (4.8) and where there is no maximum to come back to.
+    /// Figure 2: K = ∛((W_max − cwnd_epoch)/C); 0 after a timeout (4.8) and where there is no
+    /// maximum to come back to.
     fn begin(&mut self, p: &TcpParams, now: Time, cwnd: f64) {
         if std::mem::take(&mut self.after_timeout) || cwnd >= self.w_max {
             self.w_max = cwnd;
@@ -71,13 +73,21 @@ impl CubicState {
     }
 
     /// An ACK of `acked` segments in congestion avoidance: the new window.
-    pub(crate) fn grow(&mut self, p: &TcpParams, now: Time, rtt: f64, cwnd: f64, acked: f64) -> f64 {
+    pub(crate) fn grow(
+        &mut self,
+        p: &TcpParams,
+        now: Time,
+        rtt: f64,
+        cwnd: f64,
+        acked: f64,
+    ) -> f64 {
         if self.epoch.is_none() {
             self.begin(p, now, cwnd);
         }
         self.last_ack = now;
         let t = self.epoch.map_or(0.0, |epoch| now.since(epoch).as_secs_f64());
-        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then with 1.
+        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then
+        // with 1.
         let alpha = if self.w_est < self.cwnd_prior {
             3.0 * (1.0 - p.cubic_beta) / (1.0 + p.cubic_beta)
         } else {
@@ -108,8 +118,8 @@ mod tests {
         Time::ZERO + Duration::from_secs_f64(seconds)
     }
 
-    /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ = 95.64, W(K) = 100,
-    /// W(K + 5) = 100 + 0.4 · 125 = 150.
+    /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =
+    /// 95.64, W(K) = 100, W(K + 5) = 100 + 0.4 · 125 = 150.
     #[test]
     fn the_curve_by_hand() {
         let p = rfc(Variant::Cubic);
@@ -122,7 +132,8 @@ mod tests {
         }
     }
 
-    /// At t = 2 with an RTT of 0.1 s the target is 100 − 0.4 · 2.117³ = 96.204, from 95: 95 + 1.204/95. Far below, it is 1.5 cwnd.
+    /// At t = 2 with an RTT of 0.1 s the target is 100 − 0.4 · 2.117³ = 96.204, from 95: 95 +
+    /// 1.204/95. Far below, it is 1.5 cwnd.
     #[test]
     fn steps_towards_the_target() {
         let p = rfc(Variant::Cubic);
@@ -135,7 +146,8 @@ mod tests {
         near(c.grow(&p, at(60.0), 0.1, 80.0, 1.0), 80.5);
     }
 
-    /// W_est from 7 with α = 3 · 0.3/1.7 = 0.5294 until it is back at 10, then with 1. The curve's K is ∛(3/0.4) = 1.957 s.
+    /// W_est from 7 with α = 3 · 0.3/1.7 = 0.5294 until it is back at 10, then with 1. The curve's
+    /// K is ∛(3/0.4) = 1.957 s.
     #[test]
     fn never_slower_than_reno() {
         let p = rfc(Variant::Cubic);

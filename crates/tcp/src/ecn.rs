@@ -1,5 +1,6 @@
-//! What the two ends say to each other about congestion: the three ECN bits of the TCP header, and how a SYN and its answer agree on
-//! their meaning. RFC 3168, section 6.1.1; RFC 9768, section 3.1; multi-level ECN's code points are in `mecn.rs`.
+//! What the two ends say to each other about congestion: the three ECN bits of the TCP header, and
+//! how a SYN and its answer agree on their meaning. RFC 3168, section 6.1.1; RFC 9768, section 3.1;
+//! multi-level ECN's code points are in `mecn.rs`.
 
 use crate::Ecn;
 
@@ -103,7 +104,8 @@ pub(crate) fn conclude(ecn: Ecn, answer: Bits) -> Ecn {
 mod tests {
     use super::*;
 
-    /// Every pair of ends. Only AccECN falls back; a classic end never takes multi-level ECN's bits for its own, nor the reverse.
+    /// Every pair of ends. Only AccECN falls back; a classic end never takes multi-level ECN's bits
+    /// for its own, nor the reverse.
     #[test]
     fn ends_agree_or_do_without() {
         use Ecn::{AccEcn, Classic, Mecn, Off};

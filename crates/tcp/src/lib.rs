@@ -1,11 +1,12 @@
 //! TCP senders and receivers as sans-IO state machines.
 //!
-//! No clock, no sockets, no randomness of its own: ACKs, timer expiries and times come in; segments to send and
-//! a timer's deadline go out.
+//! No clock, no sockets, no randomness of its own: ACKs, timer expiries and times come in; segments
+//! to send and a timer's deadline go out.
 //!
-//! A connection's data are cut into segments once, so sender and receiver count segments; segment 0 is the SYN (or,
-//! without a handshake, the first data), the byte sequence number of data segment `k` follows from it. One file a variant:
-//! [`Sender`] holds what all share, and each variant answers ACKs in its own file.
+//! A connection's data are cut into segments once, so sender and receiver count segments; segment 0
+//! is the SYN (or, without a handshake, the first data), the byte sequence number of data segment
+//! `k` follows from it. One file a variant: [`Sender`] holds what all share, and each variant
+//! answers ACKs in its own file.
 
 mod accecn;
 mod cubic;

@@ -1,10 +1,12 @@
-//! Multi-level ECN's two ends. A. Durresi, M. Sridharan, R. Jain, "Adaptive multi-level explicit congestion notification", 2007, tables 2
-//! and 3. (CWR, ECE) say 00: window reduced, 01: no congestion, 10: incipient, 11: moderate.
+//! Multi-level ECN's two ends. A. Durresi, M. Sridharan, R. Jain, "Adaptive multi-level explicit
+//! congestion notification", 2007, tables 2 and 3. (CWR, ECE) say 00: window reduced, 01: no
+//! congestion, 10: incipient, 11: moderate.
 //!
-//! Readings. A mark cuts at most once a window of data, and its ACK does not grow the window; ssthresh is the new cwnd. The text after
-//! Table 3 has the window go on growing on incipient marks, which contradicts the table: not taken; `incipient` has two other answers that
-//! the paper mentions. 00 goes out on the first new data segment after a reduction. A loss is answered by beta3, but not in a
-//! window that a mark has cut already, as in classic ECN.
+//! Readings. A mark cuts at most once a window of data, and its ACK does not grow the window;
+//! ssthresh is the new cwnd. The text after Table 3 has the window go on growing on incipient
+//! marks, which contradicts the table: not taken; `incipient` has two other answers that the paper
+//! mentions. 00 goes out on the first new data segment after a reduction. A loss is answered by
+//! beta3, but not in a window that a mark has cut already, as in classic ECN.
 
 use crate::ecn::{Bits, Mark};
 use crate::params::Incipient;
@@ -28,7 +30,8 @@ pub(crate) fn level(bits: Bits) -> Mark {
     }
 }
 
-/// Table 1 with its bits in their printed order, (CE, ECT): ECT(1) is no congestion, ECT(0) incipient. `wire` reads them the other way.
+/// Table 1 with its bits in their printed order, (CE, ECT): ECT(1) is no congestion, ECT(0)
+/// incipient. `wire` reads them the other way.
 pub(crate) fn literal(ect: bool, wire: Mark) -> Mark {
     match wire {
         Mark::None if ect => Mark::Incipient,
@@ -60,7 +63,8 @@ impl Sender {
         self.counters.cuts_incipient += u64::from(mark == Mark::Incipient);
     }
 
-    /// `escalate`: a moderate mark in a window cut for an incipient one leaves what it would have left at first.
+    /// `escalate`: a moderate mark in a window cut for an incipient one leaves what it would have
+    /// left at first.
     pub(crate) fn mecn_deepen(&mut self) {
         let left = match self.p.incipient {
             Incipient::Additive => (self.cwnd + 1.0) * (1.0 - self.p.beta2),

@@ -1,5 +1,6 @@
-//! NewReno, RFC 6582: an ACK of part of what was outstanding when recovery began names the next hole; recovery goes on until
-//! everything up to `recover` is acknowledged. The timer restarts on the first partial ACK only ("impatient").
+//! NewReno, RFC 6582: an ACK of part of what was outstanding when recovery began names the next
+//! hole; recovery goes on until everything up to `recover` is acknowledged. The timer restarts on
+//! the first partial ACK only ("impatient").
 
 use crate::sender::Cut;
 use crate::{Ack, Io, Sender};

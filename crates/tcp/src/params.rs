@@ -79,7 +79,8 @@ pub struct VariantInfo {
     pub own: &'static [&'static str],
     /// Defaults that differ from those of [`PARAMS`]: key and TOML literal.
     pub defaults: &'static [(&'static str, &'static str)],
-    /// Defaults under `profile = "ns-2"` that differ from those of [`PARAMS`]: key and TOML literal.
+    /// Defaults under `profile = "ns-2"` that differ from those of [`PARAMS`]: key and TOML
+    /// literal.
     pub ns2: &'static [(&'static str, &'static str)],
 }
 
@@ -152,7 +153,8 @@ pub const VARIANTS: &[VariantInfo] = &[
     },
 ];
 
-const WORDS_VARIANT: &[&str] = &["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"];
+const WORDS_VARIANT: &[&str] =
+    &["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"];
 const WORDS_ECN: &[&str] = &["off", "classic", "mecn", "accecn"];
 
 /// Every key of a TCP flow.
@@ -623,8 +625,8 @@ pub struct TcpParams {
 }
 
 impl TcpParams {
-    /// From values checked against [`PARAMS`] with defaults filled in. `header` and `initial_ssthresh` may be absent:
-    /// 40 B, and no limit.
+    /// From values checked against [`PARAMS`] with defaults filled in. `header` and
+    /// `initial_ssthresh` may be absent: 40 B, and no limit.
     pub fn from_values(v: &Values) -> Result<Self, ParamError> {
         let variant = match v.word("tcp").as_str() {
             "tahoe" => Variant::Tahoe,
@@ -653,7 +655,10 @@ impl TcpParams {
             return Err(ParamError::new("min_rto", "must not be above max_rto"));
         }
         if variant == Variant::Vegas && v.num("alpha") > v.num("beta") {
-            return Err(ParamError::new("alpha", format!("must not be above beta ({})", v.num("beta"))));
+            return Err(ParamError::new(
+                "alpha",
+                format!("must not be above beta ({})", v.num("beta")),
+            ));
         }
         if variant == Variant::Vegas && ecn != Ecn::Off {
             return Err(ParamError::new(
@@ -662,7 +667,8 @@ impl TcpParams {
             ));
         }
         if variant == Variant::Dctcp && !matches!(ecn, Ecn::Classic | Ecn::AccEcn) {
-            let problem = "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which lives on marks";
+            let problem =
+                "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which lives on marks";
             return Err(ParamError::new("ecn", problem));
         }
         if ecn == Ecn::Mecn {
@@ -675,7 +681,10 @@ impl TcpParams {
             }
             for (low, high) in [("beta1", "beta2"), ("beta2", "beta3")] {
                 if v.num(low) > v.num(high) {
-                    return Err(ParamError::new(low, format!("must not be above {high} ({})", v.num(high))));
+                    return Err(ParamError::new(
+                        low,
+                        format!("must not be above {high} ({})", v.num(high)),
+                    ));
                 }
             }
         }

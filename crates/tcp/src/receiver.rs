@@ -1,4 +1,5 @@
-//! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681, 4.2), and what ACKs say of marks.
+//! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681,
+//! 4.2), and what ACKs say of marks.
 
 use crate::ecn::{self, Bits, Mark};
 use crate::{accecn, mecn, Ack, Block, Ecn, Segment, TcpParams, Variant, MAX_BLOCKS};
@@ -10,7 +11,8 @@ use std::sync::Arc;
 pub struct Receiver {
     /// The next segment expected.
     next: i64,
-    /// Blocks received above it, the most recently changed first: the order in which SACK reports them.
+    /// Blocks received above it, the most recently changed first: the order in which SACK reports
+    /// them.
     ooo: Vec<Block>,
     /// What it can do, and what the SYN has settled.
     ecn: Ecn,
@@ -39,7 +41,8 @@ enum Feedback {
     Echo,
     /// ECE while segments come marked (RFC 8257, 3.2: DCTCP.CE).
     State,
-    /// The highest level since the last ACK (multi-level ECN), or with `latch` until the sender's "window reduced".
+    /// The highest level since the last ACK (multi-level ECN), or with `latch` until the sender's
+    /// "window reduced".
     Level,
     /// The count (AccECN).
     Count,
@@ -149,7 +152,8 @@ impl Receiver {
         Ack { bits, ect: s.ect, ..self.ack() }
     }
 
-    /// Takes in how a data segment is marked and what its header says; whether the sender should hear of it at once.
+    /// Takes in how a data segment is marked and what its header says; whether the sender should
+    /// hear of it at once.
     #[inline]
     fn take_mark(&mut self, s: &Segment, mark: Mark) -> bool {
         match self.feedback {
@@ -165,7 +169,8 @@ impl Receiver {
                 false
             }
             Feedback::State => {
-                // RFC 8257 3.2: a change is told at once, in its new state, for segments of the old one as well.
+                // RFC 8257 3.2: a change is told at once, in its new state, for segments of the old
+                // one as well.
                 let was = std::mem::replace(&mut self.level, mark);
                 (was == Mark::Ce) != (mark == Mark::Ce)
             }
@@ -173,11 +178,13 @@ impl Receiver {
                 if self.latch && s.bits == mecn::on_data(true) {
                     self.level = Mark::None;
                 }
-                self.level = self.level.max(if self.literal { mecn::literal(s.ect, mark) } else { mark });
+                self.level =
+                    self.level.max(if self.literal { mecn::literal(s.ect, mark) } else { mark });
                 false
             }
             Feedback::Count => {
-                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two are untold.
+                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two are
+                // untold.
                 let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
                 self.marks = (self.marks + u8::from(ce)) & 7;
                 self.unsaid += u8::from(ce);
@@ -198,7 +205,8 @@ impl Receiver {
             self.ooo.retain(|b| {
                 let touches = b.left <= merged.right && merged.left <= b.right;
                 if touches {
-                    merged = Block { left: b.left.min(merged.left), right: b.right.max(merged.right) };
+                    merged =
+                        Block { left: b.left.min(merged.left), right: b.right.max(merged.right) };
                 }
                 !touches
             });
@@ -235,7 +243,14 @@ mod tests {
     use crate::testing::rfc;
 
     fn seg(seq: i64) -> Segment {
-        Segment { seq, syn: seq == 0, retransmit: false, ect: seq > 0, bits: Bits::NONE, owes_cwr: false }
+        Segment {
+            seq,
+            syn: seq == 0,
+            retransmit: false,
+            ect: seq > 0,
+            bits: Bits::NONE,
+            owes_cwr: false,
+        }
     }
 
     fn now(r: Reply) -> Ack {
@@ -293,7 +308,8 @@ mod tests {
     #[test]
     fn echoes_until_told() {
         let mut r = connected(TcpParams { ecn: Ecn::Classic, ..rfc(Variant::Reno) });
-        let mut echoes = |s: Segment, mark| now(r.on_segment(Time::ZERO, &s, mark)).bits == Bits::ECE;
+        let mut echoes =
+            |s: Segment, mark| now(r.on_segment(Time::ZERO, &s, mark)).bits == Bits::ECE;
         let cwr = |seq| Segment { bits: Bits::CWR, ..seg(seq) };
         assert!(!echoes(seg(1), Mark::None));
         assert!(!echoes(seg(2), Mark::Incipient), "of no concern here");
@@ -303,7 +319,8 @@ mod tests {
         assert!(echoes(cwr(6), Mark::Ce), "CWR and CE at once: the echo goes on");
     }
 
-    /// Each receiver, asked for each kind: a SYN that it does not understand leaves the connection without ECN.
+    /// Each receiver, asked for each kind: a SYN that it does not understand leaves the connection
+    /// without ECN.
     #[test]
     fn an_unknown_request_is_refused() {
         for (ecn, request, answer) in [
@@ -330,14 +347,16 @@ mod tests {
         }
     }
 
-    /// Table 2: each ACK tells of its own packet, or with `latch` of the highest until "window reduced".
+    /// Table 2: each ACK tells of its own packet, or with `latch` of the highest until "window
+    /// reduced".
     #[test]
     fn reflects_levels() {
         let reduced = |seq| Segment { bits: Bits::NONE, ..seg(seq) };
         let plain = |seq| Segment { bits: Bits::ECE, ..seg(seq) };
-        for (latch, want) in
-            [(false, [0b01, 0b10, 0b11, 0b10, 0b01, 0b01]), (true, [0b01, 0b10, 0b11, 0b11, 0b11, 0b01])]
-        {
+        for (latch, want) in [
+            (false, [0b01, 0b10, 0b11, 0b10, 0b01, 0b01]),
+            (true, [0b01, 0b10, 0b11, 0b11, 0b11, 0b01]),
+        ] {
             let mut r = connected(TcpParams { ecn: Ecn::Mecn, latch, ..rfc(Variant::Reno) });
             let marks = [Mark::None, Mark::Incipient, Mark::Ce, Mark::Incipient, Mark::None];
             let mut got: Vec<u8> = vec![];
@@ -349,7 +368,8 @@ mod tests {
         }
     }
 
-    /// A delayed ACK answers two packets: the higher of their levels. Table 1's order of bits, read literally, has ECT(0) incipient.
+    /// A delayed ACK answers two packets: the higher of their levels. Table 1's order of bits, read
+    /// literally, has ECT(0) incipient.
     #[test]
     fn a_delayed_ack_tells_the_highest_level() {
         for (literal, marks) in
@@ -358,13 +378,18 @@ mod tests {
             let p = TcpParams { ecn: Ecn::Mecn, delayed_ack: true, literal, ..rfc(Variant::Reno) };
             let mut r = connected(p);
             assert_eq!(r.on_segment(Time::ZERO, &seg(1), marks[0]), Reply::Later);
-            assert_eq!(now(r.on_segment(Time::ZERO, &seg(2), marks[1])).bits, Bits::CWR, "{literal}");
+            assert_eq!(
+                now(r.on_segment(Time::ZERO, &seg(2), marks[1])).bits,
+                Bits::CWR,
+                "{literal}"
+            );
             let retransmission = Segment { ect: false, ..seg(1) };
             assert_eq!(now(r.on_segment(Time::ZERO, &retransmission, Mark::None)).bits, Bits::ECE);
         }
     }
 
-    /// RFC 8257 3.2: ECE is DCTCP.CE, and a change is told at once; between changes ACKs are delayed.
+    /// RFC 8257 3.2: ECE is DCTCP.CE, and a change is told at once; between changes ACKs are
+    /// delayed.
     #[test]
     fn dctcp_tells_changes_at_once() {
         let p = TcpParams { ecn: Ecn::Classic, delayed_ack: true, ..rfc(Variant::Dctcp) };
@@ -389,7 +414,8 @@ mod tests {
         }
     }
 
-    /// RFC 9768: counted modulo eight from five; at once for the first mark after none, and for every second.
+    /// RFC 9768: counted modulo eight from five; at once for the first mark after none, and for
+    /// every second.
     #[test]
     fn accecn_counts() {
         let p = TcpParams { ecn: Ecn::AccEcn, delayed_ack: true, ..rfc(Variant::Reno) };
@@ -412,13 +438,15 @@ mod tests {
         }
     }
 
-    /// RFC 9768, Table 2: how the SYN came; a mark on it counts for nothing (RFC 8257 3.6 sends SYNs ECT).
+    /// RFC 9768, Table 2: how the SYN came; a mark on it counts for nothing (RFC 8257 3.6 sends
+    /// SYNs ECT).
     #[test]
     fn the_answer_tells_how_the_syn_came() {
         for (ect, mark, want) in
             [(false, Mark::None, 0b010), (true, Mark::None, 0b100), (true, Mark::Ce, 0b110)]
         {
-            let mut r = Receiver::new(&Arc::new(TcpParams { ecn: Ecn::AccEcn, ..rfc(Variant::Dctcp) }));
+            let mut r =
+                Receiver::new(&Arc::new(TcpParams { ecn: Ecn::AccEcn, ..rfc(Variant::Dctcp) }));
             let ack = now(r.on_segment(Time::ZERO, &Segment { ect, ..syn(Bits::ALL) }, mark));
             assert_eq!((ack.bits.number(), ack.ect), (want, ect));
             assert_eq!(now(r.on_segment(Time::ZERO, &seg(1), Mark::None)).bits.number(), 5);

@@ -1,5 +1,5 @@
-//! Reno, RFC 5681: the third duplicate ACK halves the window and sends the first hole again; further duplicates inflate
-//! the window; the first new ACK ends recovery.
+//! Reno, RFC 5681: the third duplicate ACK halves the window and sends the first hole again;
+//! further duplicates inflate the window; the first new ACK ends recovery.
 
 use crate::sender::Cut;
 use crate::{Ack, Io, Sender};
@@ -42,8 +42,9 @@ impl Sender {
 
     /// The third duplicate ACK, of Reno and NewReno. `allowed`: even without a new loss event.
     pub(crate) fn fast_retransmit(&mut self, now: Time, allowed: bool, io: &mut impl Io) {
-        // Once a window (RFC 6582's `recover`; ns-2: bugFix_). RFC 5681 alone has no such rule, but after a timeout
-        // duplicates are the echo of segments sent twice. The first data segment may always be sent again.
+        // Once a window (RFC 6582's `recover`; ns-2: bugFix_). RFC 5681 alone has no such rule, but
+        // after a timeout duplicates are the echo of segments sent twice. The first data segment
+        // may always be sent again.
         let new_event = self.highest_ack > self.recover || self.highest_ack == 0 || allowed;
         let hole = self.last_ack + 1;
         if new_event {

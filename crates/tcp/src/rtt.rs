@@ -1,4 +1,5 @@
-//! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of 4.4BSD and ns-2.
+//! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of
+//! 4.4BSD and ns-2.
 
 use crate::TcpParams;
 use penstock_units::{Duration, Time};
@@ -45,12 +46,15 @@ impl RttEstimator {
     pub(crate) fn smoothed(&self, p: &TcpParams) -> f64 {
         let smooth = match self.state {
             State::Exact { srtt, .. } => srtt,
-            State::Ticks { srtt8, .. } => (srtt8 > 0).then(|| srtt8 as f64 / 8.0 * p.tick.as_secs_f64()),
+            State::Ticks { srtt8, .. } => {
+                (srtt8 > 0).then(|| srtt8 as f64 / 8.0 * p.tick.as_secs_f64())
+            }
         };
         smooth.unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
     }
 
-    /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the caller's).
+    /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the
+    /// caller's).
     pub fn sample(&mut self, p: &TcpParams, sent: Time, now: Time) {
         let r = now.since(sent);
         self.last = Some(r);
@@ -106,7 +110,8 @@ impl RttEstimator {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
-            // So far backed off, the old srtt is no guide: the next sample starts afresh (4.4BSD; RFC 6298, 5.7 allows it).
+            // So far backed off, the old srtt is no guide: the next sample starts afresh (4.4BSD;
+            // RFC 6298, 5.7 allows it).
             match &mut self.state {
                 State::Exact { srtt, .. } => *srtt = None,
                 State::Ticks { srtt8, rttvar4, .. } => {

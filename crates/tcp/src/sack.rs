@@ -1,5 +1,6 @@
-//! SACK-based loss recovery, RFC 2018 and RFC 6675; with `loss_recovery = "ns-2"` the earlier pipe algorithm of Fall and Floyd,
-//! "Simulation-based comparisons of Tahoe, Reno, and SACK TCP", 1996, as ns-2 2.35 has it.
+//! SACK-based loss recovery, RFC 2018 and RFC 6675; with `loss_recovery = "ns-2"` the earlier pipe
+//! algorithm of Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP", 1996,
+//! as ns-2 2.35 has it.
 
 use crate::sender::Cut;
 use crate::{Ack, Block, Io, Sender};
@@ -8,7 +9,8 @@ use penstock_units::Time;
 /// A segment is lost once this many above it have arrived (DupThresh).
 const DUP_THRESH: i64 = 3;
 
-/// What the receiver has reported above the cumulative ACK: disjoint blocks, ascending. A few, whatever the window.
+/// What the receiver has reported above the cumulative ACK: disjoint blocks, ascending. A few,
+/// whatever the window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     blocks: Vec<Block>,
@@ -27,8 +29,10 @@ impl Scoreboard {
             self.blocks.insert(from, b);
             return true;
         }
-        let merged =
-            Block { left: b.left.min(self.blocks[from].left), right: b.right.max(self.blocks[to - 1].right) };
+        let merged = Block {
+            left: b.left.min(self.blocks[from].left),
+            right: b.right.max(self.blocks[to - 1].right),
+        };
         if to - from == 1 && self.blocks[from] == merged {
             return false;
         }
@@ -69,10 +73,15 @@ impl Scoreboard {
 
     /// Reported segments among those up to and including `seq`.
     fn reported_to(&self, seq: i64) -> i64 {
-        self.blocks.iter().take_while(|b| b.left <= seq).map(|b| b.right.min(seq + 1) - b.left).sum()
+        self.blocks
+            .iter()
+            .take_while(|b| b.left <= seq)
+            .map(|b| b.right.min(seq + 1) - b.left)
+            .sum()
     }
 
-    /// Unreported segments below this one have at least DupThresh reported above them: they are lost (RFC 6675, IsLost).
+    /// Unreported segments below this one have at least DupThresh reported above them: they are
+    /// lost (RFC 6675, IsLost).
     fn lost_below(&self) -> Option<i64> {
         let mut need = DUP_THRESH;
         for b in self.blocks.iter().rev() {
@@ -188,7 +197,8 @@ impl Sender {
             self.sack.board.clear();
         } else if ack.seq > self.highest_ack {
             self.update_board(ack);
-            // ns-2 moves highest_ack alone; the left edge of the window waits for the end of recovery.
+            // ns-2 moves highest_ack alone; the left edge of the window waits for the end of
+            // recovery.
             self.highest_ack = ack.seq;
             self.sack.pipe -= 1;
             self.set_timer(now);
@@ -208,7 +218,8 @@ impl Sender {
         self.sack.after_timeout = self.p.ns2_recovery;
         self.last_ack = self.last_ack.max(self.highest_ack);
         if self.p.go_back_n {
-            // RFC 2018, section 8: the receiver may have reneged, so a timeout forgets what it reported.
+            // RFC 2018, section 8: the receiver may have reneged, so a timeout forgets what it
+            // reported.
             self.sack.board.clear();
         }
     }
@@ -255,9 +266,11 @@ impl Sender {
             return (seq <= end && seq < self.limit).then_some(seq);
         }
         let after = self.sack.high_rxt.max(self.highest_ack) + 1;
-        let hole = self.sack.board.hole(after).filter(|h| self.sack.board.high().is_some_and(|r| *h < r));
+        let hole =
+            self.sack.board.hole(after).filter(|h| self.sack.board.high().is_some_and(|r| *h < r));
         let within = |seq: i64, s: &Self| seq <= s.highest_ack + i64::from(s.p.window);
-        let lost = |h: i64, s: &Self| s.p.ns2_recovery || s.sack.board.lost_below().is_some_and(|l| h < l);
+        let lost =
+            |h: i64, s: &Self| s.p.ns2_recovery || s.sack.board.lost_below().is_some_and(|l| h < l);
         if let Some(h) = hole.filter(|h| lost(*h, self)) {
             if !within(h, self) {
                 return None;

@@ -1,7 +1,8 @@
-//! What all senders share: sequence state, windows, the retransmission timer, ECN's answer, growth and cuts.
+//! What all senders share: sequence state, windows, the retransmission timer, ECN's answer, growth
+//! and cuts.
 //!
-//! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see [`crate::PARAMS`]); the
-//! comments name them where they differ.
+//! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see
+//! [`crate::PARAMS`]); the comments name them where they differ.
 
 use crate::cubic::CubicState;
 use crate::dctcp::DctcpState;
@@ -28,7 +29,8 @@ pub struct Segment {
     pub ect: bool,
     /// The header's ECN bits.
     pub bits: Bits,
-    /// A SYN whose sender still owes a CWR: only in ns-2, where that outlives a connection, does a SYN tell so.
+    /// A SYN whose sender still owes a CWR: only in ns-2, where that outlives a connection, does a
+    /// SYN tell so.
     pub owes_cwr: bool,
 }
 
@@ -76,7 +78,8 @@ enum Cause {
     Mark,
 }
 
-/// What a variant keeps for itself. Boxed: most keep nothing, and what all share should fill few cache lines.
+/// What a variant keeps for itself. Boxed: most keep nothing, and what all share should fill few
+/// cache lines.
 #[derive(Clone, Debug)]
 pub(crate) enum Own {
     None,
@@ -98,7 +101,8 @@ impl Own {
     }
 }
 
-/// A sending end. The fields that every ACK touches come first: with thousands of flows an ACK costs as many cache misses as it touches lines.
+/// A sending end. The fields that every ACK touches come first: with thousands of flows an ACK
+/// costs as many cache misses as it touches lines.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender {
@@ -236,7 +240,8 @@ impl Sender {
         self.cwnd
     }
 
-    /// The slow-start threshold in segments; infinite before the first cut, where there is no limit.
+    /// The slow-start threshold in segments; infinite before the first cut, where there is no
+    /// limit.
     pub fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
@@ -296,7 +301,8 @@ impl Sender {
 
     // ---- windows -------------------------------------------------------------------------------------------
 
-    /// Segments that may be outstanding: the congestion window, inflated in recovery, within the receiver's.
+    /// Segments that may be outstanding: the congestion window, inflated in recovery, within the
+    /// receiver's.
     #[inline]
     pub(crate) fn window(&self) -> i64 {
         let w = (self.cwnd + self.inflation).min(f64::from(self.p.window));
@@ -319,7 +325,8 @@ impl Sender {
         }
     }
 
-    /// What a cut leaves: half of the base, or what the variant or multi-level ECN says. ssthresh <- that, at least 2.
+    /// What a cut leaves: half of the base, or what the variant or multi-level ECN says. ssthresh
+    /// <- that, at least 2.
     fn cut_ssthresh(&mut self, cause: Cause) -> f64 {
         let mut base = self.cut_base();
         if cause == Cause::Mark && !self.p.cut_window {
@@ -353,7 +360,8 @@ impl Sender {
         self.cwr = true;
     }
 
-    /// ECN's cut. RFC 3168 6.1.2: half of the window in use, down to one segment; only ssthresh stays at two or above.
+    /// ECN's cut. RFC 3168 6.1.2: half of the window in use, down to one segment; only ssthresh
+    /// stays at two or above.
     fn cut_for_mark(&mut self) {
         let left = self.cut_ssthresh(Cause::Mark);
         if self.p.cut_window {
@@ -372,7 +380,8 @@ impl Sender {
         self.cwr = true;
     }
 
-    /// One ACK's growth: `acked` segments newly acknowledged, `flight_before` outstanding before it.
+    /// One ACK's growth: `acked` segments newly acknowledged, `flight_before` outstanding before
+    /// it.
     #[inline]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         if self.p.window_validation && (flight_before as f64) + 1.0 <= self.cwnd {
@@ -434,7 +443,8 @@ impl Sender {
     pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
         let window = f64::from(self.p.window);
         let ahead = (self.next - self.highest_ack) as f64;
-        if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks) {
+        if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks)
+        {
             self.output(now, self.next, io);
             self.next += 1;
             self.limited += 1;
@@ -453,7 +463,8 @@ impl Sender {
         } else {
             self.agreed != Ecn::Off && (!retransmit || self.p.retransmit_ect)
         };
-        // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions as well.
+        // RFC 3168 6.1.2: CWR goes on the first new data segment; ns-2 puts it on retransmissions
+        // as well.
         let reduced = self.cwr && (!retransmit || self.p.retransmit_ect);
         if reduced {
             self.cwr = false;
@@ -496,7 +507,8 @@ impl Sender {
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
     pub(crate) fn new_ack_timer(&mut self, now: Time) {
         if self.max_sent > self.highest_ack || self.waits_for_timer || self.p.ns2_recovery {
-            // ns-2 lets the timer run even with nothing outstanding; that matters only when cwnd is below 1.
+            // ns-2 lets the timer run even with nothing outstanding; that matters only when cwnd is
+            // below 1.
             self.set_timer(now);
         } else {
             self.rtx_at = None;
@@ -516,7 +528,8 @@ impl Sender {
     fn timeout(&mut self, now: Time, io: &mut impl Io) {
         self.inflation = 0.0;
         self.in_recovery = false;
-        self.dupacks = if self.p.ns2_recovery && self.p.variant == Variant::Tahoe { self.dupacks } else { 0 };
+        self.dupacks =
+            if self.p.ns2_recovery && self.p.variant == Variant::Tahoe { self.dupacks } else { 0 };
         if self.p.sack() {
             self.sack_timeout();
         }
@@ -574,7 +587,8 @@ impl Sender {
 
     // ---- ACKs ----------------------------------------------------------------------------------------------
 
-    /// What an ACK says of marks, and how many packets were newly marked (but for AccECN: those that it newly acknowledges).
+    /// What an ACK says of marks, and how many packets were newly marked (but for AccECN: those
+    /// that it newly acknowledges).
     fn heard(&mut self, ack: &Ack) -> (Mark, i64) {
         let acked = (ack.seq - self.highest_ack).max(0);
         if ack.seq < self.first_data() {
@@ -596,7 +610,8 @@ impl Sender {
         }
     }
 
-    /// What every variant does first with an ACK: the answer to marks (RFC 3168, 6.1.2), at most once a window.
+    /// What every variant does first with an ACK: the answer to marks (RFC 3168, 6.1.2), at most
+    /// once a window.
     pub(crate) fn ecn_echo(&mut self, now: Time, ack: &Ack) {
         if self.agreed == Ecn::Off {
             return;
@@ -608,12 +623,15 @@ impl Sender {
             d.ack(self.p.g, ack.seq, acked, marked, self.max_sent);
         }
         let mecn = self.agreed == Ecn::Mecn;
-        if mark == Mark::None || (mecn && mark == Mark::Incipient && self.p.incipient == Incipient::Hold) {
+        if mark == Mark::None
+            || (mecn && mark == Mark::Incipient && self.p.incipient == Incipient::Hold)
+        {
             return;
         }
-        // A timeout has cut for its window too: until new data carry CWR every ACK repeats the echo, and to answer each would leave
-        // cwnd at one for ever. ns-2 answers.
-        let cut_over = ack.seq > self.recover || (self.p.ns2_recovery && self.last_cut == Cut::Timeout);
+        // A timeout has cut for its window too: until new data carry CWR every ACK repeats the
+        // echo, and to answer each would leave cwnd at one for ever. ns-2 answers.
+        let cut_over =
+            ack.seq > self.recover || (self.p.ns2_recovery && self.last_cut == Cut::Timeout);
         if !cut_over {
             let incipient = self.last_cut == Cut::Ecn && self.cut_level == Mark::Incipient;
             if mecn && self.p.escalate && mark == Mark::Ce && incipient {
@@ -636,9 +654,10 @@ impl Sender {
         self.counters.ecn_cuts += 1;
     }
 
-    /// A window of one segment cannot be halved: RFC 3168 6.1.2 lets the next segment wait for the timer. In ns-2 a window below one has
-    /// the same effect, and the second such mark in a row backs the timer off. That would be far more than what an incipient mark or DCTCP's
-    /// alpha asks for: these stay at one.
+    /// A window of one segment cannot be halved: RFC 3168 6.1.2 lets the next segment wait for the
+    /// timer. In ns-2 a window below one has the same effect, and the second such mark in a row
+    /// backs the timer off. That would be far more than what an incipient mark or DCTCP's alpha
+    /// asks for: these stay at one.
     fn marked_at_one(&mut self, now: Time, mark: Mark) {
         let mecn = self.agreed == Ecn::Mecn;
         let mild = mark == Mark::Incipient || self.p.variant == Variant::Dctcp;
@@ -665,7 +684,8 @@ impl Sender {
         }
     }
 
-    /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is [`Sender::new_ack`]'s.
+    /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
+    /// [`Sender::new_ack`]'s.
     pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
         self.dupacks = 0;
         self.limited = 0;

@@ -1,5 +1,5 @@
-//! Tahoe. V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988: the third duplicate ACK halves ssthresh, and slow
-//! start begins again from one segment, at the first hole.
+//! Tahoe. V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988: the third duplicate ACK
+//! halves ssthresh, and slow start begins again from one segment, at the first hole.
 
 use crate::sender::Cut;
 use crate::{Ack, Io, Sender};
@@ -24,7 +24,8 @@ impl Sender {
     }
 
     fn tahoe_loss(&mut self, now: Time) {
-        // Not for duplicates of a window already repaired (RFC 6582's `recover`; ns-2: bugFix_), but for the first data segment.
+        // Not for duplicates of a window already repaired (RFC 6582's `recover`; ns-2: bugFix_),
+        // but for the first data segment.
         let new_event = self.highest_ack > self.recover || self.highest_ack == 0;
         if new_event {
             self.recover = self.max_sent;

@@ -1,6 +1,7 @@
-//! Vegas. L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas: new techniques for congestion detection and avoidance", SIGCOMM 1994:
-//! once a round trip `Diff = (cwnd/RTT_min − cwnd/RTT)·RTT_min` is compared with α and β. Lost segments are found early by a
-//! fine-grained timer that is looked at when a duplicate ACK comes. RED-AT's eq. (2) prints a comparison with `cwnd + α`; the original
+//! Vegas. L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas: new techniques for congestion detection
+//! and avoidance", SIGCOMM 1994: once a round trip `Diff = (cwnd/RTT_min − cwnd/RTT)·RTT_min` is
+//! compared with α and β. Lost segments are found early by a fine-grained timer that is looked at
+//! when a duplicate ACK comes. RED-AT's eq. (2) prints a comparison with `cwnd + α`; the original
 //! compares with α.
 
 use crate::sender::{Cut, Own};
@@ -83,7 +84,10 @@ impl VegasState {
     }
 
     fn when(&self, seq: i64) -> (f64, u32) {
-        usize::try_from(seq - self.base).ok().and_then(|i| self.sent.get(i).copied()).unwrap_or((-1.0, 0))
+        usize::try_from(seq - self.base)
+            .ok()
+            .and_then(|i| self.sent.get(i).copied())
+            .unwrap_or((-1.0, 0))
     }
 
     fn forget_to(&mut self, seq: i64) {
@@ -144,7 +148,8 @@ impl Sender {
         }
     }
 
-    /// Whether what counts as expired was sent at all. ns-2 does not ask: it sends a new segment then, but none that was not given.
+    /// Whether what counts as expired was sent at all. ns-2 does not ask: it sends a new segment
+    /// then, but none that was not given.
     fn vegas_may_resend(&self, seq: i64) -> bool {
         seq <= self.max_sent || (self.p.ns2_recovery && seq < self.limit)
     }
@@ -282,7 +287,8 @@ impl Sender {
         self.cwnd = 2.0;
         self.restart_timer(now, true);
         self.with_vegas(|s, v| {
-            // In ns-2 duplicates after a timeout bring the window down to nothing, and only the timer helps.
+            // In ns-2 duplicates after a timeout bring the window down to nothing, and only the
+            // timer helps.
             v.new_cwnd = if s.p.ns2_recovery { 0.0 } else { s.cwnd };
             v.changed = v.clock(now);
         });

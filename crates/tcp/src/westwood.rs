@@ -1,11 +1,15 @@
-//! Westwood+. S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi, R. Wang, "TCP Westwood: bandwidth estimation for enhanced transport over
-//! wireless links", MobiCom 2001; L. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas
-//! TCP congestion control", CCR 34(2), 2004: the bandwidth is sampled once a round trip, which makes it proof against compressed ACKs.
+//! Westwood+. S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi, R. Wang, "TCP Westwood: bandwidth
+//! estimation for enhanced transport over wireless links", MobiCom 2001; L. Grieco, S. Mascolo,
+//! "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
+//! control", CCR 34(2), 2004: the bandwidth is sampled once a round trip, which makes it proof
+//! against compressed ACKs.
 //!
-//! b_k = data acknowledged / time, b̂_k = a b̂_{k−1} + (1 − a)/2 (b_k + b_{k−1}); Patel's eq. (3) prints a minus, with which the filter
-//! would hold nothing. A loss sets ssthresh = max(2, b̂ RTT_min), a mark (of which the papers do not speak) likewise. Readings: the
-//! first sample starts the filter, as in Linux; a duplicate ACK tells of one segment, which the cumulative ACK after it does not
-//! tell again (2001, AckedCount). Before the first sample ssthresh falls to 2, as the formula says.
+//! b_k = data acknowledged / time, b̂_k = a b̂_{k−1} + (1 − a)/2 (b_k + b_{k−1}); Patel's eq. (3)
+//! prints a minus, with which the filter would hold nothing. A loss sets ssthresh = max(2, b̂
+//! RTT_min), a mark (of which the papers do not speak) likewise. Readings: the first sample starts
+//! the filter, as in Linux; a duplicate ACK tells of one segment, which the cumulative ACK after it
+//! does not tell again (2001, AckedCount). Before the first sample ssthresh falls to 2, as the
+//! formula says.
 
 use penstock_units::{Duration, Time};
 

@@ -1,4 +1,5 @@
-//! Sender and receiver over a channel that loses, delays and marks, but never reorders: everything arrives, whatever the variant.
+//! Sender and receiver over a channel that loses, delays and marks, but never reorders: everything
+//! arrives, whatever the variant.
 
 mod common;
 use common::*;
@@ -40,14 +41,19 @@ impl Loop {
 
     /// Lets the sender do something, and a clone of it the same; then looks at what came of it.
     fn sender(&mut self, act: impl Fn(&mut Sender, &mut Outbox)) -> Result<(), TestCaseError> {
-        let (mut twin, mut out, mut twins) = (self.tcp.clone(), Outbox::default(), Outbox::default());
+        let (mut twin, mut out, mut twins) =
+            (self.tcp.clone(), Outbox::default(), Outbox::default());
         act(&mut self.tcp, &mut out);
         act(&mut twin, &mut twins);
         prop_assert_eq!(&out.0, &twins.0, "a clone does the same");
         prop_assert_eq!((self.tcp.cwnd(), self.tcp.deadline()), (twin.cwnd(), twin.deadline()));
         let (p, tcp) = (&self.p, &self.tcp);
         let above_0 = tcp.cwnd() > 0.0 || p.variant == Variant::Vegas && p.ns2_recovery;
-        prop_assert!(tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor, "cwnd {}", tcp.cwnd());
+        prop_assert!(
+            tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor,
+            "cwnd {}",
+            tcp.cwnd()
+        );
         prop_assert!(tcp.ssthresh() >= 1.0, "ssthresh {}", tcp.ssthresh());
         for s in out.0 {
             let edge = self.tcp.acknowledged() + i64::from(self.p.window);
@@ -56,11 +62,12 @@ impl Loop {
             prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
             prop_assert!(!(s.ect && s.syn && self.p.variant != Variant::Dctcp));
             if self.rng.unit() >= self.channel.data_loss {
-                let mark = match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
-                    (false, _) => Mark::None,
-                    (true, false) => Mark::Incipient,
-                    (true, true) => Mark::Ce,
-                };
+                let mark =
+                    match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
+                        (false, _) => Mark::None,
+                        (true, false) => Mark::Incipient,
+                        (true, true) => Mark::Ce,
+                    };
                 let at = self.after(self.data.back().map(|d| d.0));
                 self.data.push_back((at, s, mark));
             }
@@ -87,7 +94,11 @@ impl Loop {
         self.sender(|tcp, out| tcp.give(now, given as u64, out))?;
         for _ in 0..400_000 {
             if self.tcp.done() {
-                prop_assert_eq!(self.receiver.received(), self.segments + 1, "every segment was delivered");
+                prop_assert_eq!(
+                    self.receiver.received(),
+                    self.segments + 1,
+                    "every segment was delivered"
+                );
                 return Ok(());
             }
             let next = [
@@ -138,7 +149,8 @@ fn params() -> impl Strategy<Value = TcpParams> {
         Variant::Cubic,
         Variant::Dctcp,
     ]);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags =
+        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
     let mecn = (
         prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
@@ -148,38 +160,40 @@ fn params() -> impl Strategy<Value = TcpParams> {
     );
     let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn]);
     let own = (any::<bool>(), any::<bool>(), any::<bool>());
-    (variant, flags, numbers, ecn, mecn, own).prop_map(|(variant, flags, numbers, which, mecn, own)| {
-        let (incipient, escalate, latch, literal) = mecn;
-        let (sack, westwood_printed, fast_convergence) = own;
-        let (like_ns2, ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
-        let (window, initial_window, initial_ssthresh, overhead) = numbers;
-        TcpParams {
-            ecn: match (variant, which) {
-                (Variant::Vegas, _) => Ecn::Off,
-                (Variant::Dctcp, Ecn::AccEcn) => Ecn::AccEcn,
-                (Variant::Dctcp, _) => Ecn::Classic,
-                _ if !ecn => Ecn::Off,
-                (Variant::Westwood | Variant::Cubic, Ecn::Mecn) => Ecn::Classic,
-                (_, which) => which,
-            },
-            incipient,
-            escalate,
-            latch,
-            literal,
-            recovery: if sack { Recovery::Sack } else { Recovery::NewReno },
-            westwood_printed,
-            fast_convergence,
-            delayed_ack,
-            handshake,
-            limited_transmit,
-            go_back_n,
-            window,
-            initial_window,
-            initial_ssthresh,
-            send_overhead: Duration::from_millis(overhead),
-            ..if like_ns2 { ns2(variant) } else { rfc(variant) }
-        }
-    })
+    (variant, flags, numbers, ecn, mecn, own).prop_map(
+        |(variant, flags, numbers, which, mecn, own)| {
+            let (incipient, escalate, latch, literal) = mecn;
+            let (sack, westwood_printed, fast_convergence) = own;
+            let (like_ns2, ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
+            let (window, initial_window, initial_ssthresh, overhead) = numbers;
+            TcpParams {
+                ecn: match (variant, which) {
+                    (Variant::Vegas, _) => Ecn::Off,
+                    (Variant::Dctcp, Ecn::AccEcn) => Ecn::AccEcn,
+                    (Variant::Dctcp, _) => Ecn::Classic,
+                    _ if !ecn => Ecn::Off,
+                    (Variant::Westwood | Variant::Cubic, Ecn::Mecn) => Ecn::Classic,
+                    (_, which) => which,
+                },
+                incipient,
+                escalate,
+                latch,
+                literal,
+                recovery: if sack { Recovery::Sack } else { Recovery::NewReno },
+                westwood_printed,
+                fast_convergence,
+                delayed_ack,
+                handshake,
+                limited_transmit,
+                go_back_n,
+                window,
+                initial_window,
+                initial_ssthresh,
+                send_overhead: Duration::from_millis(overhead),
+                ..if like_ns2 { ns2(variant) } else { rfc(variant) }
+            }
+        },
+    )
 }
 
 fn channel() -> impl Strategy<Value = Channel> {

@@ -8,7 +8,8 @@ fn classic(p: TcpParams) -> TcpParams {
     TcpParams { ecn: Ecn::Classic, ..p }
 }
 
-/// The window is halved once a window of data, whatever the number of echoes; the first new segment says so.
+/// The window is halved once a window of data, whatever the number of echoes; the first new segment
+/// says so.
 #[test]
 fn one_cut_a_window_and_cwr_on_the_next_new_segment() {
     for variant in LOSS_BASED {
@@ -56,7 +57,8 @@ fn what_is_ecn_capable() {
     }
 }
 
-/// Where the SYN's answer does not say that the receiver is capable, ECN stays off, and echoes are not answered with growth alone.
+/// Where the SYN's answer does not say that the receiver is capable, ECN stays off, and echoes are
+/// not answered with growth alone.
 #[test]
 fn without_negotiation_nothing_is_ect() {
     let mut s = Story::given(classic(rfc(Variant::NewReno)), 100);
@@ -72,7 +74,8 @@ fn without_negotiation_nothing_is_ect() {
 /// RFC 3168 6.1.2: halved, down to one segment, and never up. ns-2 has no floor.
 #[test]
 fn the_floor_is_one_segment() {
-    for (p, want) in [(rfc(Variant::Reno), [2.0, 1.0, 1.0, 1.0]), (ns2(Variant::Reno), [2.0, 1.0, 0.5, 0.25])]
+    for (p, want) in
+        [(rfc(Variant::Reno), [2.0, 1.0, 1.0, 1.0]), (ns2(Variant::Reno), [2.0, 1.0, 0.5, 0.25])]
     {
         let mut s = Story::at_window(classic(p), 4);
         let mut seq = 0;
@@ -92,7 +95,8 @@ fn the_floor_is_one_segment() {
     }
 }
 
-/// After a timeout the whole old window is outstanding still: an echo halves what may be sent, not that.
+/// After a timeout the whole old window is outstanding still: an echo halves what may be sent, not
+/// that.
 #[test]
 fn an_echo_after_a_timeout_does_not_widen_the_window() {
     for variant in LOSS_BASED {
@@ -109,7 +113,8 @@ fn an_echo_after_a_timeout_does_not_widen_the_window() {
 #[test]
 fn a_loss_in_a_window_cut_for_a_mark_cuts_no_more() {
     for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
-        let mut s = Story::at_window(classic(TcpParams { limited_transmit: false, ..rfc(variant) }), 10);
+        let mut s =
+            Story::at_window(classic(TcpParams { limited_transmit: false, ..rfc(variant) }), 10);
         s.wait(100).echo(1);
         s.sack(1, &[(3, 3)]).sack(1, &[(3, 4)]).sack(1, &[(3, 5)]);
         assert_eq!(s.sent(), [2], "{variant:?}");
@@ -133,8 +138,9 @@ fn cwr_across_connections() {
     }
 }
 
-/// After a timeout only old segments go out, which carry no CWR, so the receiver echoes in every ACK. That is no new mark: the timeout
-/// has cut already, and the repair goes on a segment a round trip without waiting for the timer.
+/// After a timeout only old segments go out, which carry no CWR, so the receiver echoes in every
+/// ACK. That is no new mark: the timeout has cut already, and the repair goes on a segment a round
+/// trip without waiting for the timer.
 #[test]
 fn a_latched_echo_after_a_timeout_does_not_stall() {
     for variant in LOSS_BASED {
@@ -154,8 +160,8 @@ fn mecn(p: TcpParams) -> TcpParams {
     TcpParams { ecn: Ecn::Mecn, ..p }
 }
 
-/// Durresi 2007, Table 3, from a window of ten: incipient 8, moderate 6, loss 5. Once a window, whatever follows; ns-2 alike. The first new
-/// segment says 00, the others 01.
+/// Durresi 2007, Table 3, from a window of ten: incipient 8, moderate 6, loss 5. Once a window,
+/// whatever follows; ns-2 alike. The first new segment says 00, the others 01.
 #[test]
 fn each_level_has_its_cut() {
     for variant in LOSS_BASED {
@@ -179,7 +185,10 @@ fn each_level_has_its_cut() {
                 s.acks(7..=8);
                 let bits: Vec<Bits> = s.take().iter().map(|s| s.bits).collect();
                 assert_eq!(bits[0], Bits::NONE, "window reduced");
-                assert!(bits.len() > 2 && bits[1..].iter().all(|b| *b == Bits::ECE), "no congestion");
+                assert!(
+                    bits.len() > 2 && bits[1..].iter().all(|b| *b == Bits::ECE),
+                    "no congestion"
+                );
                 s.acks(9..=10).marked(11, Mark::Incipient);
                 assert_eq!(s.tcp.counters().ecn_cuts, 2, "a new window");
             }
@@ -209,7 +218,8 @@ fn other_answers_to_incipient_marks() {
     }
 }
 
-/// beta3 is a loss's: 0.45 leaves 5.5 of ten. In a window that a mark has cut, a loss is repaired without another cut.
+/// beta3 is a loss's: 0.45 leaves 5.5 of ten. In a window that a mark has cut, a loss is repaired
+/// without another cut.
 #[test]
 fn a_loss_cuts_by_beta3() {
     for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
@@ -227,8 +237,8 @@ fn a_loss_cuts_by_beta3() {
     }
 }
 
-/// In ns-2 the window falls below one segment, and only the timer helps; elsewhere it stays at one, and waits for the timer after a
-/// moderate mark alone.
+/// In ns-2 the window falls below one segment, and only the timer helps; elsewhere it stays at one,
+/// and waits for the timer after a moderate mark alone.
 #[test]
 fn the_floor_of_multi_level_cuts() {
     for (p, mark, want, silent) in [
@@ -282,8 +292,8 @@ fn a_refusal_is_taken() {
     }
 }
 
-/// AccECN: the sender reacts to new marks alone, at most once a window; its own count on data stays at five. A classic receiver makes it
-/// a classic sender.
+/// AccECN: the sender reacts to new marks alone, at most once a window; its own count on data stays
+/// at five. A classic receiver makes it a classic sender.
 #[test]
 fn accecn_marks_are_counted() {
     for variant in LOSS_BASED {
@@ -299,22 +309,33 @@ fn accecn_marks_are_counted() {
         s.acks(4..=11).marked(12, Mark::Ce);
         assert_eq!(s.tcp.counters().ecn_cuts, 2, "{variant:?}");
 
-        let mut s = Story::given(TcpParams { ecn: Ecn::AccEcn, initial_window: 10, ..rfc(variant) }, 100);
+        let mut s =
+            Story::given(TcpParams { ecn: Ecn::AccEcn, initial_window: 10, ..rfc(variant) }, 100);
         s.ack_with(0, Bits::ECE).echo(1);
         assert_eq!(s.tcp.counters().ecn_cuts, 1, "fallen back");
-        assert!(s.take().iter().skip(1).all(|s| s.ect && (s.bits == Bits::NONE || s.bits == Bits::CWR)));
+        assert!(s
+            .take()
+            .iter()
+            .skip(1)
+            .all(|s| s.ect && (s.bits == Bits::NONE || s.bits == Bits::CWR)));
     }
 }
 
-/// The count on an ACK of a hole's end covers what duplicates have told of: no cycle is suspected in it, but for a run of lost ACKs one is.
+/// The count on an ACK of a hole's end covers what duplicates have told of: no cycle is suspected
+/// in it, but for a run of lost ACKs one is.
 #[test]
 fn accecn_suspects_a_cycle_only_where_acks_are_missing() {
     for (dups, cuts) in [(10, 0), (0, 1)] {
-        let p =
-            TcpParams { ecn: Ecn::AccEcn, limited_transmit: false, initial_window: 12, ..rfc(Variant::Reno) };
+        let p = TcpParams {
+            ecn: Ecn::AccEcn,
+            limited_transmit: false,
+            initial_window: 12,
+            ..rfc(Variant::Reno)
+        };
         let mut s = Story::connected(p);
         s.ack(1).dup(1, dups).ack(12);
-        // With ten duplicates a fast retransmit has cut; else eleven are newly acknowledged at once.
+        // With ten duplicates a fast retransmit has cut; else eleven are newly acknowledged at
+        // once.
         assert_eq!(s.tcp.counters().ecn_cuts, cuts);
     }
 }

@@ -1,4 +1,5 @@
-//! How the window grows: slow start, congestion avoidance, what limits both. RFC 5681 section 3.1, RFC 7661.
+//! How the window grows: slow start, congestion avoidance, what limits both. RFC 5681 section 3.1,
+//! RFC 7661.
 
 mod common;
 use common::*;
@@ -32,19 +33,24 @@ fn congestion_avoidance_adds_one_segment_a_round_trip() {
         let want = (0..10).fold(10.0, |w: f64, _| w + 1.0 / w);
         near(s.cwnd(), want);
         assert!(want > 10.9 && want < 11.0);
-        assert_eq!(s.sent(), (11..=20).collect::<Vec<i64>>(), "a window of ten whole segments, still");
+        assert_eq!(
+            s.sent(),
+            (11..=20).collect::<Vec<i64>>(),
+            "a window of ten whole segments, still"
+        );
         s.wait(100).acks(11..=20);
         assert!(s.cwnd() > 11.8 && s.cwnd() < 12.0);
         assert_eq!(s.sent().len(), 11);
     }
 }
 
-/// A delayed ACK covers two segments. Bytes: in avoidance it counts for both, in slow start for one (RFC 5681: min(N, SMSS)). ns-2
-/// takes one step an ACK in either.
+/// A delayed ACK covers two segments. Bytes: in avoidance it counts for both, in slow start for one
+/// (RFC 5681: min(N, SMSS)). ns-2 takes one step an ACK in either.
 #[test]
 fn delayed_acks_count_bytes_or_acks() {
     // from ssthresh 8: (growth per ACK, cwnd after one ACK of two segments)
-    for (p, want) in [(rfc(Variant::Reno), 8.0 + 2.0 / 8.0), (ns2(Variant::Reno), 8.0 + 1.0 / 8.0)] {
+    for (p, want) in [(rfc(Variant::Reno), 8.0 + 2.0 / 8.0), (ns2(Variant::Reno), 8.0 + 1.0 / 8.0)]
+    {
         let mut s = Story::at_window(p, 8);
         s.ack(2);
         near(s.cwnd(), want);
@@ -73,7 +79,8 @@ fn no_growth_beyond_what_is_used() {
     }
 }
 
-/// ssthresh in the middle of a window: the fourth segment of growth is slow start's, the rest avoidance's.
+/// ssthresh in the middle of a window: the fourth segment of growth is slow start's, the rest
+/// avoidance's.
 #[test]
 fn slow_start_ends_at_ssthresh() {
     let mut s = Story::connected(TcpParams { initial_ssthresh: 4.0, ..rfc(Variant::NewReno) });

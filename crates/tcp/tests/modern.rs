@@ -1,4 +1,5 @@
-//! Westwood+, CUBIC and DCTCP: what they cut to, and that their losses are repaired as NewReno's or SACK's.
+//! Westwood+, CUBIC and DCTCP: what they cut to, and that their losses are repaired as NewReno's or
+//! SACK's.
 
 mod common;
 use common::*;
@@ -50,8 +51,9 @@ fn recovery_is_newrenos_or_sacks() {
     }
 }
 
-/// 100 segments a second on a path of 80 ms, a window of ten: b̂ RTT_min = 8, two wait in the queue. A timeout has the same ssthresh. A
-/// loss at a smaller window leaves it there, or as printed lifts it.
+/// 100 segments a second on a path of 80 ms, a window of ten: b̂ RTT_min = 8, two wait in the
+/// queue. A timeout has the same ssthresh. A loss at a smaller window leaves it there, or as
+/// printed lifts it.
 #[test]
 fn westwood_falls_to_what_the_path_holds() {
     for westwood_printed in [false, true] {
@@ -89,11 +91,13 @@ fn cubic_after_a_timeout() {
     near(s.ssthresh(), 7.0);
 }
 
-/// The first mark finds alpha at 1, less one window's unmarked segment: 1 · 15/16 after ACK 1, and 15/16 of itself a window later.
+/// The first mark finds alpha at 1, less one window's unmarked segment: 1 · 15/16 after ACK 1, and
+/// 15/16 of itself a window later.
 #[test]
 fn dctcp_cuts_by_half_of_alpha() {
     for ecn in [Ecn::Classic, Ecn::AccEcn] {
-        let p = TcpParams { ecn, initial_window: 10, initial_ssthresh: 10.0, ..rfc(Variant::Dctcp) };
+        let p =
+            TcpParams { ecn, initial_window: 10, initial_ssthresh: 10.0, ..rfc(Variant::Dctcp) };
         let mut s = Story::given(p, 1 << 40);
         assert!(s.take()[0].ect, "RFC 8257 3.6: the SYN");
         s.wait(100).ack(0).wait(100).ack(1); // alpha = 15/16
@@ -117,7 +121,12 @@ fn dctcp_cuts_by_half_of_alpha() {
 /// A window of one segment stays: it neither waits for the timer nor backs off.
 #[test]
 fn dctcp_keeps_sending_at_one_segment() {
-    let p = TcpParams { ecn: Ecn::Classic, initial_window: 1, initial_ssthresh: 2.0, ..rfc(Variant::Dctcp) };
+    let p = TcpParams {
+        ecn: Ecn::Classic,
+        initial_window: 1,
+        initial_ssthresh: 2.0,
+        ..rfc(Variant::Dctcp)
+    };
     let mut s = Story::connected(p);
     s.take();
     s.wait(100).marked(1, Mark::Ce).wait(100).marked(2, Mark::Ce);

@@ -1,6 +1,8 @@
-//! Loss and recovery: RFC 5681 section 3.2 (Reno), Jacobson 1988 (Tahoe), RFC 6582 (NewReno), RFC 6675 (SACK), RFC 3042.
+//! Loss and recovery: RFC 5681 section 3.2 (Reno), Jacobson 1988 (Tahoe), RFC 6582 (NewReno), RFC
+//! 6675 (SACK), RFC 3042.
 //!
-//! Most stories begin alike: ten segments a window; 1 is acknowledged, so 2 … 11 are outstanding and 2 is lost.
+//! Most stories begin alike: ten segments a window; 1 is acknowledged, so 2 … 11 are outstanding
+//! and 2 is lost.
 
 mod common;
 use common::*;
@@ -39,8 +41,8 @@ fn limited_transmit_keeps_to_the_receivers_window() {
     assert_eq!(s.sent(), [0, 1, 2, 3, 4, 5]);
 }
 
-/// The third duplicate. RFC: half of the flight of 10 (limited transmit's two do not count). ns-2: half of cwnd 10.1, ssthresh in
-/// whole segments. Tahoe starts from one.
+/// The third duplicate. RFC: half of the flight of 10 (limited transmit's two do not count). ns-2:
+/// half of cwnd 10.1, ssthresh in whole segments. Tahoe starts from one.
 #[test]
 fn the_third_duplicate_cuts_and_repairs() {
     use Variant::{NewReno, Reno, Sack, Tahoe};
@@ -98,7 +100,8 @@ fn reno_inflates_and_deflates() {
     assert_eq!(s.tcp.counters().retransmits, 1);
 }
 
-/// Two losses in a window: Reno leaves recovery at the partial ACK, and the second hole costs a second cut.
+/// Two losses in a window: Reno leaves recovery at the partial ACK, and the second hole costs a
+/// second cut.
 #[test]
 fn reno_cuts_twice_for_two_losses() {
     let mut s = ten_outstanding(rfc(Variant::Reno));
@@ -120,7 +123,8 @@ fn newreno_repairs_a_hole_a_round_trip() {
     let mut s = ten_outstanding(rfc(Variant::NewReno));
     s.dup(1, 10); // 3, 4, 6 … 11, 12, 13
     assert_eq!(s.sent(), [12, 13, 2, 14, 15, 16]);
-    // Partial: three acknowledged, so the inflation of 10 falls by 3 and rises by 1; 5 + 8 from 4 on lets 17 out.
+    // Partial: three acknowledged, so the inflation of 10 falls by 3 and rises by 1; 5 + 8 from 4
+    // on lets 17 out.
     s.wait(100).ack(4);
     assert_eq!(s.sent(), [5, 17]);
     near(s.cwnd(), 5.0);
@@ -134,18 +138,22 @@ fn newreno_repairs_a_hole_a_round_trip() {
     assert_eq!((c.fast_retransmits, c.retransmits, c.timeouts), (1, 2, 0));
 }
 
-/// Section 3.2 (3): with little outstanding at the end, no burst: min(ssthresh, max(flight, 1) + 1).
+/// Section 3.2 (3): with little outstanding at the end, no burst: min(ssthresh, max(flight, 1) +
+/// 1).
 #[test]
 fn newreno_ends_recovery_without_a_burst() {
-    let mut s =
-        Story::given(TcpParams { initial_window: 20, initial_ssthresh: 20.0, ..rfc(Variant::NewReno) }, 20);
+    let mut s = Story::given(
+        TcpParams { initial_window: 20, initial_ssthresh: 20.0, ..rfc(Variant::NewReno) },
+        20,
+    );
     s.ack(0).dup(0, 3);
     near(s.ssthresh(), 10.0);
     s.ack(20);
     near(s.cwnd(), 2.0); // flight 0
 }
 
-/// "Impatient": the first partial ACK restarts the timer, the next ones do not (RFC 6582, section 4).
+/// "Impatient": the first partial ACK restarts the timer, the next ones do not (RFC 6582, section
+/// 4).
 #[test]
 fn newreno_restarts_the_timer_once_in_recovery() {
     let mut s = ten_outstanding(rfc(Variant::NewReno));
@@ -173,7 +181,8 @@ fn no_second_recovery_for_the_same_window() {
     }
 }
 
-/// RFC 6675 by hand; 2 and 5 of 2 … 11 are lost. Both go out in the first round trip, and pipe keeps five on the way.
+/// RFC 6675 by hand; 2 and 5 of 2 … 11 are lost. Both go out in the first round trip, and pipe
+/// keeps five on the way.
 #[test]
 fn sack_repairs_two_holes_in_a_round_trip() {
     let mut s = ten_outstanding(rfc(Variant::Sack));
@@ -201,7 +210,8 @@ fn sack_repairs_two_holes_in_a_round_trip() {
     assert_eq!((c.fast_retransmits, c.retransmits, c.timeouts), (1, 2, 0));
 }
 
-/// One ACK that reports three segments above the hole is as good as three duplicates (RFC 6675, section 5, (1)).
+/// One ACK that reports three segments above the hole is as good as three duplicates (RFC 6675,
+/// section 5, (1)).
 #[test]
 fn sack_needs_no_three_duplicates_to_know() {
     let mut s = ten_outstanding(rfc(Variant::Sack));
@@ -224,12 +234,13 @@ fn sack_ignores_repeated_reports() {
     assert_eq!(s.tcp.counters().fast_retransmits, 0);
 }
 
-/// `go_back_n = false`: after a timeout SACK skips what has been reported (5 counts against the window of two, though); with it,
-/// everything goes again.
+/// `go_back_n = false`: after a timeout SACK skips what has been reported (5 counts against the
+/// window of two, though); with it, everything goes again.
 #[test]
 fn sack_after_a_timeout() {
     for (go_back_n, want) in [(true, vec![3, 4]), (false, vec![4])] {
-        let mut s = ten_outstanding(TcpParams { go_back_n, limited_transmit: false, ..rfc(Variant::Sack) });
+        let mut s =
+            ten_outstanding(TcpParams { go_back_n, limited_transmit: false, ..rfc(Variant::Sack) });
         s.sack(1, &[(5, 5)]).sack(1, &[(3, 3), (5, 5)]).timer();
         assert_eq!(s.sent(), [2]);
         s.wait(100).ack(if go_back_n { 2 } else { 3 });

@@ -24,7 +24,8 @@ fn smoothing_by_hand() {
     }
 }
 
-/// RTO = srtt + max(G, 4 rttvar): with a constant round trip the variance dies out, the granularity stays.
+/// RTO = srtt + max(G, 4 rttvar): with a constant round trip the variance dies out, the granularity
+/// stays.
 #[test]
 fn granularity_is_a_floor_of_the_variance() {
     let p = TcpParams { tick: Duration::from_millis(10), ..low_min(Variant::Reno) };
@@ -35,8 +36,9 @@ fn granularity_is_a_floor_of_the_variance() {
     near(e.timeout(&p).as_secs_f64() * 1e3, 110.0);
 }
 
-/// 4.4BSD's and ns-2's integers, tick 10 ms. R = 100 ms: 10 ticks, srtt8 80, rttvar4 20, RTO (20*8 + 80) >> 3 = 30 ticks.
-/// R' = 140 ms: delta 4: srtt8 84; |4| - 5 = -1: rttvar4 19; (152 + 84) >> 3 = 29 ticks.
+/// 4.4BSD's and ns-2's integers, tick 10 ms. R = 100 ms: 10 ticks, srtt8 80, rttvar4 20, RTO (20*8
+/// + 80) >> 3 = 30 ticks. R' = 140 ms: delta 4: srtt8 84; |4| - 5 = -1: rttvar4 19; (152 + 84) >> 3
+/// = 29 ticks.
 #[test]
 fn ticks_by_hand() {
     let p = TcpParams { min_rto: Duration::ZERO, ..ns2(Variant::Reno) };
@@ -47,15 +49,22 @@ fn ticks_by_hand() {
     }
 }
 
-/// 15 ms hold one or two beginnings of a 10 ms tick, as the phase has it; the shortest sample is one tick.
+/// 15 ms hold one or two beginnings of a 10 ms tick, as the phase has it; the shortest sample is
+/// one tick.
 #[test]
 fn the_phase_of_the_tick_counts() {
     let p = TcpParams { min_rto: Duration::ZERO, ..ns2(Variant::Reno) };
-    for (phase, sample, ticks) in [(0, 15, 1), (5, 15, 2), (4, 15, 1), (9, 1, 1), (0, 1, 1), (0, 30, 3)] {
+    for (phase, sample, ticks) in
+        [(0, 15, 1), (5, 15, 2), (4, 15, 1), (9, 1, 1), (0, 1, 1), (0, 30, 3)]
+    {
         let mut e = RttEstimator::new(&p, Duration::from_millis(phase));
         e.sample(&p, ms(0), ms(sample));
         // One sample of n ticks: srtt n, rttvar n/2: RTO 3n.
-        assert_eq!(e.timeout(&p), Duration::from_millis(30 * ticks), "phase {phase}, sample {sample}");
+        assert_eq!(
+            e.timeout(&p),
+            Duration::from_millis(30 * ticks),
+            "phase {phase}, sample {sample}"
+        );
     }
 }
 
@@ -89,7 +98,8 @@ fn a_timeout_goes_back_to_the_first_hole() {
         near(s.rto_ms(), 4000.0);
         near(s.ssthresh(), 4.0); // RFC 5681: not again for the same segment
         assert_eq!((s.tcp.counters().timeouts, s.tcp.counters().retransmits), (2, 2));
-        // Go-back-N from the hole, in slow start; none of it is timed (Karn), so the back-off stays.
+        // Go-back-N from the hole, in slow start; none of it is timed (Karn), so the back-off
+        // stays.
         s.wait(100).ack(1);
         assert_eq!(s.sent(), [2, 3], "{variant:?}");
         near(s.rto_ms(), 4000.0);
@@ -143,7 +153,8 @@ fn no_fast_retransmit_for_the_echo_of_a_timeout() {
     }
 }
 
-/// `send_overhead`: a transmission waits for a random part of it (here half: 2 ms), and the deadline says so.
+/// `send_overhead`: a transmission waits for a random part of it (here half: 2 ms), and the
+/// deadline says so.
 #[test]
 fn overhead_delays_sending() {
     let p = TcpParams { send_overhead: Duration::from_millis(4), ..rfc(Variant::Reno) };
@@ -153,10 +164,12 @@ fn overhead_delays_sending() {
     assert_eq!(s.timer().sent(), [0]);
 }
 
-/// The timer with every variant and both behaviours: doubling up to max_rto, for as long as nothing comes back.
+/// The timer with every variant and both behaviours: doubling up to max_rto, for as long as nothing
+/// comes back.
 #[test]
 fn back_off_of_every_variant_reaches_max_rto() {
-    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Vegas] {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Vegas]
+    {
         for p in [rfc(variant), ns2(variant)] {
             let mut s = Story::connected(TcpParams { max_rto: Duration::from_secs(10), ..p });
             let mut last = s.rto();

@@ -1,4 +1,5 @@
-//! Vegas over a bottleneck: 100 packets/s, 100 ms: ten packets fill the path, and what is beyond them waits.
+//! Vegas over a bottleneck: 100 packets/s, 100 ms: ten packets fill the path, and what is beyond
+//! them waits.
 
 mod common;
 use common::*;
@@ -40,8 +41,12 @@ fn grows_below_alpha_and_holds_between() {
             let late: Vec<f64> = seen.iter().filter(|x| x.0 > 40.0).map(|x| x.1).collect();
             let (lo, hi) = late.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
             assert_eq!(lo, hi, "it holds");
-            // ns-2 rounds Diff, so half a segment on either side; and the window sends whole segments.
-            assert!(lo >= 10.0 + alpha - 0.6 && lo <= 10.0 + beta + 1.6, "alpha {alpha}, beta {beta}: {lo}");
+            // ns-2 rounds Diff, so half a segment on either side; and the window sends whole
+            // segments.
+            assert!(
+                lo >= 10.0 + alpha - 0.6 && lo <= 10.0 + beta + 1.6,
+                "alpha {alpha}, beta {beta}: {lo}"
+            );
         }
     }
 }
@@ -52,7 +57,10 @@ fn shrinks_above_beta() {
     for p in [rfc(Variant::Vegas), ns2(Variant::Vegas)] {
         let p = TcpParams { initial_window: 30, initial_ssthresh: 2.0, ..p };
         let seen = over_the_bottleneck(p, 60);
-        assert!(seen.windows(2).all(|w| w[1].1 >= w[0].1 - 1.0 - 1e-9 || w[0].0 < 0.2), "by one at a time");
+        assert!(
+            seen.windows(2).all(|w| w[1].1 >= w[0].1 - 1.0 - 1e-9 || w[0].0 < 0.2),
+            "by one at a time"
+        );
         let last = seen.last().expect("ACKs came").1;
         assert!((11.0..=15.6).contains(&last), "{last}");
     }
@@ -67,11 +75,15 @@ fn slow_start_is_half_as_fast_as_renos() {
     assert!(at(0.65) > 2.0 && at(0.65) < 20.0, "{}", at(0.65));
 }
 
-/// The fine-grained timer: the first duplicate is enough when the segment has been out for longer than it.
+/// The fine-grained timer: the first duplicate is enough when the segment has been out for longer
+/// than it.
 #[test]
 fn repairs_on_an_early_duplicate() {
-    let mut s =
-        Story::connected(TcpParams { initial_window: 8, initial_ssthresh: 2.0, ..rfc(Variant::Vegas) });
+    let mut s = Story::connected(TcpParams {
+        initial_window: 8,
+        initial_ssthresh: 2.0,
+        ..rfc(Variant::Vegas)
+    });
     s.sent();
     s.wait(100).ack(1);
     s.sent();

@@ -1,8 +1,8 @@
 //! The one declaration of a parameter.
 //!
-//! A discipline, a TCP variant, a traffic kind and the topology each own a `&'static [Param]`. The scenario
-//! parser, the JSON Schema, `penstock list`, the Python classes, the docs and every error message are made
-//! from these tables; nothing about a parameter is written down anywhere else.
+//! A discipline, a TCP variant, a traffic kind and the topology each own a `&'static [Param]`. The
+//! scenario parser, the JSON Schema, `penstock list`, the Python classes, the docs and every error
+//! message are made from these tables; nothing about a parameter is written down anywhere else.
 
 use crate::{Bytes, Duration, QueueLen, Rate};
 use std::collections::BTreeMap;
@@ -44,13 +44,16 @@ pub enum Ty {
     Delay,
     /// A start per flow: a duration, `{ uniform = [a, b] }` or `{ every = d, from = t }`.
     Start,
-    /// A distribution of sizes: `{ pareto = { shape, mean, max } }`, `{ exponential = "12 kB" }`, `{ constant = … }`.
+    /// A distribution of sizes: `{ pareto = { shape, mean, max } }`, `{ exponential = "12 kB" }`,
+    /// `{ constant = … }`.
     SizeDist,
     /// A distribution of times, in the same forms.
     TimeDist,
-    /// Random loss of a link: a probability per packet, or `{ gilbert_elliott = { p, r, good, bad } }`.
+    /// Random loss of a link: a probability per packet, or `{ gilbert_elliott = { p, r, good, bad }
+    /// }`.
     Loss,
-    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, or `{ mahimahi = "file.trace" }`.
+    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, or `{ mahimahi = "file.trace"
+    /// }`.
     Schedule,
     /// A number in the first range, or one of the words.
     NumOr(&'static Ty, &'static [&'static str]),
@@ -65,7 +68,8 @@ pub struct Param {
     pub ty: Ty,
     /// The unit, `"1"` for a pure number, empty where the value carries it.
     pub unit: &'static str,
-    /// The default as a TOML literal; `None` when it is automatic or the key is required (see `auto`).
+    /// The default as a TOML literal; `None` when it is automatic or the key is required (see
+    /// `auto`).
     pub default: Option<&'static str>,
     /// The default under `profile = "ns-2"`, where it differs.
     pub ns2: Option<&'static str>,
@@ -78,8 +82,16 @@ pub struct Param {
 }
 
 /// A parameter with neither default nor source: the base for `Param { name: …, ..PARAM }`.
-pub const PARAM: Param =
-    Param { name: "", ty: Ty::Text, unit: "", default: None, ns2: None, auto: "", source: "", doc: "" };
+pub const PARAM: Param = Param {
+    name: "",
+    ty: Ty::Text,
+    unit: "",
+    default: None,
+    ns2: None,
+    auto: "",
+    source: "",
+    doc: "",
+};
 
 /// A number in [min, max].
 pub const fn num(min: f64, max: f64) -> Ty {
@@ -144,8 +156,9 @@ pub enum Dist {
 pub enum Loss {
     /// Each packet with this probability, whatever became of the others.
     Bernoulli(f64),
-    /// Loss in bursts: a wire that is good or bad (Gilbert 1960, Elliott 1963). It starts good; each packet is lost with the
-    /// probability of the present state, and then the state may change.
+    /// Loss in bursts: a wire that is good or bad (Gilbert 1960, Elliott 1963). It starts good;
+    /// each packet is lost with the probability of the present state, and then the state may
+    /// change.
     GilbertElliott {
         /// Probability that good turns bad, per packet.
         p: f64,

@@ -1,7 +1,8 @@
 //! Quantities as a person writes them: `"1.5 Mbit/s"`, `"40 ms"`, `"64 KiB"`, `"40 packets"`.
 //!
-//! Decimal numbers are read exactly: the digits become an integer, the unit a power of ten, and what does not
-//! fill the smallest unit is rounded half up (`"0.1 s"` is 100 000 000 ns, not 100 000 000.000 000 01).
+//! Decimal numbers are read exactly: the digits become an integer, the unit a power of ten, and
+//! what does not fill the smallest unit is rounded half up (`"0.1 s"` is 100 000 000 ns, not 100
+//! 000 000.000 000 01).
 
 use crate::{Bytes, Duration, QueueLen, Rate, TICKS_PER_NANO};
 
@@ -159,15 +160,19 @@ struct Kind {
     example: &'static str,
 }
 
-const DURATIONS: Kind = Kind { units: DURATION, allowed: DURATION_ALLOWED, usual: "s", example: "40 ms" };
-const RATES: Kind = Kind { units: RATE, allowed: RATE_ALLOWED, usual: "Mbit/s", example: "1.5 Mbit/s" };
+const DURATIONS: Kind =
+    Kind { units: DURATION, allowed: DURATION_ALLOWED, usual: "s", example: "40 ms" };
+const RATES: Kind =
+    Kind { units: RATE, allowed: RATE_ALLOWED, usual: "Mbit/s", example: "1.5 Mbit/s" };
 const SIZES: Kind = Kind { units: SIZE, allowed: SIZE_ALLOWED, usual: "B", example: "1000 B" };
-const QUEUES: Kind = Kind { units: SIZE, allowed: QUEUE_ALLOWED, usual: "packets", example: "40 packets" };
+const QUEUES: Kind =
+    Kind { units: SIZE, allowed: QUEUE_ALLOWED, usual: "packets", example: "40 packets" };
 
 /// A span of time: `"40 ms"`, `"0.1 s"`, `"5 us"`, `"1 min"`. Below a nanosecond it is rounded.
 ///
 /// # Errors
-/// If the text is not a number with a unit of time, or is negative or beyond 84 days, which 2⁶⁴ ticks are.
+/// If the text is not a number with a unit of time, or is negative or beyond 84 days, which 2⁶⁴
+/// ticks are.
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let (number, unit) = split(text, &DURATIONS)?;
     let ns = number.scale(unit_of(unit, number.text, &DURATIONS)?, text, &DURATIONS)?;
@@ -184,13 +189,15 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
     let (number, unit) = split(text, &RATES)?;
     let bps = number.scale(unit_of(unit, number.text, &RATES)?, text, &RATES)?;
-    Rate::from_bps(bps).ok_or_else(|| QuantityError::Zero { found: text.into(), allowed: RATES.allowed })
+    Rate::from_bps(bps)
+        .ok_or_else(|| QuantityError::Zero { found: text.into(), allowed: RATES.allowed })
 }
 
 /// A size: `"1000 B"`, `"1 kB"` (1000 B), `"64 KiB"` (65 536 B).
 ///
 /// # Errors
-/// If the text is not a number with a unit of size, or is negative, beyond 2⁶⁴ B or not whole bytes.
+/// If the text is not a number with a unit of size, or is negative, beyond 2⁶⁴ B or not whole
+/// bytes.
 pub fn parse_size(text: &str) -> Result<Bytes, QuantityError> {
     let (number, unit) = split(text, &SIZES)?;
     let factor = unit_of(unit, number.text, &SIZES)?;
@@ -206,7 +213,9 @@ pub fn parse_queue(text: &str) -> Result<QueueLen, QuantityError> {
     if unit.is_empty() || PACKETS.contains(&unit) {
         // The digits have been checked, so this parses; it is correctly rounded and finite.
         let packets = number.text.parse::<f64>().ok().filter(|n| n.is_finite());
-        return packets.map(QueueLen::Packets).ok_or_else(|| out_of_range(text, "is too large", &QUEUES));
+        return packets
+            .map(QueueLen::Packets)
+            .ok_or_else(|| out_of_range(text, "is too large", &QUEUES));
     }
     let factor = unit_of(unit, number.text, &QUEUES)?;
     number.whole(factor, text, &QUEUES).map(QueueLen::Bytes)
@@ -214,7 +223,11 @@ pub fn parse_queue(text: &str) -> Result<QueueLen, QuantityError> {
 
 /// The duration in the largest unit of which it is at least one, exact.
 pub fn format_duration(d: Duration) -> String {
-    format_exact(d.as_nanos(), &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)], "0 s")
+    format_exact(
+        d.as_nanos(),
+        &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)],
+        "0 s",
+    )
 }
 
 /// The rate in the largest unit of which it is at least one, exact.
@@ -258,7 +271,8 @@ impl Number<'_> {
         // digits < 10^25 and factor < 2^42 (an hour): below 2^128.
         let product = self.digits * u128::from(factor);
         let Some(power) = 10u128.checked_pow(self.exponent.unsigned_abs()) else {
-            // 10^39 and more. Nothing but zero survives a multiplication by it, and nothing a division.
+            // 10^39 and more. Nothing but zero survives a multiplication by it, and nothing a
+            // division.
             return match (product, self.exponent < 0) {
                 (0, _) => Ok((0, Rest::Zero)),
                 (_, true) => Ok((0, Rest::Less)),
@@ -309,8 +323,11 @@ fn split<'a>(text: &'a str, kind: &Kind) -> Result<(Number<'a>, &'a str), Quanti
     if negative {
         return Err(out_of_range(text, "must not be negative", kind));
     }
-    let not_a_number =
-        || QuantityError::NotANumber { found: text.into(), allowed: kind.allowed, example: kind.example };
+    let not_a_number = || QuantityError::NotANumber {
+        found: text.into(),
+        allowed: kind.allowed,
+        example: kind.example,
+    };
     let length = number_length(trimmed).ok_or_else(not_a_number)?;
     let (number, unit) = trimmed.split_at(length);
     let (digits, exponent) =
@@ -342,13 +359,15 @@ fn number_length(text: &str) -> Option<usize> {
     Some(end)
 }
 
-/// A number that [`number_length`] has measured, as digits and exponent; `None` if it has too many digits.
+/// A number that [`number_length`] has measured, as digits and exponent; `None` if it has too many
+/// digits.
 fn decimal(number: &str) -> Option<(u128, i32)> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     // Beyond four digits every exponent means the same: far too large, or zero.
-    let mut exponent = exponent
-        .parse::<i32>()
-        .map_or_else(|_| if exponent.starts_with('-') { -9999 } else { 9999 }, |e| e.clamp(-9999, 9999));
+    let mut exponent = exponent.parse::<i32>().map_or_else(
+        |_| if exponent.starts_with('-') { -9999 } else { 9999 },
+        |e| e.clamp(-9999, 9999),
+    );
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
     let (mut digits, mut count) = (0u128, 0);
@@ -376,10 +395,12 @@ fn unit_of(unit: &str, number: &str, kind: &Kind) -> Result<u64, QuantityError> 
         });
     }
     let names = kind.units.iter().map(|(name, _)| *name);
-    let packets = PACKETS.iter().copied().take(if kind.usual == "packets" { usize::MAX } else { 0 });
+    let packets =
+        PACKETS.iter().copied().take(if kind.usual == "packets" { usize::MAX } else { 0 });
     // Wrong case alone ("mbit/s") is nearer than any wrong letter.
-    let cost =
-        |name: &str| 2 * strsim::osa_distance(name, unit) - usize::from(name.eq_ignore_ascii_case(unit));
+    let cost = |name: &str| {
+        2 * strsim::osa_distance(name, unit) - usize::from(name.eq_ignore_ascii_case(unit))
+    };
     let nearest = names.chain(packets).min_by_key(|name| cost(name)).unwrap_or(kind.usual);
     Err(QuantityError::UnknownUnit { found: unit.into(), allowed: kind.allowed, nearest })
 }
@@ -451,13 +472,19 @@ mod tests {
 
     #[test]
     fn sizes_and_queues() {
-        for (text, bytes) in
-            [("1000 B", 1000), ("1 kB", 1000), ("64 KiB", 65_536), ("1.5 MB", 1_500_000), ("0 B", 0)]
-        {
+        for (text, bytes) in [
+            ("1000 B", 1000),
+            ("1 kB", 1000),
+            ("64 KiB", 65_536),
+            ("1.5 MB", 1_500_000),
+            ("0 B", 0),
+        ] {
             assert_eq!(parse_size(text), Ok(Bytes(bytes)), "{text}");
             assert_eq!(parse_queue(text), Ok(QueueLen::Bytes(bytes)), "{text}");
         }
-        for (text, packets) in [("40", 40.0), ("40 packets", 40.0), ("1 packet", 1.0), ("2.5 pkts", 2.5)] {
+        for (text, packets) in
+            [("40", 40.0), ("40 packets", 40.0), ("1 packet", 1.0), ("2.5 pkts", 2.5)]
+        {
             assert_eq!(parse_queue(text), Ok(QueueLen::Packets(packets)), "{text}");
         }
     }

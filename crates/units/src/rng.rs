@@ -1,5 +1,5 @@
-//! Random streams. Every component draws from its own stream, named after it and derived from the one
-//! root seed, so that adding a flow does not move another's dice.
+//! Random streams. Every component draws from its own stream, named after it and derived from the
+//! one root seed, so that adding a flow does not move another's dice.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

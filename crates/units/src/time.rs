@@ -1,8 +1,9 @@
 //! Time in integers, rates in bits per second, sizes in bytes.
 //!
-//! The tick is 1/2520 of a nanosecond. 2520 is the smallest number that 1 … 10 divide, so at 1.5, 7, 45 Mbit/s or 10 Gbit/s a byte takes
-//! a whole number of ticks: events that fall on one instant on paper do so here, hop after hop, and no rate drifts. A rate that does
-//! not divide has its remainder carried (see [`TxClock`]). `u64` holds 84 days.
+//! The tick is 1/2520 of a nanosecond. 2520 is the smallest number that 1 … 10 divide, so at 1.5,
+//! 7, 45 Mbit/s or 10 Gbit/s a byte takes a whole number of ticks: events that fall on one instant
+//! on paper do so here, hop after hop, and no rate drifts. A rate that does not divide has its
+//! remainder carried (see [`TxClock`]). `u64` holds 84 days.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -158,12 +159,13 @@ pub enum QueueLen {
     Bytes(u64),
 }
 
-/// When the packets of one transmitter have left it, exactly: what does not fill a tick is carried to the next packet of the
-/// same busy period.
+/// When the packets of one transmitter have left it, exactly: what does not fill a tick is carried
+/// to the next packet of the same busy period.
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
     bps: u64,
-    /// Ticks per byte when that is whole, else 0: a division by a 64-bit number costs more than the rest of the packet.
+    /// Ticks per byte when that is whole, else 0: a division by a 64-bit number costs more than the
+    /// rest of the packet.
     ticks_per_byte: u64,
     rest: u64,
 }
@@ -175,7 +177,11 @@ impl TxClock {
     /// A transmitter of the given rate.
     pub const fn new(rate: Rate) -> Self {
         let whole = BYTE_AT_ONE_BPS % rate.0 == 0;
-        TxClock { bps: rate.0, ticks_per_byte: if whole { BYTE_AT_ONE_BPS / rate.0 } else { 0 }, rest: 0 }
+        TxClock {
+            bps: rate.0,
+            ticks_per_byte: if whole { BYTE_AT_ONE_BPS / rate.0 } else { 0 },
+            rest: 0,
+        }
     }
 
     /// How long `bytes` take that follow the previous packet at once.
@@ -219,12 +225,16 @@ mod tests {
 
     #[test]
     fn transmission_times_do_not_drift() {
-        // 1500 B at 45 Mbit/s take 266666.67 ns = 672000000 ticks; at 11 bit/s a byte leaves a remainder: 8e9 * 2520 / 11 = 1832727272727.27.
+        // 1500 B at 45 Mbit/s take 266666.67 ns = 672000000 ticks; at 11 bit/s a byte leaves a
+        // remainder: 8e9 * 2520 / 11 = 1832727272727.27.
         let mut tx = TxClock::new(Rate::from_bps(45_000_000).unwrap());
         assert_eq!(tx.next(1500).as_ticks(), 672_000_000);
         let mut tx = TxClock::new(Rate::from_bps(11).unwrap());
         let ticks: Vec<u64> = (0..11).map(|_| tx.next(1).as_ticks()).collect();
-        assert_eq!(ticks[..4], [1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_728]);
+        assert_eq!(
+            ticks[..4],
+            [1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_727, 1_832_727_272_728]
+        );
         assert_eq!(ticks.iter().sum::<u64>(), BYTE_AT_ONE_BPS, "eleven of them exactly 8 s");
     }
 

@@ -1,5 +1,5 @@
-//! A small discipline: a timer raises the probability of a signal while the queue is longer than its target, and lowers it
-//! else. `examples/06_own_discipline.py` is the same in Python.
+//! A small discipline: a timer raises the probability of a signal while the queue is longer than
+//! its target, and lowers it else. `examples/06_own_discipline.py` is the same in Python.
 
 use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::{Duration, Rng, Time};
@@ -55,7 +55,8 @@ mod tests {
     use super::*;
     use penstock_units::{QueueLen, Rate};
 
-    /// 1 Mbit/s for 40 ms: 5000 B. Two ticks above, one below: 0.005, 0.010, 0.005; then a signal in 200 packets.
+    /// 1 Mbit/s for 40 ms: 5000 B. Two ticks above, one below: 0.005, 0.010, 0.005; then a signal
+    /// in 200 packets.
     #[test]
     fn probability_by_hand() {
         let link = Context {
@@ -72,8 +73,9 @@ mod tests {
         let mut rng = Rng::stream(1, "test");
         let pkt = Packet { bytes: 1000, ecn: Ecn::Ect0, flow: 0, class: 0 };
         let q = Queue { pkts: 6, bytes: 6000, idle_since: None };
-        let marks =
-            (0..200_000).filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass).count();
+        let marks = (0..200_000)
+            .filter(|_| aqm.arrive(Time::ZERO, &pkt, &q, &mut rng) != Verdict::Pass)
+            .count();
         assert!((900..1100).contains(&marks), "{marks}"); // 1000, standard deviation 32
     }
 }

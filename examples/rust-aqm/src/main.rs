@@ -1,4 +1,5 @@
-//! Runs a scenario under RED and under a discipline of this crate: `cargo run -- ../../scenarios/load-rises.toml`.
+//! Runs a scenario under RED and under a discipline of this crate: `cargo run --
+//! ../../scenarios/load-rises.toml`.
 
 mod delay_target;
 

@@ -1,5 +1,5 @@
-//! Reads the literals that parameter tables hold, for tests that stand below the scenario parser; the crate's own unit tests include this
-//! file too.
+//! Reads the literals that parameter tables hold, for tests that stand below the scenario parser;
+//! the crate's own unit tests include this file too.
 
 use penstock_units::param::{Ty, Value};
 use penstock_units::{parse_duration, parse_queue, parse_size, QueueLen};

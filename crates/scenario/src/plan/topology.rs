@@ -45,14 +45,16 @@ impl Topology {
         self.own.opt_int("cross_flows").unwrap_or(0) as u32
     }
 
-    /// The links from router `from` to router `to` at the least cost; among equal ones, at each router the first.
+    /// The links from router `from` to router `to` at the least cost; among equal ones, at each
+    /// router the first.
     pub fn route(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let left = self.costs_to(to);
         let mut route = vec![];
         let mut at = from;
         while at != to {
             let best = |l: &Line| {
-                let onward = left[l.to as usize].and_then(|cost| cost.checked_add(u64::from(l.cost)));
+                let onward =
+                    left[l.to as usize].and_then(|cost| cost.checked_add(u64::from(l.cost)));
                 l.from == at && onward.is_some() && onward == left[at as usize]
             };
             let i = self.links.iter().position(best)?;
@@ -62,7 +64,8 @@ impl Topology {
         Some(route)
     }
 
-    /// What it costs to get to a router from each other one, where that is possible (Dijkstra 1959).
+    /// What it costs to get to a router from each other one, where that is possible (Dijkstra
+    /// 1959).
     fn costs_to(&self, to: u32) -> Vec<Option<u64>> {
         let mut into = vec![vec![]; self.nodes.len()];
         for l in &self.links {
@@ -80,7 +83,8 @@ impl Topology {
     }
 }
 
-/// A link as it was written, and the disciplines that stand there instead of `[aqm]` and `[aqm.reverse]`.
+/// A link as it was written, and the disciplines that stand there instead of `[aqm]` and
+/// `[aqm.reverse]`.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub values: Values,
@@ -112,12 +116,26 @@ pub(crate) struct Line {
 type Disciplines<'a> = (&'a Discipline, &'a Discipline);
 
 /// Reads `[topology]`.
-pub(super) fn topology(root: &Node, files: &Files, aqm: Disciplines, ns2: bool) -> Result<Topology> {
+pub(super) fn topology(
+    root: &Node,
+    files: &Files,
+    aqm: Disciplines,
+    ns2: bool,
+) -> Result<Topology> {
     let kind = walk::topology_kind(root)?;
-    let own = Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
+    let own =
+        Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
     let (access, egress) = (side(root, "access")?, side(root, "egress")?);
-    let mut topology =
-        Topology { kind, own, nodes: vec![], wires: vec![], links: vec![], bottleneck: 0, access, egress };
+    let mut topology = Topology {
+        kind,
+        own,
+        nodes: vec![],
+        wires: vec![],
+        links: vec![],
+        bottleneck: 0,
+        access,
+        egress,
+    };
     if kind.graph {
         graph(root, files, aqm, ns2, &mut topology)?;
     } else {
@@ -147,7 +165,13 @@ fn chain(root: &Node, files: &Files, aqm: Disciplines, topology: &mut Topology) 
 }
 
 /// Routers and links that are listed one by one.
-fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut Topology) -> Result<()> {
+fn graph(
+    root: &Node,
+    files: &Files,
+    aqm: Disciplines,
+    ns2: bool,
+    topology: &mut Topology,
+) -> Result<()> {
     let entries = |path: &str| match root.at(path).map(|n| &n.item) {
         Some(Item::List(list)) => list.len(),
         _ => 0,
@@ -172,7 +196,8 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
     for i in 0..count {
         let section = Section::new(root, &format!("topology.link.{i}"));
         let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
-        let (from, to) = (nodes.end(&section, &values, "from")?, nodes.end(&section, &values, "to")?);
+        let (from, to) =
+            (nodes.end(&section, &values, "from")?, nodes.end(&section, &values, "to")?);
         if from == to {
             return Err(section.conflict("to", &values, "must not be where the link begins"));
         }
@@ -187,10 +212,13 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         let here = join(&section.path, "aqm");
         let back = join(&here, "reverse");
         // A table that holds `reverse` alone says nothing of the forward direction.
-        let says =
-            root.at(&here).and_then(Node::table).is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
+        let says = root
+            .at(&here)
+            .and_then(Node::table)
+            .is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
         let own = if says { Some(discipline(root, &here, ns2)?) } else { None };
-        let own_back = if root.at(&back).is_some() { Some(discipline(root, &back, ns2)?) } else { None };
+        let own_back =
+            if root.at(&back).is_some() { Some(discipline(root, &back, ns2)?) } else { None };
         let places = [
             own.as_ref().map_or(("aqm", aqm.0), |own| (&here, own)),
             own_back.as_ref().map_or(("aqm.reverse", aqm.1), |own| (&back, own)),
@@ -200,12 +228,19 @@ fn graph(root: &Node, files: &Files, aqm: Disciplines, ns2: bool, topology: &mut
         let (a, b) = (&nodes.names[from as usize], &nodes.names[to as usize]);
         topology.links.push(Line { name: format!("{a}-{b}"), from, to, cost, ..forward });
         if !one_way {
-            topology.links.push(Line { name: format!("{b}-{a}"), from: to, to: from, cost, ..backward });
+            topology.links.push(Line {
+                name: format!("{b}-{a}"),
+                from: to,
+                to: from,
+                cost,
+                ..backward
+            });
         }
         for line in topology.links.iter().rev().take(if one_way { 1 } else { 2 }) {
             // "a-b" to "c" and "a" to "b-c".
             if let Some(earlier) = named.insert(line.name.clone(), i) {
-                let problem = format!("topology.link.{earlier} is called {} too; rename a router", line.name);
+                let problem =
+                    format!("topology.link.{earlier} is called {} too; rename a router", line.name);
                 return Err(section.conflict("to", &values, problem));
             }
         }
@@ -254,7 +289,9 @@ impl Nodes {
         let name = values.word(key);
         match self.by_name.get(&name) {
             Some(number) => Ok(*number),
-            None if self.listed => Err(section.unknown(key, &name, self.names.iter().map(String::as_str))),
+            None if self.listed => {
+                Err(section.unknown(key, &name, self.names.iter().map(String::as_str)))
+            }
             None => {
                 check_name(section, key, values, &name)?;
                 Ok(self.add(&name))
@@ -273,8 +310,10 @@ fn check_name(section: &Section, key: &str, values: &Values, name: &str) -> Resu
 
 /// A link's values. A trace tells its rate, nothing else does.
 fn fill_link(section: &Section, params: &Params) -> Result<Values> {
-    let trace =
-        section.node.and_then(|n| n.child("schedule")).is_some_and(|n| !matches!(n.item, Item::List(_)));
+    let trace = section
+        .node
+        .and_then(|n| n.child("schedule"))
+        .is_some_and(|n| !matches!(n.item, Item::List(_)));
     if !trace && !section.given("rate") {
         let problem = Problem::Missing { allowed: check::allowed(&Ty::Rate) };
         return Err(ScenarioError::new(section.origin, join(&section.path, "rate"), problem));

@@ -41,8 +41,11 @@ fn go(config: &Config) -> RunResult {
 }
 
 fn ranges(config: &Config, r: &RunResult) {
-    let all =
-        r.metrics.iter().chain(r.groups.iter().flatten()).chain(r.flows.iter().flat_map(|f| &f.metrics));
+    let all = r
+        .metrics
+        .iter()
+        .chain(r.groups.iter().flatten())
+        .chain(r.flows.iter().flat_map(|f| &f.metrics));
     assert!(all.flatten().all(|x| x.is_finite() && *x >= 0.0), "finite and not negative: {r:?}");
     let within = |name: &str, lo: f64, hi: f64| {
         if let Some(x) = metric(r, name) {
@@ -53,7 +56,8 @@ fn ranges(config: &Config, r: &RunResult) {
     within("jain", 1.0 / forward_ftp, 1.0);
     for g in r.groups.iter().enumerate() {
         let n = r.flows.iter().filter(|f| f.group as usize == g.0).count() as f64;
-        let jain = penstock_sim::GROUP_METRICS.iter().position(|m| m.name == "jain").expect("declared");
+        let jain =
+            penstock_sim::GROUP_METRICS.iter().position(|m| m.name == "jain").expect("declared");
         assert!(g.1[jain].is_none_or(|j| j >= 1.0 / n - 1e-9 && j <= 1.0 + 1e-9), "{g:?}");
     }
     // What waits when the window begins may be dropped in it, without having arrived in it.
@@ -80,7 +84,10 @@ fn ranges(config: &Config, r: &RunResult) {
     within("marks_ce", 0.0, metric(r, "departures").unwrap_or(0.0));
     // What has been acknowledged since the start has been through the queue.
     if config.measure_from.as_nanos() == 0 && config.links.len() == 2 {
-        assert!(metric(r, "goodput_bps").unwrap_or(0.0) <= metric(r, "throughput_bps").unwrap_or(0.0) + 1e-9);
+        assert!(
+            metric(r, "goodput_bps").unwrap_or(0.0)
+                <= metric(r, "throughput_bps").unwrap_or(0.0) + 1e-9
+        );
     }
 }
 
@@ -94,7 +101,10 @@ fn links(config: &Config, r: &RunResult) {
     let bottleneck: Vec<Option<f64>> = link_metrics().map(|m| metric(r, m.name)).collect();
     assert_eq!(r.links[config.bottleneck].metrics, bottleneck);
     let values = r.links.iter().flat_map(|l| l.metrics.iter().flatten());
-    assert!(values.into_iter().all(|x| x.is_finite() && *x >= 0.0), "finite and not negative: {r:?}");
+    assert!(
+        values.into_iter().all(|x| x.is_finite() && *x >= 0.0),
+        "finite and not negative: {r:?}"
+    );
 }
 
 fn table<'a>(r: &'a RunResult, name: &str) -> &'a Table {
@@ -124,7 +134,11 @@ fn queue_series(config: &Config, r: &RunResult) {
         for (name, c) in &t.columns {
             let Column::F64(v) = c else { continue };
             let infinite = name == "ssthresh_segments";
-            assert!(v.iter().all(|x| x.is_finite() || infinite && *x == f64::INFINITY), "{}.{name}", t.name);
+            assert!(
+                v.iter().all(|x| x.is_finite() || infinite && *x == f64::INFINITY),
+                "{}.{name}",
+                t.name
+            );
             // Feng's adapter has no bound under profile ns-2.
             let free = name == "max_p"
                 && ["feng-ared", "custom"].contains(&config.links[config.bottleneck].aqm.name());
@@ -154,7 +168,8 @@ fn take(
     (arrived, marked)
 }
 
-/// Counts everything again from the events, by a FIFO (FQ-CoDel: one for each flow) that knows nothing of the engine's.
+/// Counts everything again from the events, by a FIFO (FQ-CoDel: one for each flow) that knows
+/// nothing of the engine's.
 fn recount(config: &Config, r: &RunResult) {
     let t = table(r, "events");
     let (t_ns, flow, bytes, pkts) =
@@ -180,14 +195,17 @@ fn recount(config: &Config, r: &RunResult) {
         area += fifo.len() as f64 * (b - a) as f64;
         last = now;
         let word = words[usize::from(codes[i])];
-        arrivals += u64::from(inside(now) && !["dequeue", "mark_head", "drop_head", "evict"].contains(&word));
+        arrivals += u64::from(
+            inside(now) && !["dequeue", "mark_head", "drop_head", "evict"].contains(&word),
+        );
         match word {
             "enqueue" | "mark" => {
                 fifo.push_back((now, flow[i], bytes[i], word == "mark"));
                 held_bytes += bytes[i];
             }
             "drop_early" | "drop_forced" | "drop_overflow" => {
-                let which = ["drop_early", "drop_forced", "drop_overflow"].iter().position(|w| *w == word);
+                let which =
+                    ["drop_early", "drop_forced", "drop_overflow"].iter().position(|w| *w == word);
                 drops[which.expect("one of them")] += u64::from(inside(now));
             }
             "drop_head" | "evict" => {
@@ -211,8 +229,8 @@ fn recount(config: &Config, r: &RunResult) {
             other => panic!("row {i}: {other}"),
         }
         // A packet that goes on at once has two rows at one instant; between them it does not wait.
-        let waits =
-            fifo.len() as u64 - u64::from(fifo.back().is_some_and(|w| w.0 == now) && !fifo.is_empty());
+        let waits = fifo.len() as u64
+            - u64::from(fifo.back().is_some_and(|w| w.0 == now) && !fifo.is_empty());
         let fits = match config.links[config.bottleneck].buffer {
             QueueLen::Packets(n) => waits as f64 <= n && pkts[i] as f64 <= n,
             QueueLen::Bytes(b) => held_bytes <= b + largest,
@@ -259,7 +277,8 @@ fn recount(config: &Config, r: &RunResult) {
             "{name}: {got:?} {want:?}"
         );
     }
-    // The integral of the rate over the window, and at most a packet that ends outside; each idle period rounds a nanosecond.
+    // The integral of the rate over the window, and at most a packet that ends outside; each idle
+    // period rounds a nanosecond.
     let link = &config.links[config.bottleneck];
     let mut bits = 0.0;
     let mut steps: Vec<(u64, u64)> = vec![(0, link.rate.as_bps())];
@@ -273,15 +292,19 @@ fn recount(config: &Config, r: &RunResult) {
         }
         Schedule::Trace(trace) => {
             let period = trace.period().as_nanos();
-            let all = (0..=to / period).flat_map(|round| trace.instants().iter().map(move |at| (round, at)));
-            bits = all.filter(|(round, at)| inside(round * period + at.as_nanos())).count() as f64 * 12_000.0;
+            let all = (0..=to / period)
+                .flat_map(|round| trace.instants().iter().map(move |at| (round, at)));
+            bits = all.filter(|(round, at)| inside(round * period + at.as_nanos())).count() as f64
+                * 12_000.0;
         }
     }
     let fastest = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
     let most = bits + 8.0 * largest as f64 + departures as f64 * fastest * 1e-9;
     assert!(out_bytes as f64 * 8.0 <= most + 1e-6, "{out_bytes} B sent, {bits} bit possible");
     match metric(r, "utilization") {
-        Some(u) => assert!((u - out_bytes as f64 * 8.0 / bits).abs() <= 1e-6 * u, "utilization {u}"),
+        Some(u) => {
+            assert!((u - out_bytes as f64 * 8.0 / bits).abs() <= 1e-6 * u, "utilization {u}")
+        }
         None => assert!(bits < 1.0),
     }
 }

@@ -1,18 +1,23 @@
-//! What the fuzz targets `scenario` and `units` do with an input; the test `corpus` does the same with every file of the corpus.
+//! What the fuzz targets `scenario` and `units` do with an input; the test `corpus` does the same
+//! with every file of the corpus.
 
 use penstock_scenario::Scenario;
 use penstock_units as u;
 
-/// Any text is a scenario or an error; a scenario resolves to one that reads back as itself, and lowers or is refused.
+/// Any text is a scenario or an error; a scenario resolves to one that reads back as itself, and
+/// lowers or is refused.
 pub fn scenario(text: &str) {
-    let Ok(s) = Scenario::from_toml(text, "fuzz.toml").inspect_err(|e| drop(e.to_string())) else { return };
+    let Ok(s) = Scenario::from_toml(text, "fuzz.toml").inspect_err(|e| drop(e.to_string())) else {
+        return;
+    };
     let resolved = s.resolved_json();
-    let again =
-        Scenario::from_json(&resolved).unwrap_or_else(|e| panic!("what was resolved is refused: {e}"));
+    let again = Scenario::from_json(&resolved)
+        .unwrap_or_else(|e| panic!("what was resolved is refused: {e}"));
     assert_eq!(again.resolved_json(), resolved, "what is resolved stays as it is");
     let _ = s.lower_within(s.seed(), 1 << 22);
     let _ = (s.axes(), s.variants(), s.sweep_seeds(), s.design());
-    let _: Vec<_> = s.ranges().iter().map(|range| (range.at(0.0), range.at(0.5), range.at(1.0))).collect();
+    let _: Vec<_> =
+        s.ranges().iter().map(|range| (range.at(0.0), range.at(0.5), range.at(1.0))).collect();
 }
 
 /// Every parser of quantities; what is read can be written and read again.
@@ -29,7 +34,9 @@ pub fn units(text: &str) {
     if let Ok(q) = u::parse_queue(text) {
         match q {
             u::QueueLen::Packets(n) => assert!(n.is_finite() && n >= 0.0, "{n}"),
-            u::QueueLen::Bytes(b) => assert_eq!(u::parse_queue(&u::format_size(u::Bytes(b))), Ok(q)),
+            u::QueueLen::Bytes(b) => {
+                assert_eq!(u::parse_queue(&u::format_size(u::Bytes(b))), Ok(q))
+            }
         }
     }
 }

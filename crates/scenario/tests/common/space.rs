@@ -1,6 +1,7 @@
-//! The scenario space: any sequence of bytes is a scenario. The property tests draw the bytes at random, the fuzz target `engine`
-//! mutates them; both then do the same with it. Zeros (and an exhausted input) mean the simplest choice, so inputs shrink well.
-//! Disciplines and TCP are drawn from their declarations: a new kind or key is covered as soon as it is declared.
+//! The scenario space: any sequence of bytes is a scenario. The property tests draw the bytes at
+//! random, the fuzz target `engine` mutates them; both then do the same with it. Zeros (and an
+//! exhausted input) mean the simplest choice, so inputs shrink well. Disciplines and TCP are drawn
+//! from their declarations: a new kind or key is covered as soon as it is declared.
 
 use penstock_aqm::{COMMON, KINDS};
 use penstock_tcp::{PARAMS, VARIANTS};
@@ -91,7 +92,11 @@ pub fn scenario(bytes: &[u8]) -> String {
             .iter()
             .enumerate()
             .map(|(i, r)| {
-                format!("{{ at = {}, rate = \"{:.0} bit/s\" }}", time(gap * (i + 1) as f64), r.unwrap_or(0.0))
+                format!(
+                    "{{ at = {}, rate = \"{:.0} bit/s\" }}",
+                    time(gap * (i + 1) as f64),
+                    r.unwrap_or(0.0)
+                )
             })
             .collect();
         link.push(format!("schedule = [{}]", list.join(", ")));
@@ -216,7 +221,8 @@ fn loss(c: &mut Choices) -> String {
     }
 }
 
-/// The links of a graph: a tree, which reaches every router, and some more. The first has these keys.
+/// The links of a graph: a tree, which reaches every router, and some more. The first has these
+/// keys.
 fn graph(c: &mut Choices, nodes: usize, first: &[String], rate: f64) -> String {
     let mut out = String::new();
     let mut taken = vec![];
@@ -232,7 +238,12 @@ fn graph(c: &mut Choices, nodes: usize, first: &[String], rate: f64) -> String {
             let _ = writeln!(out, "{}", first.join("\n"));
         } else {
             let own = rate * c.pick(&[1.0, 0.5, 0.1]);
-            let _ = writeln!(out, "rate = \"{own:.0} bit/s\"\ndelay = {}\nbuffer = {}", delay(c), buffer(c));
+            let _ = writeln!(
+                out,
+                "rate = \"{own:.0} bit/s\"\ndelay = {}\nbuffer = {}",
+                delay(c),
+                buffer(c)
+            );
         }
         if c.once_in(4) {
             let _ = writeln!(out, "cost = {}", 1 + c.below(4));
@@ -282,8 +293,11 @@ fn file(content: &str) -> String {
     if !path.exists() {
         std::fs::create_dir_all(&folder).expect("a folder for files");
         // Others may draw the same at the same time.
-        let own =
-            folder.join(format!("{name:016x}-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let own = folder.join(format!(
+            "{name:016x}-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
         std::fs::write(&own, content).and_then(|()| std::fs::rename(&own, &path)).expect("a file");
     }
     path.display().to_string()
@@ -310,8 +324,10 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
         let tcp = VARIANTS[c.below(VARIANTS.len())].name;
         let ecn = if tcp == "vegas" { "off" } else { c.pick(&["off", "classic"]) };
         let window = c.whole(1.0, 500.0);
-        let _ =
-            writeln!(keys, "tcp = \"{tcp}\"\necn = \"{ecn}\"\nsegment = \"{segment} B\"\nwindow = {window}");
+        let _ = writeln!(
+            keys,
+            "tcp = \"{tcp}\"\necn = \"{ecn}\"\nsegment = \"{segment} B\"\nwindow = {window}"
+        );
         for p in PARAMS.iter().filter(|p| !["tcp", "ecn", "segment", "window"].contains(&p.name)) {
             if c.once_in(8) {
                 let _ = writeln!(keys, "{} = {}", p.name, value(c, p, (1e-3, 3.0)));
@@ -324,9 +340,16 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
             let _ = writeln!(keys, "sessions = {flows}\npairs = {}", 1 + c.below(flows));
             let _ = writeln!(keys, "objects_per_page = {}", 1 + c.below(4));
             let object = c.whole(1.0, 1e5);
-            let shapes =
-                ["constant = \"# B\"", "exponential = \"# B\"", "pareto = { shape = 1.3, mean = \"# B\" }"];
-            let _ = writeln!(keys, "object = {{ {} }}", c.pick(&shapes).replace('#', &object.to_string()));
+            let shapes = [
+                "constant = \"# B\"",
+                "exponential = \"# B\"",
+                "pareto = { shape = 1.3, mean = \"# B\" }",
+            ];
+            let _ = writeln!(
+                keys,
+                "object = {{ {} }}",
+                c.pick(&shapes).replace('#', &object.to_string())
+            );
             for key in ["think", "inter_object"] {
                 // Not below a millisecond: an object may take no time, and so may the next.
                 let _ = writeln!(keys, "{key} = {{ constant = {} }}", time(c.log(1e-3, 0.3)));
@@ -346,8 +369,10 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
         if kind == "onoff" {
             for key in ["on", "off"] {
                 let mean = time(c.log(1e-3, 0.3));
-                let shapes =
-                    [format!("exponential = {mean}"), format!("pareto = {{ shape = 1.5, mean = {mean} }}")];
+                let shapes = [
+                    format!("exponential = {mean}"),
+                    format!("pareto = {{ shape = 1.5, mean = {mean} }}"),
+                ];
                 let _ = writeln!(keys, "{key} = {{ {} }}", shapes[c.below(2)]);
             }
         }
@@ -390,7 +415,11 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
             let (lo, hi) = (*min as f64, *max as f64);
             format!(
                 "{:.0}",
-                if c.once_in(8) { c.pick(&[lo, hi]) } else { lo + c.log(1.0, hi.min(1000.0)) - 1.0 }
+                if c.once_in(8) {
+                    c.pick(&[lo, hi])
+                } else {
+                    lo + c.log(1.0, hi.min(1000.0)) - 1.0
+                }
             )
         }
         Ty::Num { min, max, open } => {
@@ -418,6 +447,8 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
             1 => format!("{:.2}", c.log(0.1, 300.0)),
             _ => c.whole(1.0, 300.0).to_string(),
         },
-        other => panic!("a discipline's or a transport's key of type {other:?}: say here how to draw it"),
+        other => {
+            panic!("a discipline's or a transport's key of type {other:?}: say here how to draw it")
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! A driver with verbs, so that a test reads as a story: the sender on one side, the test plays the network and the receiver.
+//! A driver with verbs, so that a test reads as a story: the sender on one side, the test plays the
+//! network and the receiver.
 #![allow(dead_code)] // each test file uses some
 
 mod params;
@@ -28,7 +29,8 @@ pub fn ns2(variant: Variant) -> TcpParams {
     }
 }
 
-pub const LOSS_BASED: [Variant; 4] = [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
+pub const LOSS_BASED: [Variant; 4] =
+    [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
 
 pub fn ms(n: u64) -> Time {
     Time::from_nanos(n * 1_000_000)
@@ -59,7 +61,8 @@ pub struct Story {
 }
 
 impl Story {
-    /// Connected at 100 ms by a handshake of 100 ms, with no end of data; the initial window is on its way.
+    /// Connected at 100 ms by a handshake of 100 ms, with no end of data; the initial window is on
+    /// its way.
     pub fn connected(p: TcpParams) -> Self {
         let mut s = Self::given(p, 1 << 40);
         s.wait(100);
@@ -70,7 +73,8 @@ impl Story {
         s
     }
 
-    /// Connected, with cwnd grown to `cwnd` in slow start, ssthresh there, and as much outstanding: the segments after `last_acked()`.
+    /// Connected, with cwnd grown to `cwnd` in slow start, ssthresh there, and as much outstanding:
+    /// the segments after `last_acked()`.
     pub fn at_window(p: TcpParams, cwnd: u32) -> Self {
         let p = TcpParams { initial_window: cwnd, initial_ssthresh: f64::from(cwnd), ..p };
         let mut s = Self::connected(p);
@@ -155,7 +159,8 @@ impl Story {
 
     /// An ACK with SACK blocks, both ends of which are included: `sack(4, &[(6, 8)])`.
     pub fn sack(&mut self, seq: i64, blocks: &[(i64, i64)]) -> &mut Self {
-        let bits = if self.ecn == Ecn::Classic { Bits::NONE } else { self.bits(seq, Mark::None, 0) };
+        let bits =
+            if self.ecn == Ecn::Classic { Bits::NONE } else { self.bits(seq, Mark::None, 0) };
         let mut ack = Ack { seq, bits, n_blocks: blocks.len() as u8, ..Ack::default() };
         for (to, (left, last)) in ack.blocks.iter_mut().zip(blocks) {
             *to = Block { left: *left, right: last + 1 };
