@@ -36,9 +36,9 @@ fn granularity_is_a_floor_of_the_variance() {
     near(e.timeout(&p).as_secs_f64() * 1e3, 110.0);
 }
 
-/// 4.4BSD's and ns-2's integers, tick 10 ms. R = 100 ms: 10 ticks, srtt8 80, rttvar4 20, RTO (20*8
-/// + 80) >> 3 = 30 ticks. R' = 140 ms: delta 4: srtt8 84; |4| - 5 = -1: rttvar4 19; (152 + 84) >> 3
-/// = 29 ticks.
+/// 4.4BSD's and ns-2's integers, tick 10 ms.
+/// R = 100 ms: 10 ticks, srtt8 80, rttvar4 20, RTO (20*8 + 80) >> 3 = 30 ticks.
+/// R' = 140 ms: delta 4, srtt8 84; |4| - 5 = -1, rttvar4 19; (152 + 84) >> 3 = 29 ticks.
 #[test]
 fn ticks_by_hand() {
     let p = TcpParams { min_rto: Duration::ZERO, ..ns2(Variant::Reno) };
