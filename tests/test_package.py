@@ -15,9 +15,11 @@ from types import ModuleType
 
 import pytest
 
+import generate
 import penstock as ps
+import reference
 from conftest import ROOT
-from penstock import _generate, _penstock, _reference
+from penstock import _penstock
 
 PACKAGE = ROOT / "python" / "penstock"
 
@@ -111,13 +113,13 @@ def test_the_stub_is_the_binary() -> None:
 
 
 def test_the_generated_classes_are_fresh() -> None:
-    committed = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
-    assert committed == _generate.source(), "stale: make generate"
+    committed = (PACKAGE / "model" / "kinds.py").read_text(encoding="utf-8")
+    assert committed == generate.source(), "stale: make generate"
 
 
 def test_the_generated_reference_is_fresh() -> None:
     committed = (PACKAGE.parents[1] / "docs/reference.md").read_text(encoding="utf-8")
-    assert committed == _reference.source(), "stale: make generate"
+    assert committed == reference.source(), "stale: make generate"
 
 
 def test_every_public_name_is_there_and_said() -> None:
@@ -133,10 +135,13 @@ def test_the_version_is_the_installed_one() -> None:
     assert version("penstock") == ps.__version__ == _penstock.__version__
 
 
-MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if path.stem not in {"__init__", "__main__"})
+def modules() -> list[str]:
+    """Every module of the package, by its full name."""
+    paths = (path.relative_to(PACKAGE.parent).with_suffix("") for path in PACKAGE.rglob("*.py"))
+    return sorted(".".join(path.parts).removesuffix(".__init__") for path in paths if path.name != "__main__")
 
 
-@pytest.mark.parametrize("name", ["penstock", *(f"penstock.{stem}" for stem in MODULES)])
+@pytest.mark.parametrize("name", modules())
 def test_docstrings_run(name: str) -> None:
     module: ModuleType = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
@@ -144,7 +149,7 @@ def test_docstrings_run(name: str) -> None:
 
 
 def test_doctests_are_looked_for_in_the_right_place() -> None:
-    assert doctest.testmod(importlib.import_module("penstock._tables")).attempted > 2
+    assert doctest.testmod(importlib.import_module("penstock.show.numbers")).attempted > 2
 
 
 def test_the_wheel_is_abi3() -> None:

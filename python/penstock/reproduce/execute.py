@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock import _penstock
 from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
-from penstock.result import recorded
+from penstock.runs.result import recorded
 from penstock.sweeps import store, tasks
 from penstock.sweeps.store import Point, Store
 from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
-from penstock._table import plain
 from penstock.errors import Error, ScenarioError
-from penstock.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, seconds
+from penstock.model.table import plain
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
 from penstock.sweeps.store import Point, Store
@@ -168,7 +168,7 @@ def sweep(
     progress: called a few times a second.
     failure: called with each run that failed.
     """
-    from penstock import runner
+    from penstock.runs import execute
 
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if not isinstance(over, Mapping):
@@ -183,7 +183,7 @@ def sweep(
             from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
-        engine = engine or Threads(jobs or runner.cores())
+        engine = engine or Threads(jobs or execute.cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         return driver.run(progress, failure)
 

@@ -15,10 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock, runner
+from penstock import _penstock
 from penstock.errors import ScenarioError
-from penstock.result import Result, recorded
-from penstock.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, seconds
+from penstock.runs import execute, runner
+from penstock.runs.result import Result, recorded
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import adjusted
 
@@ -81,7 +82,7 @@ def check(scenario: Scenario, seeds: int | Iterable[int] = 1, *, jobs: int | Non
 
     seeds: their queues are averaged first (Welch 1983), which leaves less noise to hide a trend.
     """
-    interval = runner.auto_interval_s(scenario.duration_s)
+    interval = execute.auto_interval_s(scenario.duration_s)
     return of_result(runner.run(scenario, seeds, jobs=jobs, series=interval))
 
 
@@ -177,7 +178,7 @@ def check_points(scenario: Scenario, jobs: int | None = None, limit_s: float = L
     chosen = list(_spread(scenario, POINTS))
     stop = threading.Event()
     try:
-        with ThreadPoolExecutor(jobs or runner.cores()) as pool:
+        with ThreadPoolExecutor(jobs or execute.cores()) as pool:
             try:
                 found = list(pool.map(lambda point: _first_seed(point[1], stop, limit_s), chosen))
             finally:
@@ -210,7 +211,7 @@ def _first_seed(core: _penstock.Scenario, stop: threading.Event, limit_s: float)
             stop.set()
             raise _TooLongError
 
-    interval = runner.auto_interval_s(core.duration_s)
+    interval = execute.auto_interval_s(core.duration_s)
     try:
         run = _penstock.run(core, [core.seed], 1, series_interval_s=interval, progress=watch)[0]
     except (_TooLongError, KeyboardInterrupt):
