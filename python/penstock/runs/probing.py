@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from penstock import _penstock
 from penstock.model.scenario import Scenario, seconds
+from penstock.runs.execute import cores
+from penstock.runs.pool import Watch, in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +45,9 @@ class Probe:
     counts: for each of `after_s`, for each of `points`: packets, and of these incipient marks, CE marks, drops.
     """
 
+    #: What may become of a packet: `LEVELS`.
+    levels: ClassVar[tuple[str, ...]] = LEVELS
+
     scenario: Scenario
     axis: Literal["queue", "load"]
     points: tuple[float, ...]
@@ -51,13 +56,13 @@ class Probe:
 
     def shares(self, level: str) -> list[list[float]]:
         """The share of packets of one of `LEVELS`, in the shape of `counts`."""
-        place = LEVELS.index(level) + 1
+        place = self.levels.index(level) + 1
         return [[count[place] / count[0] for count in row] for row in self.counts]
 
     def json(self) -> str:
         """All of it as a document."""
         series: list[dict[str, Any]] = [
-            {"after_s": after, **{level: shares[i] for level, shares in ((n, self.shares(n)) for n in LEVELS)}}
+            {"after_s": after, **{level: shares[i] for level, shares in ((n, self.shares(n)) for n in self.levels)}}
             for i, after in enumerate(self.after_s)
         ]
         return json.dumps({"aqm": self.scenario.resolved["aqm"], self.axis: self.points, "shares": series})
@@ -102,17 +107,12 @@ def probe(
     held = list(queues) if queues is not None else [10] if loads is not None else _lengths(scenario)
     jobs = [(held[0], load) for load in loads] if loads is not None else [(queue, 1.0) for queue in held]
 
-    def one(job: tuple[int, float]) -> list[tuple[int, int, int, int]]:
+    def one(job: tuple[int, float], _watch: Watch) -> list[tuple[int, int, int, int]]:
         return _penstock.probe(
             scenario.core, job[0], after_s, seconds(window), runs, capable=capable, flows=flows, load=job[1]
         )
 
-    from concurrent.futures import ThreadPoolExecutor
-
-    from penstock.runs.execute import cores
-
-    with ThreadPoolExecutor(cores()) as pool:
-        rows = list(pool.map(one, jobs))
+    rows = in_order(one, jobs, cores())
     return Probe(
         scenario=scenario,
         axis="queue" if loads is None else "load",

@@ -61,11 +61,9 @@ def entry(row: Mapping[str, Any]) -> Group:
 
 def probe_table(probe: Probe) -> Table:
     """What a probe counted: a row a point, a column a level and time; of a long list about twenty rows."""
-    from penstock.runs.probing import LEVELS
-
     table = new(f"{probe.scenario.label} · share of packets in % after the queue has stood so long")
     table.add_column("packets held" if probe.axis == "queue" else "load", justify="right")
-    shown = [(level, shares) for level in LEVELS if any(map(any, shares := probe.shares(level)))]
+    shown = [(level, shares) for level in probe.levels if any(map(any, shares := probe.shares(level)))]
     for level, _ in shown:
         for after in probe.after_s:
             table.add_column(f"{level}\n{after:g} s", justify="right")

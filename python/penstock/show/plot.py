@@ -207,10 +207,8 @@ def profile(probe: Probe) -> Figure:
     import numpy as np
     from matplotlib.ticker import FuncFormatter
 
-    from penstock.runs.probing import LEVELS
-
     points = np.array(probe.points, dtype=np.float64)
-    shares = {level: np.array(probe.shares(level), dtype=np.float64) for level in LEVELS}
+    shares = {level: np.array(probe.shares(level), dtype=np.float64) for level in probe.levels}
     top = max(1e-3, float(np.sum(list(shares.values()), axis=0).max()))
     named = set()
     with style.context(), mpl.rc_context({"figure.constrained_layout.w_pad": 0.08}):
@@ -218,7 +216,7 @@ def profile(probe: Probe) -> Figure:
         axes = figure.subplots(1, len(probe.after_s), sharex=True, sharey=True, squeeze=False)[0]
         for i, (ax, after) in enumerate(zip(axes, probe.after_s, strict=True)):
             base = np.zeros(len(points))
-            for level in LEVELS:
+            for level in probe.levels:
                 above = base + shares[level][i]
                 if (above > base).any():
                     colour, hatch = LEVEL_LOOKS[level]
@@ -238,8 +236,8 @@ def profile(probe: Probe) -> Figure:
         if named:
             # In the order of the levels, whichever panel showed one first.
             areas = {str(area.get_label()): area for ax in axes for area in ax.collections}
-            shown = [areas[level] for level in LEVELS if level in named]
-            figure.legend(handles=shown, loc="outside upper right", ncols=len(LEVELS), frameon=False, borderpad=0)
+            shown = [areas[level] for level in probe.levels if level in named]
+            figure.legend(handles=shown, loc="outside upper right", ncols=len(probe.levels), frameon=False, borderpad=0)
         return figure
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock import _penstock
 from penstock.errors import ScenarioError, SimulationError
+from penstock.runs.pool import Pool, Watch
+from penstock.show.progress import Bar
 from penstock.validate.agreement import Value
 from penstock.validate.ns2.counts import SAMPLING_S, Metrics, as_ns2_counts, columns, counters
 from penstock.validate.ns2.files import Case
@@ -41,14 +43,8 @@ class _Work:
     runs: dict[int, Metrics] = field(default_factory=dict)
 
 
-class _Stopped(Exception):  # noqa: N818 - a signal between threads
-    """Another run failed or the user pressed Ctrl-C."""
-
-
 def _prepare(case: Case) -> _Work | Outcome:
     """The case as a checked scenario, or the reason why there is none."""
-    from penstock import _penstock
-
     try:
         document = scenario(case.name, case.args)
         return _Work(case, _penstock.Scenario.from_json(json.dumps(document)), document)
@@ -58,43 +54,27 @@ def _prepare(case: Case) -> _Work | Outcome:
 
 def _run_all(work: Sequence[_Work], jobs: int, seeds: int) -> dict[str, str]:
     """Runs every case under every seed on `jobs` threads; returns what refused to run, case → reason."""
-    from penstock import _penstock
-    from penstock.show.progress import Bar
-
-    stop = threading.Event()
     refused: dict[str, str] = {}
 
-    def watch(_fraction: float, _done: int, _total: int) -> None:
-        if stop.is_set():
-            raise _Stopped
-
-    def one(w: _Work, seed: int) -> None:
-        if stop.is_set() or w.case.name in refused:
-            return
-        try:
-            interval = SAMPLING_S if columns(w.document) else None
-            (result,) = _penstock.run(w.core, [seed], 1, interval, progress=watch)
-        except SimulationError as e:
-            refused[w.case.name] = " ".join(str(e).split())
-        else:
-            metrics = as_ns2_counts(w.document, result.metrics, result.flows)
-            w.runs[seed] = {**metrics, **counters(w.document, result.metrics, result.table("queue"))}
+    def one(item: tuple[_Work, int], watch: Watch) -> Iterator[bool]:
+        w, seed = item
+        if w.case.name not in refused:
+            try:
+                interval = SAMPLING_S if columns(w.document) else None
+                (result,) = _penstock.run(w.core, [seed], 1, interval, progress=watch)
+            except SimulationError as e:
+                refused[w.case.name] = " ".join(str(e).split())
+            else:
+                metrics = as_ns2_counts(w.document, result.metrics, result.flows)
+                w.runs[seed] = {**metrics, **counters(w.document, result.metrics, result.table("queue"))}
+        yield True
 
     todo = [(w, seed) for w in work for seed in range(1, max(seeds, w.case.seeds) + 1)]
-    with Bar("validate") as bar, ThreadPoolExecutor(jobs) as pool:
-        pending: set[Future[None]] = {pool.submit(one, w, seed) for w, seed in todo}
-        total, done = len(pending), 0
-        try:
-            while pending:
-                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()
-                done = total - sum(not f.done() for f in pending)
-                bar(done / max(total, 1), done, total)
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    done = 0
+    with Bar("validate") as bar, closing(Pool(one, jobs).results(todo)) as results:
+        for ended in results:
+            done += ended is not None
+            bar(done / len(todo), done, len(todo))
     return refused
 
 
