@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -583,6 +587,29 @@ def test_without_files_both_shipped_sets_are_run(
         text = (docs / s.report).read_text(encoding="utf-8")
         assert s.measured in text
         assert text.splitlines()[-1] == one
+
+
+def test_an_installed_package_has_the_cases_and_writes_its_report_here(tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    package = Path(_penstock.__file__ or "").parent
+    shutil.copytree(package, installed / "penstock", ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
+    (installed / "penstock" / Path(str(_penstock.__file__)).name).symlink_to(str(_penstock.__file__))
+    cases, _ = files(tmp_path, [{"id": "cal-1flow-reno-b60", "seeds": 1, "args": SMALL}], [])
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(installed)}
+        line = [sys.executable, "-m", *arguments]
+        return subprocess.run(line, cwd=here, env=environment, capture_output=True, text=True)
+
+    done = run("penstock", "validate", "--cases", str(cases))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pairs agree" in done.stdout
+    assert [path.name for path in here.iterdir()] == ["validation.md"]
+    shown = run("penstock.validate", "--only", "cal-*", "--scenario")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.count('"profile": "ns-2"') > 10, "the shipped cases"
 
 
 def test_a_file_that_makes_no_sense_is_named(tmp_path: Path) -> None:
