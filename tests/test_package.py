@@ -129,6 +129,14 @@ def test_every_public_name_is_there_and_said() -> None:
         assert name == "__version__" or inspect.getdoc(member), f"{name} has no docstring"
 
 
+def test_type_checkers_see_the_names_that_there_are() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    whole = {*ps.aqm.__all__, *ps.kinds.__all__}
+    assert seen == {*ps.__all__} - whole | {"*", "aqm", "kinds"}
+
+
 def test_the_version_is_the_installed_one() -> None:
     from importlib.metadata import version
 

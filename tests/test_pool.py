@@ -89,6 +89,7 @@ def test_items_are_taken_as_there_is_room() -> None:
             taken.append(i)
             yield i
 
-    with closing(Pool(lambda item, _watch: [item], 2).results(items())) as results:
+    pool: Pool[int, int] = Pool(lambda item, _watch: [item], 2)
+    with closing(pool.results(items())) as results:
         next(results)
         assert len(taken) <= 5

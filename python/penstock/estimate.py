@@ -24,7 +24,7 @@ class Estimate:
 
     @staticmethod
     def of(values: Sequence[float]) -> Estimate:
-        """The estimate from one value a run.
+        """Returns the estimate from one value per run.
 
         >>> Estimate.of([1.0, 2.0, 3.0]).mean
         2.0

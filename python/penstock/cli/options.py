@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-Option = Callable[[F], F]
 
 PATH = click.Path(path_type=Path)
 #: The most runs of a scenario that a command takes.

@@ -1,4 +1,4 @@
-"""An emulation while it runs: how far it is, and on request the queue as it stands."""
+"""An emulation while it runs: how far it is, and on request its queue now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEIGHT = 8
 
 
 def columns(values: list[int], top: int, height: int = HEIGHT) -> list[str]:
-    """Values as bars side by side, one a character, in lines from the top down; `top` fills the height.
+    """Returns values as bars side by side, one per character, in lines from the top down; `top` fills the height.
 
     >>> columns([0, 1, 2, 4], 4, height=2)
     ['   █', ' ▄██']
@@ -36,7 +36,7 @@ def columns(values: list[int], top: int, height: int = HEIGHT) -> list[str]:
 class Screen:
     """A callback for `emulate` that draws on stderr, if that is a terminal.
 
-    live: the queue over the last seconds; else a progress bar, unless a program of the user's own has the terminal.
+    live: draw the queue over the last seconds; else a progress bar, unless the user's program has the terminal.
     """
 
     def __init__(self, scenario: Scenario, *, live: bool, own: bool) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def emulated_table(result: Emulated) -> Group:
-    """One run on real packets: its metrics, and how far to believe them."""
+    """Returns one run on real packets: its metrics, and how far to believe them."""
     from rich.console import Group
     from rich.text import Text
 

@@ -15,7 +15,7 @@ class Table:
     kind: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as the scenario file has it."""
+        """Returns the table as the scenario file has it."""
         table: dict[str, Any] = {"kind": self.kind} if self.kind else {}
         for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, field.name)
@@ -27,12 +27,12 @@ class Table:
 
 
 def plain(value: Any) -> Any:
-    """`value` with every `Table` in it as a dict."""
+    """Returns `value` with every `Table` in it as a dict."""
     if isinstance(value, Table):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(each) for each in value]
-    # numpy's numbers are no numbers to json
+    # json does not take numpy's numbers
     return value.item() if hasattr(value, "item") else value

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def papers_table(papers: Sequence[Paper]) -> Table:
-    """What `penstock reproduce --list` shows: every exhibit with the claims about it."""
+    """Returns what `penstock reproduce --list` shows: every exhibit with the claims about it."""
     table = new("papers")
     table.add_column("exhibit", no_wrap=True)
     table.add_column("claim", no_wrap=True)
@@ -31,7 +31,7 @@ def papers_table(papers: Sequence[Paper]) -> Table:
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """What `penstock reproduce` says of the claims, under the default readings."""
+    """Returns what `penstock reproduce` says of the claims, under the default readings."""
     table = new("claims")
     table.add_column("paper", no_wrap=True)
     table.add_column("claim", no_wrap=True)

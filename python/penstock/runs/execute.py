@@ -23,7 +23,7 @@ def execute(
     progress: Progress | None = None,
     **record: Any,
 ) -> Sequence[RunResult]:
-    """The runs of all seeds, on threads or, for a discipline written in Python, in processes.
+    """Returns the runs of all seeds: on threads or, for a discipline written in Python, in processes.
 
     done: receives the runs of such a discipline, by their place in `seeds`, as they are completed.
     record: what `_penstock.run` is told to record.
@@ -46,14 +46,15 @@ def execute(
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Returns how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def auto_interval_s(duration_s: float) -> float:
-    """The sampling interval when nobody chose one: about 2000 samples, rounded up to 1, 2 or 5 × a power of ten.
+    """Returns the sampling interval when nobody chose one: about 2000 samples, rounded up to 1, 2 or 5 × a
+    power of ten.
 
     >>> auto_interval_s(100.0)
     0.05
@@ -64,7 +65,7 @@ def auto_interval_s(duration_s: float) -> float:
 
 
 def share(progress: Progress | None, part: int, parts: int) -> Progress | None:
-    """`progress` for one part of several equal ones."""
+    """Returns `progress` for one of several equal parts."""
     if progress is None:
         return None
     return lambda fraction, done, total: progress((part + fraction) / parts, part * total + done, parts * total)

@@ -37,7 +37,7 @@ LEVELS = ("incipient mark", "CE mark", "drop")
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """What `probe` gives back.
+    """What `probe` returns.
 
     scenario: whose bottleneck was probed.
     axis: what `points` are: packets held in the queue, or arrivals over the link's rate.
@@ -55,12 +55,12 @@ class Probe:
     counts: tuple[tuple[tuple[int, int, int, int], ...], ...]
 
     def shares(self, level: str) -> list[list[float]]:
-        """The share of packets of one of `LEVELS`, in the shape of `counts`."""
+        """Returns the share of packets of one of `LEVELS`, in the shape of `counts`."""
         place = self.levels.index(level) + 1
         return [[count[place] / count[0] for count in row] for row in self.counts]
 
     def json(self) -> str:
-        """All of it as a document."""
+        """Returns all of it as a document."""
         series: list[dict[str, Any]] = [
             {"after_s": after, **{level: shares[i] for level, shares in ((n, self.shares(n)) for n in self.levels)}}
             for i, after in enumerate(self.after_s)
@@ -68,14 +68,14 @@ class Probe:
         return json.dumps({"aqm": self.scenario.resolved["aqm"], self.axis: self.points, "shares": series})
 
     def plot(self) -> Figure:
-        """A panel a time; in each the shares stacked, the mildest at the bottom."""
+        """Draws one panel per time, with the shares stacked, the mildest at the bottom."""
         from penstock.show.plot import profile
 
         return profile(self)
 
 
 def scenario(kind: str) -> Scenario:
-    """The common link (10 Mbit/s, 20 ms, 100 packets) under a discipline with its defaults and ECN."""
+    """Returns the common link (10 Mbit/s, 20 ms, 100 packets) under a discipline with its defaults and ECN."""
     return Scenario.from_toml(COMMON.replace("[aqm]", f"[aqm]\nkind = {json.dumps(kind)}"))
 
 
@@ -123,7 +123,7 @@ def probe(
 
 
 def _lengths(scenario: Scenario) -> list[int]:
-    """About fifty lengths from nothing to the buffer."""
+    """Returns about fifty lengths from 0 to the buffer."""
     buffer = _penstock.room(scenario.core)
     step = max(1, buffer // 50)
     return sorted({*range(0, buffer + 1, step), buffer})

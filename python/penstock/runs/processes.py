@@ -1,4 +1,4 @@
-"""Runs in worker processes, one a core: for disciplines written in Python, which one interpreter runs one at a time.
+"""Runs in worker processes, one per core: for disciplines written in Python, which one interpreter runs one at a time.
 
 The workers are forked, so a class that stands in a notebook or in `__main__` needs no import. A worker does nothing but
 simulate: it starts no thread and touches neither Arrow nor a figure.
@@ -25,11 +25,11 @@ WAKE_S = 0.05
 
 
 class RemoteError(Exception):
-    """Where in a worker process an exception came from; the cause of that exception here."""
+    """Where in a worker process an exception came from. It is the cause of that exception here."""
 
 
 def available() -> bool:
-    """Whether this process can fork workers; macOS' own libraries do not survive a fork, Windows has none."""
+    """Returns whether this process can fork workers; macOS' own libraries do not survive a fork, Windows has none."""
     return sys.platform == "linux" and not current_process().daemon
 
 
@@ -84,7 +84,7 @@ def run(
                 progress(sum(fractions) / len(seeds), len(done), len(seeds))
     finally:
         for worker, pipe in workers:
-            worker.kill()  # one that is in an endless loop of the user's heeds nothing else
+            worker.kill()  # nothing else ends an endless loop in the user's code
             worker.join()
             pipe.close()
 
@@ -110,7 +110,7 @@ def _work(
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The exception, if it survives the way to another process, else its text."""
+    """Returns the exception if it survives the way to another process, else its text."""
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error

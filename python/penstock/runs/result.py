@@ -1,4 +1,4 @@
-"""What runs give back: estimates over seeds, every run, recorded series, and figures made from them."""
+"""What runs return: estimates over seeds, every run, recorded series, and figures made from them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SERIES = ("queue", "cwnd", "rtt", "fct", "events")
 
 
 class Result:
-    """One scenario's runs, one a seed.
+    """One scenario's runs, one per seed.
 
     scenario: what ran.
-    runs: a `RunResult` a seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
+    runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
         and, where there are several links, `.links`: name → metrics.
     summary: metric name → `Estimate` over the runs.
     """
@@ -38,7 +38,7 @@ class Result:
         self._summary: Mapping[str, Estimate] | None = None
 
     def json(self) -> str:
-        """The document that `penstock run --json` prints: the same input gives the same bytes."""
+        """Returns the document that `penstock run --json` prints: the same input gives the same bytes."""
         if self._json is None:
             self._json = _penstock.document(self.scenario.core, self.runs)
         return self._json
@@ -51,7 +51,7 @@ class Result:
         return self._summary
 
     def series(self, name: str) -> pa.Table:
-        """A recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
+        """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
 
         name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"fct"` or
             `"events"` (every packet's fate at the bottleneck).
@@ -73,7 +73,7 @@ class Result:
         return Plots({self.scenario.label: self})
 
     def _with_table(self, name: str) -> tuple[RunResult, ...]:
-        """The runs, run once more if they lack the table."""
+        """Returns the runs, run once more if they lack the table."""
         if all(name in run.tables for run in self.runs):
             return self.runs
         key = "events" if name == "events" else "samples"
@@ -120,7 +120,7 @@ class Comparison:
         return {name: Estimate.of([x - y for x, y in _both(pairs, name)]) for name in names}
 
     def json(self) -> str:
-        """One document: per discipline what `run --json` prints, and the differences."""
+        """Returns one document: for each discipline what `run --json` prints, and the differences."""
         document: dict[str, Any] = {
             "version": _penstock.__version__,
             "baseline": self.baseline,
@@ -149,13 +149,13 @@ class Comparison:
 def _both(
     pairs: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]], name: str
 ) -> list[tuple[float, float]]:
-    """The pairs in which both runs have the metric."""
+    """Returns the pairs in which both runs have the metric."""
     values = [(a.get(name), b.get(name)) for a, b in pairs]
     return [(x, y) for x, y in values if x is not None and y is not None]
 
 
 def recorded(run: RunResult, name: str) -> pa.Table:
-    """One run's recorded table over the extension's buffers, no element touched."""
+    """Returns one run's recorded table over the extension's buffers, without copying them."""
     import pyarrow as pa
 
     columns = run.table(name)

@@ -26,7 +26,7 @@ def run(
     pcap: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Runs a scenario once a seed and returns all of it.
+    """Runs a scenario once per seed and returns all of it.
 
     seeds: how many, from the scenario's `seed` on, or the seeds themselves.
     jobs: threads; default: one for each core that the process may use. The results do not depend on it. For a
@@ -87,9 +87,10 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under each of the named disciplines with the same seeds.
 
-    aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`. Or disciplines of your own:
+    aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`. Or objects of custom
+    disciplines:
         results call those by `name`, or by the name of the class.
-    The other arguments are `run`'s.
+    The other arguments are those of `run`.
     """
     if isinstance(aqms, str):
         raise TypeError(f"disciplines to compare: a list of them, as in [{aqms!r}]")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
-    """What `penstock list` shows: an overview, then the parameters of each kind."""
+    """Returns what `penstock list` shows: an overview, then the parameters of each kind."""
     overview = new(what)
     overview.add_column("name", no_wrap=True)
     overview.add_column("what")
@@ -31,7 +31,8 @@ def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
 
 
 def entry(row: Mapping[str, Any]) -> Group:
-    """All about one entry of a list: for a discipline what its page in docs/aqm says, but for the figure."""
+    """Returns all about one entry of a list. Of a discipline it is what its page in docs/aqm says, except the
+    figure."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -60,7 +61,8 @@ def entry(row: Mapping[str, Any]) -> Group:
 
 
 def probe_table(probe: Probe) -> Table:
-    """What a probe counted: a row a point, a column a level and time; of a long list about twenty rows."""
+    """Returns what a probe counted: one row per point, one column per level and time. Of many points about 20
+    are shown."""
     table = new(f"{probe.scenario.label} · share of packets in % after the queue has stood so long")
     table.add_column("packets held" if probe.axis == "queue" else "load", justify="right")
     shown = [(level, shares) for level in probe.levels if any(map(any, shares := probe.shares(level)))]

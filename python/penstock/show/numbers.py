@@ -8,7 +8,7 @@ from penstock.estimate import Estimate
 
 
 def scale(metric: str, size: float) -> tuple[float, str]:
-    """The factor and unit in which a metric of that size reads well; the metric's name ends in its own unit.
+    """Returns the factor and unit in which a metric of that size reads well; the metric's name ends in its own unit.
 
     >>> scale("delay_mean_s", 0.08)
     (1000.0, 'ms')
@@ -32,7 +32,7 @@ def scale(metric: str, size: float) -> tuple[float, str]:
 
 
 def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> str:
-    """An estimate as text: the interval to two figures, the mean to the same place.
+    """Returns an estimate as text: the interval to two figures, the mean to the same place.
 
     >>> number(Estimate(mean=0.08123, ci95=0.00123, n=10), 1000.0)
     '81.2 ± 1.2'
@@ -53,7 +53,7 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
 
 
 def spanned(mean: float | None, ends: tuple[float, float] | None, factor: float = 1.0, *, sign: bool = False) -> str:
-    """A mean and the ends of an interval that need not be symmetric, to two figures of its half-width.
+    """Returns a mean and the ends of an interval, which need not be symmetric, to two figures of its half-width.
 
     >>> spanned(0.08123, (0.0801, 0.0842), 1000.0)
     '81.2 (80.1 to 84.2)'
@@ -72,12 +72,13 @@ PLACES = 9
 
 
 def _shown(value: float) -> float:
-    """The value, or 0 where no place shown has a digit of it: what rounding leaves of a difference of equals."""
+    """Returns the value, or 0 where no place shown has a digit of it: what rounding leaves of a difference of
+    equals."""
     return 0.0 if abs(value) < 0.5 * 10**-PLACES else value
 
 
 def _places(value: float, figures: int) -> int:
-    """Decimal places that show `figures` significant figures of `value`; whole numbers show none."""
+    """Returns the decimal places that show `figures` significant figures of `value`; whole numbers show none."""
     if value == 0 or (figures > 2 and value == int(value)):
         return 0
     return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value)))))

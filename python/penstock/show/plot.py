@@ -1,6 +1,6 @@
 """Figures of results, in the house style (`penstock.show.style`).
 
-Every method gives back a matplotlib `Figure` and leaves matplotlib's state alone. Several seeds are always all shown:
+Every method returns a matplotlib `Figure` and leaves matplotlib's state alone. Several seeds are always all shown:
 as faint lines behind one, as points, or as a band of runs; a figure of means alone hides what a discipline does.
 """
 
@@ -36,7 +36,8 @@ class Plots:
         self._results = dict(results)
 
     def queue(self) -> Figure:
-        """The queue over time, a panel a discipline: every seed faint, the first one strong with its average."""
+        """Draws the queue over time, one panel per discipline: every seed faint, the first one strong with its
+        average."""
         panels = len(self._results)
         with style.context():
             figure = _figure(7.6, 1.2 + 1.75 * panels)
@@ -76,7 +77,7 @@ class Plots:
             return figure
 
     def plane(self) -> Figure:
-        """Delay against throughput: one point a run, the median as a large marker, an ellipse of one standard
+        """Draws delay against throughput: one point per run, the median as a large marker, an ellipse of one standard
         deviation. The delay axis runs to the left, so better is up and to the right."""
         import numpy as np
 
@@ -121,7 +122,8 @@ class Plots:
             return figure
 
     def overview(self) -> Figure:
-        """Many disciplines at a glance: a row each, a panel for utilization, delay, loss and fairness. Every seed is a
+        """Draws many disciplines at a glance: one row each, one panel for utilization, delay, loss and
+        fairness. Every seed is a
         faint point, the mean a strong one with its 95 % interval."""
         panels = (
             ("utilization", "utilization [%]", 100.0),
@@ -153,7 +155,7 @@ class Plots:
             return figure
 
     def cwnd(self) -> Figure:
-        """The congestion windows of the first seed, a line a flow, a panel a discipline."""
+        """Draws the congestion windows of the first seed: one line per flow, one panel per discipline."""
         panels = len(self._results)
         with style.context():
             figure = _figure(7.6, 1.2 + 1.75 * panels)
@@ -199,9 +201,9 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
 
 
 def profile(probe: Probe) -> Figure:
-    """The shares of packets that a discipline marks and drops, over the queue that is held.
+    """Draws the shares of packets that a discipline marks and drops, over the length at which the queue is held.
 
-    A panel a time since the queue has stood; the levels are stacked, the mildest at the bottom.
+    There is one panel for each time since the queue was first held. The levels are stacked, the mildest at the bottom.
     """
     import matplotlib as mpl
     import numpy as np
@@ -252,7 +254,7 @@ def _bends(*curves: Numbers) -> NDArray[np.intp]:
 
 
 def window_s(result: Result) -> tuple[float, float]:
-    """The measured window of a result's scenario: seconds."""
+    """Returns the measured window of a result's scenario, in seconds."""
     measure = result.scenario.resolved["measure"]
     until = measure["to"]  # null: the end of the run
     return seconds(measure["from"]), result.scenario.duration_s if until is None else seconds(until)

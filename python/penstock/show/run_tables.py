@@ -35,7 +35,7 @@ HEADLINES = (
 
 
 def result_table(result: Result) -> Table:
-    """All metrics of one scenario that apply."""
+    """Returns all metrics of one scenario that apply."""
     table = new(_title(result))
     table.add_column("metric")
     many = len(result.runs) > 1
@@ -55,8 +55,11 @@ SIDE_BY_SIDE = 4
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """Disciplines side by side; under each but the first its paired difference against the first, bold where the
-    interval leaves 0 out. Many disciplines stand one below the other, in fewer metrics."""
+    """Returns disciplines side by side, then the paired difference of each against the first.
+
+    A difference is bold where its interval excludes 0. Many disciplines are listed one below the other, in fewer
+    metrics.
+    """
     if len(comparison.results) > SIDE_BY_SIDE:
         return _ranking(comparison)
     first = comparison.results[comparison.baseline]
@@ -87,7 +90,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def _clear(difference: Estimate) -> bool:
-    """Whether the interval of a difference leaves 0 out."""
+    """Returns whether the interval of a difference excludes 0."""
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
@@ -101,7 +104,7 @@ def _title(result: Result, *, kinds: bool = False) -> str:
 
 
 def _ranking(comparison: Comparison) -> Table:
-    """A row a discipline, bold where its paired difference against the first leaves 0 out."""
+    """Returns one row per discipline, bold where the interval of its paired difference against the first excludes 0."""
     first = comparison.results[comparison.baseline]
     table = new(_title(first, kinds=True))
     table.add_column("discipline")

@@ -11,7 +11,7 @@ from penstock.sweeps import store
 
 
 def export(folder: str | Path, file: IO[bytes], table: str = store.RUNS) -> None:
-    """Every row of a table as a line of CSV, in the order of the runs' keys. Lists are JSON text."""
+    """Writes every row of a table as a line of CSV, in the order of the runs' keys. Lists are JSON text."""
     import pyarrow.csv as pa_csv
 
     folder = Path(folder)

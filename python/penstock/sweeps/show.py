@@ -29,7 +29,7 @@ Cell: TypeAlias = dict[int, dict[Values, float]]
 class Shown:
     """Estimates of metrics over the values of axes, or their differences.
 
-    rows: the axes' values → an interval a metric; with `against` a `Paired` a metric.
+    rows: the axes' values → one interval per metric; with `against` one `Paired` per metric.
     pooled: axes that vary besides: each seed's runs over them are averaged first, and the interval is over the seeds.
     ci: the kind of the intervals, `"t"` or `"bootstrap"`.
     against: an axis and the value that its other values are compared with.
@@ -44,7 +44,7 @@ class Shown:
     against: tuple[str, Any] | None = None
 
     def intervals(self, metric: int) -> dict[Values, Interval]:
-        """Those of the metric of that number, what was compared as its difference."""
+        """Returns the intervals of the metric of that number; of what was compared, of its differences."""
         cells = {at: row[metric] for at, row in self.rows.items()}
         return {at: each.difference if isinstance(each, Paired) else each for at, each in cells.items()}
 
@@ -60,7 +60,7 @@ class Shown:
         return f"difference to {self.against[0]} {text(self.against[1])}"
 
     def json(self) -> str:
-        """All of it as `docs/sweeps.md` says, for scripts."""
+        """Returns all of it as a document; `docs/sweeps.md` describes it."""
         document: dict[str, Any] = {"axes": self.axes, "metrics": self.metrics, "pooled": self.pooled}
         document |= {"runs": self.runs, "ci": self.ci}
         if self.against is not None:
@@ -84,7 +84,7 @@ def show(
     ci: str = "t",
     against: str | None = None,
 ) -> Shown:
-    """A metric of a store's runs over an axis, one line for each value of another.
+    """Returns a metric of a store's runs over an axis, one line for each value of another.
 
     metric: default: a few that matter most.
     over, by: key paths of the sweep, or `"variant"`; default: all that vary.
@@ -124,7 +124,7 @@ def show(
 
 
 def _cells(table: Any, axes: Sequence[str], pooled: Sequence[str], metrics: Sequence[str]) -> dict[Values, list[Cell]]:
-    """The runs by the values of axes, a cell a metric, in order."""
+    """Returns the runs by the values of axes, one cell per metric, in order."""
     values: dict[Values, list[dict[int, dict[Values, list[float]]]]] = {}
     columns = zip(*(table[name].to_pylist() for name in (*axes, *pooled, "seed", *metrics)), strict=True)
     for row in columns:
@@ -158,7 +158,7 @@ def _over_seeds(ours: Cell, theirs: Cell) -> tuple[dict[int, float], dict[int, f
 def _compared(
     places: Mapping[Values, list[Cell]], i: int, value: Any, ci: str
 ) -> dict[Values, list[Interval | Paired]]:
-    """Every place against the one where axis number `i` has that value, all p values adjusted together."""
+    """Compares every place with the one where axis number `i` has that value; all p values are adjusted together."""
     compared: dict[tuple[Values, int], Paired] = {}
     for at, cells in places.items():
         if at[i] != value:
@@ -172,7 +172,7 @@ def _compared(
 
 
 def _baseline(given: str, listed: Sequence[str], values_of: Callable[[str], list[Any]]) -> tuple[str, Any]:
-    """The axis and value of `--against`; a value may lack its unit or be written with another."""
+    """Returns the axis and value of `--against`; the value may lack its unit or be written with another."""
     name, equals, wanted = given.partition("=")
     if not equals:
         raise Error(f"--against {given}: must be AXIS=VALUE, as in aqm.min_th=5")

@@ -12,7 +12,7 @@ _UNITS |= {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2, "packets":
 
 
 def order(value: Any) -> tuple[int, float, str]:
-    """A key to sort values by: nothing, then numbers (in the base unit of their dimension), then words.
+    """Returns a key to sort values by: nothing, then numbers (in the base unit of their dimension), then words.
 
     >>> sorted(["100 ms", "2 s", "20 ms"], key=order)
     ['20 ms', '100 ms', '2 s']
@@ -33,7 +33,7 @@ def order(value: Any) -> tuple[int, float, str]:
 
 
 def text(value: Any) -> str:
-    """As the file has it.
+    """Returns a value as a scenario file has it.
 
     >>> text(True), text(0.1), text("20 ms"), text(None)
     ('true', '0.1', '20 ms', '–')

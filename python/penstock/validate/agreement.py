@@ -31,7 +31,7 @@ class Rule:
     """How close a metric must be.
 
     metric: its name at ns-2. ours: its name here.
-    tolerance: relative, but for `absolute`; `bare` holds instead where ns-2 has no spread.
+    tolerance: relative, except for `absolute`; `bare` holds instead where ns-2 has no spread.
     alone: for one flow without chance: the relative tolerance; None where events are counted or nothing special holds.
     counted: the metric is a ratio of events, which can be counted.
     optional: cases that have none of it are many, and need not say so.
@@ -83,7 +83,7 @@ def judge(
     alone: bool = False,
     events: tuple[float, float] | None = None,
 ) -> Verdict:
-    """The verdict on one pair.
+    """Returns the verdict on one pair.
 
     reference, ours: None where a side has no such value.
     alone: the case is one flow without chance.

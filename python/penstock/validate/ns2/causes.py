@@ -18,7 +18,7 @@ class Cause:
     text: str
 
     def explains(self, pair: Pair) -> bool:
-        """Whether it is about this pair."""
+        """Returns whether it is about this pair."""
         case, metric = pair.case, pair.metric
         return any(fnmatch.fnmatchcase(case, c) for c in self.cases) and any(
             fnmatch.fnmatchcase(metric, m) for m in self.metrics
@@ -26,7 +26,8 @@ class Cause:
 
 
 def read_causes(path: Path) -> list[Cause]:
-    """The written causes of differences: sections `## case, case · metric, metric` (shell patterns), then prose."""
+    """Returns the written causes of differences: sections `## case, case · metric, metric` (shell patterns),
+    then prose."""
     if not path.is_file():
         return []
     causes = []

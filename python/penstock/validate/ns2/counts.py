@@ -26,7 +26,7 @@ Table = Sequence[tuple[str, str, bytes, Sequence[str]]]
 def as_ns2_counts(
     document: Mapping[str, Any], metrics: Metrics, flows: Sequence[Mapping[str, Any]]
 ) -> dict[str, float | None]:
-    """The metrics with goodput and fairness as the reference has them.
+    """Returns the metrics with goodput and fairness as the reference has them.
 
     ns-2 numbers packets from the SYN, so its counter of acknowledged packets moves by one when a connection opens, and
     the reference counts that as a packet's payload. Here it is none. For the comparison each long-lived forward flow
@@ -57,7 +57,7 @@ def as_ns2_counts(
 
 
 def columns(document: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of the queue's series that this case's comparison needs, by what they are for."""
+    """Returns the columns of the queue's series that this case's comparison needs, by what they are for."""
     aqm = document["aqm"]
     needed = {}
     if adapted := ADAPTED.get("ared" if aqm.get("base") == "ared" else aqm["kind"]):
@@ -68,7 +68,7 @@ def columns(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def counters(document: Mapping[str, Any], metrics: Metrics, queue: Table | None) -> dict[str, float | None]:
-    """Those metrics of the reference that are none of ours.
+    """Returns those metrics of the reference that are none of ours.
 
     queue: the queue's series, where `columns` asks for it.
     """
@@ -95,7 +95,7 @@ def counters(document: Mapping[str, Any], metrics: Metrics, queue: Table | None)
 
 
 def _inside(start: Any, i: int, begin: float, end: float) -> float:
-    """The probability that flow `i` of an entry starts in [begin, end)."""
+    """Returns the probability that flow `i` of an entry starts in [begin, end)."""
     if isinstance(start, str):
         return float(begin <= _seconds(start) < end)
     if "every" in start:

@@ -55,7 +55,7 @@ class Case:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The cases of a JSON file, in its order. Raises `Error` with the file's name for anything else."""
+    """Returns the cases of a JSON file, in its order. Raises `Error` with the file's name for anything else."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["cases"]
         cases = [
@@ -78,7 +78,8 @@ def read_cases(path: Path) -> list[Case]:
 
 
 def read_results(path: Path) -> dict[str, dict[str, Value]]:
-    """Case → metric → value from a CSV file with the columns case, metric, mean, ci95_half, n, and any others."""
+    """Returns case → metric → value from a CSV file with the columns case, metric, mean, ci95_half, n, and any
+    others."""
     results: dict[str, dict[str, Value]] = {}
     line = 1
     try:

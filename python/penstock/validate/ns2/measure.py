@@ -44,7 +44,7 @@ class _Work:
 
 
 def _prepare(case: Case) -> _Work | Outcome:
-    """The case as a checked scenario, or the reason why there is none."""
+    """Returns the case as a checked scenario, or the reason why there is none."""
     try:
         document = scenario(case.name, case.args)
         return _Work(case, _penstock.Scenario.from_json(json.dumps(document)), document)
@@ -81,7 +81,7 @@ def _run_all(work: Sequence[_Work], jobs: int, seeds: int) -> dict[str, str]:
 def outcomes(
     cases: Sequence[Case], results: Mapping[str, Mapping[str, Value]], jobs: int, seeds: int = SEEDS
 ) -> list[Outcome]:
-    """What becomes of every case, in the order of `cases`."""
+    """Returns what becomes of every case, in the order of `cases`."""
     prepared = [_prepare(case) for case in cases]
     work = [w for w in prepared if isinstance(w, _Work) and w.case.name in results]
     refused = _run_all(work, jobs, seeds)

@@ -24,7 +24,7 @@ class Pair:
 
 
 def reference_value(measured: Mapping[str, Value], metric: str) -> Value | None:
-    """A metric of ns-2's, the ratio of marks to arrivals made from its two parts."""
+    """Returns one of ns-2's metrics; the ratio of marks to arrivals is made from its two parts."""
     if metric != "marks/arrivals":
         return measured.get(metric)
     marks, arrivals = measured.get("marks"), measured.get("arrivals")
@@ -34,7 +34,7 @@ def reference_value(measured: Mapping[str, Value], metric: str) -> Value | None:
 
 
 def _estimate(values: Iterable[float | None]) -> Value | None:
-    """Mean and 95 % half-width over the runs where the metric applies."""
+    """Returns mean and 95 % half-width over the runs where the metric applies."""
     from penstock.estimate import Estimate
 
     estimate = Estimate.of([v for v in values if v is not None])
@@ -44,7 +44,7 @@ def _estimate(values: Iterable[float | None]) -> Value | None:
 
 
 def our_value(runs: Sequence[Metrics], metric: str) -> Value | None:
-    """One of our metrics over the runs, the ratio of marks to arrivals made from its parts."""
+    """Returns one of our metrics over the runs; the ratio of marks to arrivals is made from its parts."""
     if metric != "marks/arrivals":
         return _estimate(run.get(metric) for run in runs)
     marks, arrivals = _estimate(_total(run, MARKS) for run in runs), _estimate(run.get("arrivals") for run in runs)
@@ -58,13 +58,13 @@ DROPS = ("drops_early", "drops_forced", "drops_overflow")
 
 
 def _total(run: Metrics, names: Sequence[str]) -> float | None:
-    """The sum of counters; None where none applies."""
+    """Returns the sum of counters, or None where none applies."""
     known = [v for v in (run.get(name) for name in names) if v is not None]
     return math.fsum(known) if known else None
 
 
 def compare(case: Case, measured: Mapping[str, Value], runs: Sequence[Metrics]) -> tuple[Pair, ...]:
-    """The case's pairs."""
+    """Returns the case's pairs."""
     alone = deterministic(case.args, case.seeds)
     pairs = []
     for rule in RULES:

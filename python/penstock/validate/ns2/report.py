@@ -14,7 +14,7 @@ from penstock.validate.ns2.pairs import Pair
 
 
 def last_line(done: Sequence[Outcome]) -> str:
-    """The summary: `N of M pairs agree (P %); K cases not expressible`."""
+    """Returns the summary: `N of M pairs agree (P %); K cases not expressible`."""
     verdicts = [pair.verdict.agrees for o in done for pair in o.pairs if pair.verdict.agrees is not None]
     agree, count = sum(verdicts), len(verdicts)
     # Rounded down: 94.97 % is not 95 %.
@@ -89,7 +89,7 @@ def report(
     seeds: int = SEEDS,
     measured: str = OTHER_FILES,
 ) -> str:
-    """The whole document; its last line is `last_line`."""
+    """Returns the whole document; its last line is `last_line`."""
     out = io.StringIO()
     out.write(HEADER.format(measured=measured, seeds=seeds, bare=NO_SPREAD, rules=_rules()))
 
@@ -148,7 +148,7 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Cause]) -> None:
-    """The pairs under the cause that explains them, those without one last."""
+    """Writes the pairs under the cause that explains them, those without one last."""
     if not pairs:
         out.write("None.\n")
         return

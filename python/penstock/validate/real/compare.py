@@ -121,7 +121,7 @@ COMPARED = (
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One metric on both sides: a value a run, means with intervals, the verdict."""
+    """One metric on both sides: one value per run, means with intervals, the verdict."""
 
     metric: str
     tolerance: float
@@ -270,7 +270,7 @@ def validate(
 ) -> Agreement:
     """Runs a scenario on both sides.
 
-    runs: real ones, one a seed from the scenario's on (at least 2: one has no interval). seeds: simulated ones.
+    runs: real ones, one per seed from the scenario's on (at least 2: one has no interval). seeds: simulated ones.
     simulated: keys that are otherwise on the simulator's side, beside those of `LINUX`.
     rootless: as for `emulate`.
 

@@ -20,7 +20,7 @@ SHARES = tuple(i / 100 for i in range(101))
 
 
 def delays(side: Result) -> list[NDArray[np.float64]]:
-    """What waited at each sample of the window over the link's rate: seconds, a row a run."""
+    """Returns what waited at each sample of the window over the link's rate, in seconds: one array per run."""
     import pyarrow.compute as pc
 
     since, until = window_s(side)
@@ -35,7 +35,7 @@ def delays(side: Result) -> list[NDArray[np.float64]]:
 
 
 def _rate_bps(metrics: Metrics, scenario: Scenario) -> float:
-    """The link's mean rate in the window."""
+    """Returns the link's mean rate in the window."""
     throughput, utilization = metrics["throughput_bps"], metrics["utilization"]
     if not throughput or not utilization:
         raise EmulationError(f"{scenario.name}: nothing crossed the bottleneck in the measured window")

@@ -12,7 +12,7 @@ from penstock.validate.real.compare import COMPARED, Agreement, Pair
 
 
 def document(agreements: Sequence[Agreement]) -> str:
-    """What `penstock validate-real --json` prints."""
+    """Returns what `penstock validate-real --json` prints."""
     cases = [each.document() for each in agreements]
     return json.dumps({"version": _penstock.__version__, "cases": cases}, ensure_ascii=False, separators=(",", ":"))
 
@@ -22,14 +22,15 @@ HEADLINES = ("utilization", "delay_mean_s")
 
 
 def word(verdict: Verdict) -> str:
-    """A verdict in a word or two."""
+    """Returns a verdict in a word or two."""
     if verdict.agrees is None:
         return "not counted"
     return f"agrees ({verdict.why})" if verdict.agrees else f"differs ({verdict.why})"
 
 
 def markdown(agreements: Sequence[Agreement]) -> str:
-    """The summary as Markdown: a row a scenario, first the metrics that the bounds are about, then the others.
+    """Returns the summary as Markdown: one row per scenario, first the metrics that the bounds are about, then
+    the others.
 
     A cell is the real value, an arrow, the simulated one and the difference: bold where it differs, with an i where
     only the interval lets it agree.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def agreement_table(agreement: Agreement) -> Group:
-    """One scenario on real packets and in the simulator, metric by metric, and what the real runs were like."""
+    """Returns one scenario on real packets and in the simulator, metric by metric, and what the real runs were like."""
     from rich.console import Group
     from rich.text import Text
 
@@ -52,7 +52,7 @@ def agreement_table(agreement: Agreement) -> Group:
 
 
 def agreements_table(agreements: Sequence[Agreement]) -> Table:
-    """Many scenarios, a row each: the two metrics that the bounds are about, and which others differ."""
+    """Returns many scenarios, one row each: the two metrics that the bounds are about, and which others differ."""
     table = new("simulated against real")
     table.add_column("scenario")
     for name in HEADLINES:

@@ -22,7 +22,7 @@ __all__ = ["NotExpressible", "deterministic", "forward_flows", "scenario"]
 
 
 def scenario(name: str, args: Mapping[str, object]) -> Table:
-    """The case as a scenario document, ready for JSON.
+    """Returns the case as a scenario document, ready for JSON.
 
     name: of the scenario. args: the case's arguments, strings or numbers.
     Raises NotExpressible, with the reason, for what has no counterpart.
@@ -34,7 +34,7 @@ def scenario(name: str, args: Mapping[str, object]) -> Table:
 
 
 def forward_flows(args: Mapping[str, object]) -> int:
-    """How many long-lived forward flows the case has: those of goodput and fairness."""
+    """Returns how many long-lived forward flows the case has: those of goodput and fairness."""
     case = Case(args)
     if case.p["topo"] == "parkinglot":
         return _chain_flows(case)
@@ -48,7 +48,7 @@ def _chain_flows(case: Case) -> int:
 
 
 def deterministic(args: Mapping[str, object], seeds: int) -> bool:
-    """Whether the case is one flow without any random element (but for the phase of TCP's clock)."""
+    """Returns whether the case is one flow without any random element (except the phase of TCP's clock)."""
     case = Case(args)
     if case.p["topo"] == "parkinglot":
         long_lived = _chain_flows(case)
