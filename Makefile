@@ -48,7 +48,7 @@ test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tes
 	$(BIN)/pytest -m 'not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
-	$(BIN)/pytest -m 'not long and not browser' tests/test_package.py tests/test_python.py
+	$(BIN)/pytest -m 'not long and not browser' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py
 
 lint: setup ## formatting, clippy, ruff, mypy --strict
 	cargo fmt --all --check
