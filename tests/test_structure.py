@@ -104,7 +104,7 @@ def hand_written() -> list[Path]:
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     said = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = [ROOT / name for name in said.splitlines() if (ROOT / name).exists()]
-    made = re.compile(r"^(<!-- )?Made by `penstock", re.M)
+    made = re.compile(r"^(<!-- )?Made by `", re.M)
     return [path for path in paths if not made.search(path.read_text(encoding="utf-8")[:300])]
 
 
