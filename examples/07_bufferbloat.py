@@ -1,4 +1,4 @@
-r"""Bufferbloat on this machine: real packets of the kernel's own TCP through three disciplines, half a minute in all.
+r"""Bufferbloat on this machine: the kernel's own TCP through three disciplines, in half a minute.
 
 laptop -- box == 5 Mbit/s, 20 ms, 200 packets == server      (two network namespaces; your own network is not touched)
 

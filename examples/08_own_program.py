@@ -1,4 +1,4 @@
-r"""Programs of one's own behind a RED queue: a web server of Python's own, and a client that downloads from it.
+r"""Any programs behind a RED queue: Python's web server, and a client that downloads from it.
 
 client -- R0 == 4 Mbit/s, 20 ms, 60 packets, RED == R1 -- server      (two network namespaces of this machine)
 
