@@ -21,7 +21,7 @@ pub(crate) use topology::{Line, Topology, Wire};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Header bytes above this are a slip.
+/// More header bytes than this are taken for a mistake.
 const LARGEST_HEADER: u64 = 10_000;
 
 /// A scenario whose values are complete and fit together.
@@ -67,18 +67,19 @@ impl Traffic {
 /// Defaults that a kind or a variant has instead of its tables': key and TOML literal.
 type Own = &'static [(&'static str, &'static str)];
 
-/// Which defaults hold.
+/// Which defaults are in force.
 #[derive(Clone, Copy, Default)]
 struct Defaults {
     ns2: bool,
-    /// Of the kind, always.
+    /// Defaults of the kind under every profile.
     kind: Own,
-    /// Of the kind, under profile ns-2.
+    /// Defaults of the kind under profile ns-2.
     kind_ns2: Own,
 }
 
 impl Defaults {
-    /// The kind's own before the table's, and in each the profile's before the general.
+    /// Returns the default that is in force: the kind's before the table's, and in each the
+    /// profile's before the general one.
     fn of(&self, param: &Param) -> Option<&'static str> {
         let own =
             |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
@@ -91,7 +92,7 @@ impl Defaults {
 struct Section<'a> {
     path: String,
     node: Option<&'a Node>,
-    /// The place that a missing key is reported at.
+    /// The place at which a missing key is reported.
     origin: Origin,
 }
 
@@ -124,7 +125,8 @@ impl<'a> Section<'a> {
         self.node.is_some_and(|n| n.child(key).is_some())
     }
 
-    /// A value that does not fit: with its line where it was written, else with the value in force.
+    /// Makes the error for a value that does not fit: with its line where it was written, otherwise
+    /// with the value in force.
     fn conflict(&self, key: &str, values: &Values, problem: impl Into<String>) -> ScenarioError {
         let path = join(&self.path, key);
         let problem = Problem::Conflict(problem.into());
@@ -140,7 +142,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A name that is none of `allowed`.
+    /// Makes the error for a name that is not among `allowed`.
     fn unknown<'n>(
         &self,
         key: &str,
@@ -228,7 +230,7 @@ fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
     Ok(Discipline { kind, values })
 }
 
-/// A buffer holds at least one packet, and a number that exists.
+/// Checks that a buffer holds at least one packet and has a possible length.
 fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
     let fits = match buffer {
         QueueLen::Packets(n) => n.fract() == 0.0 && (1.0..=1e9).contains(&n),
@@ -241,8 +243,8 @@ fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen)
     Err(section.conflict(key, values, problem))
 }
 
-/// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried
-/// out.
+/// Plans one direction of a link: settles the unit of its queue, converts the buffer, and tries out
+/// the discipline.
 fn line(
     root: &Node,
     (path, aqm): (&str, &Discipline),
@@ -361,13 +363,13 @@ fn entry(
     Ok(Traffic { kind, values, tcp, packets, from, to, forward })
 }
 
-/// The variant of entries that name none.
+/// Returns the variant of entries that name none.
 fn default_variant() -> &'static str {
     let text = walk::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
     text.map_or("", |t| t.trim_matches('"'))
 }
 
-/// A group's transport: what the scenario as a whole decides is filled in.
+/// Plans a group's transport, and fills in what the scenario as a whole decides.
 fn transport(section: &Section, values: &Values, top: &Values) -> Result<TcpParams> {
     let mut values = values.clone();
     if values.get("header").is_none() {
@@ -403,7 +405,7 @@ fn check_sizes(section: &Section, values: &Values) -> Result<()> {
     Ok(())
 }
 
-/// What a replay sends; the file's hash goes into `values`.
+/// Reads what a replay sends. The file's hash goes into `values`.
 fn replay(
     section: &Section,
     values: &mut Values,
@@ -541,7 +543,7 @@ fn ends_of_chain(section: &Section, values: &Values, last: u32) -> Result<(u32, 
     Ok((from, to))
 }
 
-/// Whether an entry reads a parameter: keys that belong to other TCP variants it does not.
+/// Returns whether an entry reads a parameter. It does not read keys of other TCP variants.
 pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
     let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
