@@ -6,7 +6,10 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin};
 use crate::show;
-use crate::tables::{TrafficKind, ACCESS, MEASURE, REQUIRED, TOP};
+use crate::tables::{
+    Access, Datagrams, Direction, Ftp, Group, Measure, OnOff, Profile, Replay, Top, TrafficKind, Web,
+    REQUIRED,
+};
 use crate::walk::{self, join, Params};
 use penstock_aqm::{Context, Kind};
 use penstock_sim::{Datagram, Schedule};
@@ -27,8 +30,8 @@ const LARGEST_HEADER: u64 = 10_000;
 /// A scenario whose values are complete and fit together.
 #[derive(Clone)]
 pub(crate) struct Plan {
-    pub top: Values,
-    pub measure: Values,
+    pub top: Top,
+    pub measure: Measure,
     pub topology: Topology,
     pub aqm: Discipline,
     pub reverse: Discipline,
@@ -45,10 +48,11 @@ pub(crate) struct Discipline {
 #[derive(Clone)]
 pub(crate) struct Traffic {
     pub kind: &'static TrafficKind,
+    /// Every key of the entry, TCP's among them.
     pub values: Values,
-    pub tcp: Option<Arc<TcpParams>>,
-    /// What a replay sends.
-    pub packets: Option<Arc<[Datagram]>>,
+    /// The keys that every entry has.
+    pub group: Group,
+    pub source: Source,
     /// Routers at which the data enter and leave.
     pub from: u32,
     pub to: u32,
@@ -57,10 +61,30 @@ pub(crate) struct Traffic {
     pub forward: bool,
 }
 
-impl Traffic {
-    /// Flows, or sessions.
-    pub fn flows(&self) -> u32 {
-        self.values.int("flows") as u32
+/// What a group sends.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Ftp(Arc<TcpParams>, Ftp),
+    Web(Arc<TcpParams>, Web),
+    Cbr(Datagrams),
+    Poisson(Datagrams),
+    OnOff(Datagrams, OnOff),
+    /// The packets that a file holds.
+    Replay(Arc<[Datagram]>),
+}
+
+impl Source {
+    /// Its transport, where it is TCP.
+    pub fn tcp(&self) -> Option<&Arc<TcpParams>> {
+        match self {
+            Source::Ftp(tcp, _) | Source::Web(tcp, _) => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a long transfer, whose payload `goodput_bps` counts.
+    pub fn is_ftp(&self) -> bool {
+        matches!(self, Source::Ftp(..))
     }
 }
 
@@ -168,9 +192,9 @@ impl<'a> Section<'a> {
 /// Reads a tree that has passed [`walk::scenario`].
 pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let head = Section::new(root, "");
-    let top = head.fill(&vec![TOP], Defaults::default())?;
+    let top = head.fill(&vec![Top::TABLE], Defaults::default())?;
     let top =
-        head.fill(&vec![TOP], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
+        head.fill(&vec![Top::TABLE], Defaults { ns2: top.is("profile", "ns-2"), ..Defaults::default() })?;
     let duration = top.duration("duration");
     if duration == Duration::ZERO {
         return Err(head.conflict("duration", &top, "must be above 0 s"));
@@ -203,7 +227,7 @@ pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
 
 fn measured(root: &Node, duration: Duration) -> Result<Values> {
     let section = Section::new(root, "measure");
-    let values = section.fill(&vec![MEASURE], Defaults::default())?;
+    let values = section.fill(&vec![Measure::TABLE], Defaults::default())?;
     let to = values.opt_duration("to").unwrap_or(duration);
     if to > duration {
         let problem = format!("must not be above duration ({})", format_duration(duration));
@@ -299,7 +323,7 @@ fn side(root: &Node, name: &str) -> Result<Option<Values>> {
     if section.node.is_none() {
         return Ok(None);
     }
-    let values = section.fill(&vec![ACCESS], Defaults::default())?;
+    let values = section.fill(&vec![Access::TABLE], Defaults::default())?;
     if let Some(buffer) = values.opt_queue("buffer") {
         check_buffer(&section, "buffer", &values, buffer)?;
     }

@@ -5,7 +5,7 @@ use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
-use crate::tables::{ACCESS, GRAPH_LINK, LINK, MEASURE, NODE, TOP, TOPOLOGY};
+use crate::tables::{Access, GraphLink, Link, Measure, Router, Top, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
 use penstock_tcp::Ecn;
@@ -294,8 +294,8 @@ impl Scenario {
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
-        root.extend(show::values(TOP.iter(), top));
-        root.insert("measure".into(), Json::Object(show::values(MEASURE.iter(), measure)));
+        root.extend(show::values(Top::TABLE.iter(), top));
+        root.insert("measure".into(), Json::Object(show::values(Measure::TABLE.iter(), measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
         let mut at_bottleneck = discipline(aqm, &self.user.forward);
         at_bottleneck
@@ -346,14 +346,14 @@ fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json>
 
 fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
     let side = |values: &Option<Values>| {
-        values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(ACCESS.iter(), v)))
+        values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(Access::TABLE.iter(), v)))
     };
     let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
     if t.kind.graph {
-        let node = |name: &String| json!({ NODE[0].name: name });
+        let node = |name: &String| json!({ Router::TABLE[0].name: name });
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
-            let mut link = show::values(GRAPH_LINK.iter().chain(LINK), &wire.values);
+            let mut link = show::values(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
             let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
                 own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
@@ -365,7 +365,7 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         };
         out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
     } else {
-        out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.wires[0].values)));
+        out.insert(t.kind.link.into(), Json::Object(show::values(Link::TABLE.iter(), &t.wires[0].values)));
     }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));

@@ -5,7 +5,7 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin};
 use crate::range::Range;
 use crate::scenario::Scenario;
-use crate::tables::SWEEP_DESIGN;
+use crate::tables::DesignKeys;
 use crate::walk::{join, leaves, literal};
 use penstock_units::param::{Param, Value};
 use serde_json::Value as Json;
@@ -52,7 +52,7 @@ impl Scenario {
     pub fn design(&self) -> Option<Design> {
         let sweep = self.root.child("sweep")?;
         let samples = whole(sweep.child("samples")?)?;
-        let [_, method, seed] = SWEEP_DESIGN else { return None };
+        let [_, method, seed] = DesignKeys::TABLE else { return None };
         let given = |param: &Param| match sweep.child(param.name) {
             Some(node) => check::value(node, param, param.name).ok(),
             None => param.default.map(|text| literal(param, text)),

@@ -6,8 +6,8 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::range::Range;
 use crate::tables::{
-    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
-    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
+    self, Access, AQM_KIND, GraphLink, Link, Measure, Router, DesignKeys, SWEEP_SEEDS, Top,
+    TOPOLOGIES, TOPOLOGY, Group, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
@@ -117,7 +117,7 @@ const SECTIONS: &[&str] = &["measure", "topology", "aqm", "traffic", "sweep", "v
 
 /// Checks the whole tree.
 pub(crate) fn scenario(root: &Node) -> Result<()> {
-    let top = Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
         "topology" => topology(root, node),
@@ -137,7 +137,7 @@ fn nothing(_: &str, _: &Node) -> Result<()> {
 }
 
 fn measure() -> Keys {
-    Keys::new("measure", vec![MEASURE])
+    Keys::new("measure", vec![Measure::TABLE])
 }
 
 /// The checked word under `kind`, or its default; `None` where it is required and absent.
@@ -217,13 +217,13 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
 fn graph_entry(key: &str, i: usize) -> Keys {
     let path = format!("topology.{key}.{i}");
     match key {
-        "node" => Keys::new(&path, vec![NODE]),
-        _ => Keys::new(&path, vec![GRAPH_LINK, LINK]).sections(&["aqm"]),
+        "node" => Keys::new(&path, vec![Router::TABLE]),
+        _ => Keys::new(&path, vec![GraphLink::TABLE, Link::TABLE]).sections(&["aqm"]),
     }
 }
 
 fn topology_section(key: &str) -> Keys {
-    let params = if matches!(key, "access" | "egress") { ACCESS } else { LINK };
+    let params = if matches!(key, "access" | "egress") { Access::TABLE } else { Link::TABLE };
     Keys::new(&join("topology", key), vec![params])
 }
 
@@ -251,7 +251,7 @@ fn aqm(root: &Node, path: &str) -> Result<Keys> {
 
 /// The tables of a kind of traffic.
 pub(crate) fn traffic_params(kind: &tables::TrafficKind) -> Params {
-    [TRAFFIC_KIND, TRAFFIC].into_iter().chain(kind.params.iter().copied()).collect()
+    [TRAFFIC_KIND, Group::TABLE].into_iter().chain(kind.params.iter().copied()).collect()
 }
 
 /// The kind of an entry of `[[traffic]]`.
@@ -289,7 +289,7 @@ pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
 
 /// What may stand under a section's path.
 fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
-    let top = || Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = || Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     let segments: Vec<&str> = section.split('.').collect();
     match segments[..] {
         [""] => Ok(top()),
@@ -403,7 +403,7 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             check::value(values, &SWEEP_SEEDS, "sweep.seeds")?;
             continue;
         }
-        if let Some(param) = SWEEP_DESIGN.iter().find(|p| p.name == path) {
+        if let Some(param) = DesignKeys::TABLE.iter().find(|p| p.name == path) {
             check::value(values, param, &join("sweep", &path))?;
             continue;
         }
@@ -426,14 +426,14 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             }
         }
     }
-    let given = SWEEP_DESIGN.iter().find_map(|p| Some((p, node.child(p.name)?)));
+    let given = DesignKeys::TABLE.iter().find_map(|p| Some((p, node.child(p.name)?)));
     match given {
         Some((param, value)) if !ranges => {
             let problem = Problem::Conflict("chooses values of ranges, and no axis has one".into());
             Err(ScenarioError::at(value, &join("sweep", param.name), problem))
         }
         _ if ranges && node.child("samples").is_none() => {
-            let problem = Problem::Missing { allowed: SWEEP_DESIGN[0].ty.allowed() };
+            let problem = Problem::Missing { allowed: DesignKeys::TABLE[0].ty.allowed() };
             Err(ScenarioError::new(node.origin, "sweep.samples", problem))
         }
         _ => Ok(()),

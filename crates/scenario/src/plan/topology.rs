@@ -4,7 +4,7 @@ use super::{check_buffer, discipline, line, side, Defaults, Discipline, Result, 
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
-use crate::tables::{TopologyKind, GRAPH_LINK, LINK, NODE, TOPOLOGY};
+use crate::tables::{TopologyKind, GraphLink, Link, Router, TOPOLOGY};
 use crate::walk::{self, join, Params};
 use penstock_aqm::Kind;
 use penstock_sim::{Schedule, UserAqm};
@@ -146,7 +146,7 @@ pub(super) fn topology(
 /// Routers R0 … Rn with links that are alike.
 fn chain(root: &Node, files: &Files, aqm: Disciplines, topology: &mut Topology) -> Result<()> {
     let section = Section::new(root, &join("topology", topology.kind.link));
-    let mut values = fill_link(&section, &vec![LINK])?;
+    let mut values = fill_link(&section, &vec![Link::TABLE])?;
     let places = [("aqm", aqm.0), ("aqm.reverse", aqm.1)];
     let [forward, backward] = directions(root, &section, &mut values, files, places)?;
     topology.nodes = (0..=topology.hops()).map(|i| format!("R{i}")).collect();
@@ -188,13 +188,13 @@ fn graph(
     let mut nodes = Nodes { listed: head.given("node"), ..Nodes::default() };
     for i in 0..entries("topology.node") {
         let section = Section::new(root, &format!("topology.node.{i}"));
-        let values = section.fill(&vec![NODE], Defaults::default())?;
+        let values = section.fill(&vec![Router::TABLE], Defaults::default())?;
         nodes.declare(&section, &values)?;
     }
     let (mut taken, mut named) = (BTreeMap::new(), BTreeMap::new());
     for i in 0..count {
         let section = Section::new(root, &format!("topology.link.{i}"));
-        let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
+        let mut values = fill_link(&section, &vec![GraphLink::TABLE, Link::TABLE])?;
         let (from, to) =
             (nodes.end(&section, &values, "from")?, nodes.end(&section, &values, "to")?);
         if from == to {
