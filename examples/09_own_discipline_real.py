@@ -2,7 +2,9 @@ r"""A custom discipline in Python on real packets.
 
 The class that the simulator runs decides about packets between two hosts.
 
-4 flows -- R0 == 10 Mbit/s, 20 ms, 60 packets == R1      (two network namespaces of this machine, the kernel's TCP)
+4 flows -- R0 == 10 Mbit/s, 20 ms, 60 packets == R1
+
+Both hosts are network namespaces of this machine, with the kernel's TCP.
 """
 
 from pathlib import Path
