@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock import style
+from penstock.model.scenario import Scenario
 from penstock.reproduce import common, draw
 from penstock.reproduce.runs import Run, Runs
-from penstock.scenario import Scenario
+from penstock.show import style
 
 
 class _Lasts:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.common import difference_along, percent_along
 from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rared import BASE, CLIMB, LONG, MARK_P, scenario
 from penstock.reproduce.runs import Run, Runs
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("rared")
 

@@ -188,7 +188,7 @@ impl PyAqm {
     fn new(object: &Bound<'_, PyAny>, start: Start<'_>) -> PyResult<Self> {
         let py = object.py();
         let object = py.import("copy")?.call_method1("deepcopy", (object,))?;
-        let module = py.import("penstock.aqm")?;
+        let module = py.import("penstock.model.aqm")?;
         let stream = Bound::new(py, Stream(Mutex::new(start.rng.clone())))?;
         // In the instance's own dict, where it is found before the base's method and no
         // `__setattr__` of the user's intervenes.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock import style
-from penstock.result import Estimate
+from penstock.estimate import Estimate
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

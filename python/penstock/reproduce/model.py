@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from penstock.result import Estimate
+from penstock.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from penstock.model.scenario import Scenario
     from penstock.reproduce.runs import Runs
-    from penstock.scenario import Scenario
 
 #: What tells the cases of an exhibit apart: `{"aqm": "AMECN", "target_pkts": 20}`.
 Labels: TypeAlias = Mapping[str, str | float | int]

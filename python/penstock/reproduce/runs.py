@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from penstock.estimate import Estimate
 from penstock.reproduce.model import Labels
-from penstock.result import Estimate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from penstock.scenario import Scenario
+    from penstock.model.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penstock as ps
-from penstock import style
 from penstock.reproduce import common, draw
 from penstock.reproduce.model import (
     DEFAULT,
@@ -27,11 +26,12 @@ from penstock.reproduce.model import (
     Settings,
     Within,
 )
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from penstock._table import Table
+    from penstock.model.table import Table
     from penstock.reproduce.runs import Quantity, Run, Runs
 
 # ----------------------------------------------------------------------- what the paper leaves open

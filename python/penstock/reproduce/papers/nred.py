@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penstock as ps
-from penstock import style
 from penstock.reproduce.common import difference_along, measured, percent_along, tally
 from penstock.reproduce.draw import curves, figure
 from penstock.reproduce.model import (
@@ -30,6 +29,7 @@ from penstock.reproduce.model import (
     TableData,
     Within,
 )
+from penstock.show import style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

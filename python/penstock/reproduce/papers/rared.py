@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import penstock as ps
-from penstock import style
 from penstock.reproduce.common import difference_along, measured, percent_along, tally
 from penstock.reproduce.draw import curves, curves_on, figure, label_ends
 from penstock.reproduce.model import (
@@ -28,6 +27,7 @@ from penstock.reproduce.model import (
     Settings,
     Within,
 )
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

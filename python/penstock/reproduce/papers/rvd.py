@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penstock as ps
-from penstock import style
 from penstock.reproduce.common import difference_along, measured, percent_along, tally
 from penstock.reproduce.draw import curves_on, figure, label_ends
 from penstock.reproduce.model import (
@@ -32,6 +31,7 @@ from penstock.reproduce.model import (
     TableData,
     Within,
 )
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
