@@ -1,7 +1,7 @@
 """Writes `kinds.py`, the classes that mirror a scenario's tables, from the declarations in Rust.
 
-`make generate`, or `python tools/generate.py`. A test fails while the committed file is stale, so a parameter is
-declared in one place, its Rust table, and turns up here by itself.
+`make generate`, or `python tools/generate.py`. A test fails while the committed file is stale, so
+a parameter is declared in one place, its Rust table, and turns up here by itself.
 """
 
 from __future__ import annotations
@@ -21,9 +21,16 @@ from penstock._files import write
 Row = Mapping[str, Any]
 
 #: Names that capitals alone do not make.
-NAMES = {"droptail": "DropTail", "onoff": "OnOff", "dctcp": "Dctcp", "fq-codel": "FqCodel", "codel": "CoDel"}
+NAMES = {
+    "droptail": "DropTail",
+    "onoff": "OnOff",
+    "dctcp": "Dctcp",
+    "fq-codel": "FqCodel",
+    "codel": "CoDel",
+}
 
-#: Type of a declaration → what Python takes. Words are spelled out, and quantities are text with their unit.
+#: Type of a declaration → what Python takes. Words are spelled out, and quantities are text with
+#: their unit.
 TYPES = {
     "bool": "bool",
     "int": "int",
@@ -46,8 +53,9 @@ RESERVED = {"from", "class"}
 
 HEAD = '''"""The tables of a scenario as Python classes: disciplines, traffic, topology.
 
-Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every field may be left out
-unless it is said to be required; then its default or automatic value holds. A quantity is text with its unit.
+Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every
+field that is not said to be required may be left out: then its default or automatic value holds. A
+quantity is text with its unit.
 """
 
 from __future__ import annotations
@@ -65,8 +73,15 @@ Spec = Mapping[str, Any]
 
 def source() -> str:
     """The text of `kinds.py`."""
-    read = {name: json.loads(_penstock.list_json(name)) for name in ("aqm", "tcp", "traffic", "topology")}
-    classes = [*_topology(read["topology"]), *_disciplines(read["aqm"]), *_traffic(read["traffic"], read["tcp"])]
+    read = {
+        name: json.loads(_penstock.list_json(name))
+        for name in ("aqm", "tcp", "traffic", "topology")
+    }
+    classes = [
+        *_topology(read["topology"]),
+        *_disciplines(read["aqm"]),
+        *_traffic(read["traffic"], read["tcp"]),
+    ]
     names = sorted(name for name, _ in classes)
     listed = "".join(f'    "{name}",\n' for name in names)
     return "\n\n".join([HEAD + f"\n__all__ = [\n{listed}]\n", *(text for _, text in classes)])
@@ -89,20 +104,42 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
     ]
     between = {"dumbbell": "bottleneck", "parking-lot": "link"}
     on_link = [
-        ("aqm", "Table | None = None", "The link's own discipline, forward; left out: the scenario's `aqm`."),
-        ("reverse_aqm", "Table | None = None", "The one back; left out: the scenario's `reverse_aqm`."),
+        (
+            "aqm",
+            "Table | None = None",
+            "The link's own discipline, forward; left out: the scenario's `aqm`.",
+        ),
+        (
+            "reverse_aqm",
+            "Table | None = None",
+            "The one back; left out: the scenario's `reverse_aqm`.",
+        ),
     ]
     node = {**by_name["[[topology.node]]"], "doc": "A router of a graph."}
     edge = by_name["[[topology.link]]"]
-    edge = {**edge, "doc": "A link of a graph, and the queues at its ends.", "params": edge["params"] + link["params"]}
+    edge = {
+        **edge,
+        "doc": "A link of a graph, and the queues at its ends.",
+        "params": edge["params"] + link["params"],
+    }
     listed = [
         ("link", "Sequence[GraphLink]", "The links; required."),
         ("node", "Sequence[Node] | None = None", by_name["[[topology.node]]"]["doc"]),
         *sides,
     ]
     classes = [
-        ("Link", _class("Link", {**link, "doc": "A link between routers, and the queue in front of it."})),
-        ("Access", _class("Access", {**access, "doc": "The links between hosts and their router, one a flow."})),
+        (
+            "Link",
+            _class(
+                "Link", {**link, "doc": "A link between routers, and the queue in front of it."}
+            ),
+        ),
+        (
+            "Access",
+            _class(
+                "Access", {**access, "doc": "The links between hosts and their router, one a flow."}
+            ),
+        ),
         ("Node", _class("Node", node)),
         ("GraphLink", _class("GraphLink", edge, inner=on_link)),
     ]
@@ -110,8 +147,13 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
         if row["name"] == "graph":
             classes.append(("Graph", _class("Graph", row, kind="graph", inner=listed)))
         if row["name"] in between:
-            inner = [(between[row["name"]], "Link", "The link between two routers; required."), *sides]
-            classes.append((_name(row["name"]), _class(_name(row["name"]), row, kind=row["name"], inner=inner)))
+            inner = [
+                (between[row["name"]], "Link", "The link between two routers; required."),
+                *sides,
+            ]
+            classes.append(
+                (_name(row["name"]), _class(_name(row["name"]), row, kind=row["name"], inner=inner))
+            )
     return classes
 
 
@@ -121,12 +163,17 @@ def _disciplines(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 def _traffic(rows: Sequence[Row], tcp: Sequence[Row]) -> list[tuple[str, str]]:
     common = next(row for row in rows if row["name"] == "any")["params"]
-    transport = [p for row in sorted(tcp, key=lambda row: row["name"] != "any") for p in row["params"]]
+    transport = [
+        p for row in sorted(tcp, key=lambda row: row["name"] != "any") for p in row["params"]
+    ]
     classes = []
     for row in rows:
         if row["name"] == "any":
             continue
-        own = [*row["params"], *(transport if row.get("tcp", row["name"] in {"ftp", "web"}) else [])]
+        own = [
+            *row["params"],
+            *(transport if row.get("tcp", row["name"] in {"ftp", "web"}) else []),
+        ]
         params = {p["name"]: p for p in [*own, *common]}
         whole = {**row, "params": list(params.values())}
         classes.append((_name(row["name"]), _class(_name(row["name"]), whole, kind=row["name"])))

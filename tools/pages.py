@@ -1,7 +1,8 @@
-"""Writes `docs/aqm`: a page a discipline from its declaration in Rust, with a figure drawn by probing the code.
+"""Writes `docs/aqm`: one page per discipline, from its declaration in Rust, with a figure.
 
-`make generate`; a test fails while a page is stale. A page names the digest of what its figure shows, so it is stale as
-soon as the figure is.
+The figure is drawn by probing the code. `make generate` writes all of them; a test fails while a
+page is stale. A page names the digest of what its figure shows, so it is stale as soon as the
+figure is.
 """
 
 from __future__ import annotations
@@ -48,17 +49,30 @@ class View:
 VIEWS = {
     **{
         kind: View(upto=40)
-        for kind in ("red", "ared", "feng-ared", "mecn", "amecn", "red-at", "dt-red", "nlred", "step", "custom")
+        for kind in (
+            "red",
+            "ared",
+            "feng-ared",
+            "mecn",
+            "amecn",
+            "red-at",
+            "dt-red",
+            "nlred",
+            "step",
+            "custom",
+        )
     },
     "droptail": View(upto=100),
     "pi": View(runs=160),
     "rem": View(runs=64),
     "blue": View(
-        set={"limit": 50}, why="Without `limit` only a full buffer raises p_m, and nothing is marked at less."
+        set={"limit": 50},
+        why="Without `limit` only a full buffer raises p_m, and nothing is marked at less.",
     ),
     "avq": View(
         loads=[round(0.9 + 0.005 * i, 3) for i in range(61)],
-        why="AVQ looks at the rate of arrivals, so this is over their rate; the queue is held at 10 packets.",
+        why="AVQ looks at the rate of arrivals, so this is over their rate; "
+        "the queue is held at 10 packets.",
     ),
 }
 
@@ -71,7 +85,9 @@ def view(kind: str) -> View:
 def probed(kind: str) -> Probe:
     """What a kind's figure is drawn from."""
     shown = view(kind)
-    scenario = probing.scenario(kind).set_all({f"aqm.{key}": value for key, value in shown.set.items()})
+    scenario = probing.scenario(kind).set_all(
+        {f"aqm.{key}": value for key, value in shown.set.items()}
+    )
     if shown.loads is not None:
         return probing.probe(scenario, loads=shown.loads, runs=shown.runs)
     return probing.probe(scenario, queues=range(shown.upto + 1), runs=shown.runs)
@@ -141,13 +157,16 @@ def _page(row: Row, probe: Probe) -> Iterator[str]:
 def _caption(kind: str, probe: Probe) -> str:
     shown = view(kind)
     times = [f"{after:g} s" for after in probe.after_s]
-    held = "the queue is held at so many packets" if probe.axis == "queue" else "the load is so high"
+    held = (
+        "the queue is held at so many packets" if probe.axis == "queue" else "the load is so high"
+    )
     keys = ", ".join(["`ecn = true`", *(f"`{key} = {value}`" for key, value in shown.set.items())])
     return " ".join(
         [
             f"Share of packets marked and dropped while {held},",
             f"{', '.join(times[:-1])} and {times[-1]} after the start.",
-            "Link: 10 Mbit/s, 20 ms, a buffer of 100 packets; 1000 B packets of five flows, all ECN-capable;",
+            "Link: 10 Mbit/s, 20 ms, a buffer of 100 packets;",
+            "1000 B packets of five flows, all ECN-capable;",
             f"{keys}, all else by default. No sender answers. {shown.why}".rstrip(),
             f"`penstock probe {kind}` counts again.",
         ]
@@ -165,7 +184,9 @@ def _index() -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for row in rows():
         kind = row["name"]
-        figure = f'<a href="{kind}.md"><img src="../img/aqm/{kind}.svg" width="260" alt="{kind}"></a>'
+        figure = (
+            f'<a href="{kind}.md"><img src="../img/aqm/{kind}.svg" width="260" alt="{kind}"></a>'
+        )
         yield f"| {figure} | [{kind}]({kind}.md) | {row['doc']} | {row['source']} |"
     yield ""
 

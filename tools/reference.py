@@ -1,4 +1,7 @@
-"""Writes `docs/reference.md`, every key and metric in tables, from the declarations in Rust (`make generate`)."""
+"""Writes `docs/reference.md`, every key and metric in tables, from the declarations in Rust.
+
+`make generate` does it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ Row = Mapping[str, Any]
 
 HEAD = """# Reference
 
-Made by `tools/reference.py` from the declarations in Rust; `make generate` writes it again, and a test fails while it
-is stale. `penstock list` shows the same on the terminal. A quantity is text with its unit (`"1.5 Mbit/s"`, `"40 ms"`,
-`"1000 B"`); a bare number for a queue counts packets. *ns-2* is the default under `profile = "ns-2"`, where it differs;
-a key that is set wins over both.
+Made by `tools/reference.py` from the declarations in Rust; `make generate` writes it again, and a
+test fails while it is stale. `penstock list` shows the same on the terminal. A quantity is text
+with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue counts packets.
+*ns-2* is the default under `profile = "ns-2"`, where it differs; a key that is set wins over both.
 """
 
 #: Headings and the lists that fill them.
@@ -80,7 +83,14 @@ def params_table(params: Iterable[Row]) -> Iterator[str]:
     for p in rows:
         unit = f" ({p['unit']})" if p["unit"] not in ("", "1") else ""
         default = p["default"] if p["default"] is not None else p["auto"]
-        cells = (f"`{p['name']}`", p["range"] + unit, default, p["ns2"] or "", p["doc"], p["source"])
+        cells = (
+            f"`{p['name']}`",
+            p["range"] + unit,
+            default,
+            p["ns2"] or "",
+            p["doc"],
+            p["source"],
+        )
         yield "| " + " | ".join(str(c).replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
     yield ""
 

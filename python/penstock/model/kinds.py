@@ -1,7 +1,8 @@
 """The tables of a scenario as Python classes: disciplines, traffic, topology.
 
-Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every field may be left out
-unless it is said to be required; then its default or automatic value holds. A quantity is text with its unit.
+Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every
+field that is not said to be required may be left out: then its default or automatic value holds. A
+quantity is text with its unit.
 """
 
 from __future__ import annotations
