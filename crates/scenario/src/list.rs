@@ -94,7 +94,7 @@ fn aqm() -> Vec<Json> {
         let effective: Vec<Param> = tables
             .map(|p| Param {
                 default: own(kind.defaults, p).or(p.default),
-                // A default of the kind's own stands before the table's for ns-2.
+                // A kind's default takes precedence over the table's for ns-2.
                 ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
                 ..*p
             })
@@ -139,7 +139,7 @@ fn tcp() -> Vec<Json> {
 
 fn traffic() -> Vec<Json> {
     let kinds = TRAFFICS.iter().map(|kind| {
-        // TCP's keys have a list of their own.
+        // TCP's keys have a separate list.
         let own = kind
             .params
             .iter()

@@ -54,7 +54,7 @@ impl UserAqms {
             }
             let counted = root.at(&join(path, "count_in_service")).map(|n| &n.item)
                 == Some(&Item::Bool(true));
-            // The tree has passed the check: what stands there are tables, and putting cannot fail.
+            // The tree has passed the check: these are tables, and putting a value cannot fail.
             let mut put = |key: &str, item| {
                 let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
             };
