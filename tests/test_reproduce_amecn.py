@@ -71,7 +71,7 @@ def test_the_thresholds_follow_from_the_target() -> None:
 def traced(avg: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Run:
     scenario = amecn.load_change("AMECN", "rises", DEFAULT)
     table = pa.table({"t_s": np.arange(len(avg)) * 0.05, "avg_pkts": avg})
-    return Run({}, 1, scenario, {}, [], {}, table)
+    return Run(labels={}, seed=1, scenario=scenario, metrics={}, groups=[], links={}, trace=table)
 
 
 def test_the_return_is_when_the_coming_mean_is_in_range() -> None:

@@ -160,7 +160,15 @@ class Finished:
             raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
         metrics, groups, listed = self._runs[key]
         links = {link["name"]: {name: link[name] for name in link if name != "name"} for link in listed}
-        return Run(case.labels, seed, case.scenario, metrics, groups, links, self._traces[key] if traced else None)
+        return Run(
+            labels=case.labels,
+            seed=seed,
+            scenario=case.scenario,
+            metrics=metrics,
+            groups=groups,
+            links=links,
+            trace=self._traces[key] if traced else None,
+        )
 
     @cached_property
     def _traces(self) -> dict[str, pa.Table]:

@@ -1,48 +1,46 @@
-"""Adaptive multi-level ECN: figures 5 to 12 of A. Durresi, M. Sridharan, R. Jain, "Adaptive multi-level explicit
-congestion notification", Int. J. High Performance Computing and Networking 5(1/2), 2007, section 4.
+"""Adaptive multi-level ECN: figures 5 to 12.
+
+A. Durresi, M. Sridharan, R. Jain, "Adaptive multi-level explicit congestion notification", Int. J.
+High Performance Computing and Networking 5(1/2), 2007, section 4. AMECN keeps its average queue in a
+target range when the load changes, has more throughput than MECN then, and more than ARED at the
+same delay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import penstock as ps
-from penstock import style
-from penstock.reproduce import common, draw
-from penstock.reproduce.model import (
-    DEFAULT,
-    Above,
-    Below,
-    Case,
-    Cases,
-    Claim,
-    Exhibit,
-    Finding,
-    Paper,
-    Reading,
-    Settings,
-    Within,
-)
+from penstock.reproduce import draw
+from penstock.reproduce.claims import Comparison, Values, at_equal, of_one_case
+from penstock.reproduce.draw import Panel
+from penstock.reproduce.grids import Grid
+from penstock.reproduce.measures import LOSS, Measure
+from penstock.reproduce.model import Above, Below, Claim, Exhibit, Finding, Paper, Reading, Within
+from penstock.reproduce.readings import Alternative, Readings
+from penstock.reproduce.words import minus
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from penstock._table import Table
     from penstock.reproduce.runs import Quantity, Run, Runs
 
-# ----------------------------------------------------------------------- what the paper leaves open
+# ---- what the paper leaves open
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """What a reading says where the paper says nothing, over the specification's defaults.
+    """What a reading takes where the paper says nothing.
 
     every, levels, adaptive, ared: keys of all disciplines, of MECN and AMECN, of AMECN, of ARED.
     sender: keys of the MECN senders.
+    long_routes: where the flows over several links of the parking lot enter.
     """
 
     profile: str = "ns-2"
@@ -55,70 +53,115 @@ class Open:
     long_routes: tuple[str, ...] = ("R0", "R1")
 
 
-def _p_max(p: float) -> Open:
-    return Open(levels={"p1_max": p})
+#: The experiments: section 4.2, figures 9 and 10, figures 11 and 12.
+LOAD_CHANGE, DUMBBELL, PARKING_LOT = "load change", "dumbbell", "parking lot"
 
+#: The disciplines with two levels of marks, and the one that adapts.
+LEVELS, ADAPTER = ("MECN", "AMECN"), ("AMECN",)
 
-OPEN: Mapping[Reading, Open] = {
-    DEFAULT: Open(),
-    Reading("mark_p=0.1", "All queues drop a capable packet where they would mark it with more than 0.1."): Open(
-        every={"mark_p": 0.1}
+OPEN = Readings(
+    Open(),
+    Alternative(
+        "mark_p=0.1",
+        "All queues drop a capable packet where they would mark it with more than 0.1.",
+        Open(every={"mark_p": 0.1}),
     ),
-    Reading("ared.mark_p=0.1", "ARED drops above 0.1, as ns-2's does since 2002; AMECN never does so."): Open(
-        ared={"mark_p": 0.1}
+    Alternative(
+        "rfc",
+        "TCP and queues as the RFCs have them, not as ns-2 does; timeouts last a second at least.",
+        Open(profile="rfc"),
     ),
-    Reading("rfc", "TCP and queues as the RFCs have them, not as ns-2 does; timeouts last a second at least."): Open(
-        profile="rfc"
+    Alternative(
+        "p_max=0.02",
+        "P_max of MECN, and at AMECN's start, is 0.02.",
+        Open(levels={"p1_max": 0.02}),
+        queues=LEVELS,
+        where=(LOAD_CHANGE,),
     ),
-    Reading("reverse=droptail", "The other direction has a DropTail queue."): Open(reverse_droptail=True),
-    Reading("above_max=gentle-mark", "Above max_th: moderate marks with rising probability."): Open(
-        levels={"above_max": "gentle-mark"}
+    Alternative(
+        "p_max=0.5",
+        "P_max of MECN, and at AMECN's start, is 0.5.",
+        Open(levels={"p1_max": 0.5}),
+        queues=LEVELS,
+        where=(LOAD_CHANGE,),
     ),
-    Reading("above_max=drop", "Above max_th: every packet is dropped (section 2.1)."): Open(
-        levels={"above_max": "drop"}
+    Alternative(
+        "w_q=auto",
+        "w_q from equation (5), 0.0053, not the printed 0.0027.",
+        Open(every={"w_q": "auto"}),
+        where=(LOAD_CHANGE,),
     ),
-    Reading("incipient=hold", "An incipient mark keeps the window from growing and cuts nothing."): Open(
-        sender={"incipient": "hold"}
+    Alternative(
+        "ared.mark_p=0.1",
+        "ARED drops above 0.1, as ns-2's does since 2002; AMECN never does so.",
+        Open(ared={"mark_p": 0.1}),
+        queues=("ARED",),
+        where=(DUMBBELL, PARKING_LOT),
     ),
-    Reading("incipient=additive", "An incipient mark takes one segment of the window."): Open(
-        sender={"incipient": "additive"}
+    Alternative(
+        "reverse=droptail",
+        "The other direction has a DropTail queue.",
+        Open(reverse_droptail=True),
+        where=(DUMBBELL,),
     ),
-    Reading("alpha_scale=0.17", "α with the further factor 0.17 of equation (4)."): Open(
-        adaptive={"alpha_scale": 0.17}
+    Alternative(
+        "long=R0",
+        "In the parking lot only the 20 flows that enter at R0 go all the way.",
+        Open(long_routes=("R0",)),
+        where=(PARKING_LOT,),
     ),
-    Reading("deadband=false", "P_max adapts at any distance from the middle of the target range."): Open(
-        adaptive={"deadband": False}
+    Alternative(
+        "above_max=gentle-mark",
+        "Above max_th: moderate marks with rising probability.",
+        Open(levels={"above_max": "gentle-mark"}),
+        queues=LEVELS,
     ),
-    Reading("adapt=p1", "P_max is that of the incipient ramp; the moderate one stays at 0.1."): Open(
-        adaptive={"adapt": "p1"}
+    Alternative(
+        "above_max=drop",
+        "Above max_th: every packet is dropped (section 2.1).",
+        Open(levels={"above_max": "drop"}),
+        queues=LEVELS,
     ),
-    Reading("p2_over_p1=2", "The moderate ramp rises to twice the incipient one's ceiling."): Open(
-        adaptive={"p2_over_p1": 2}
+    Alternative(
+        "incipient=hold",
+        "An incipient mark keeps the window from growing and cuts nothing.",
+        Open(sender={"incipient": "hold"}),
+        queues=LEVELS,
     ),
-    Reading("beta_floor=0.83", "β is not below 0.83 (section 3.3.2)."): Open(adaptive={"beta_floor": 0.83}),
-    Reading("p_max=0.02", "P_max of MECN, and at AMECN's start, is 0.02."): _p_max(0.02),
-    Reading("p_max=0.5", "P_max of MECN, and at AMECN's start, is 0.5."): _p_max(0.5),
-    Reading("w_q=auto", "w_q from equation (5), 0.0053, not the printed 0.0027."): Open(every={"w_q": "auto"}),
-    Reading("long=R0", "In the parking lot only the 20 flows that enter at R0 go all the way."): Open(
-        long_routes=("R0",)
+    Alternative(
+        "incipient=additive",
+        "An incipient mark takes one segment of the window.",
+        Open(sender={"incipient": "additive"}),
+        queues=LEVELS,
     ),
-}
-
-_BY_KEY = {reading.key: reading for reading in OPEN}
-
-
-def _readings(*others: str) -> tuple[Reading, ...]:
-    """Those that touch every comparison in which AMECN stands, and `others`."""
-    adapter = ("alpha_scale=0.17", "deadband=false", "adapt=p1", "p2_over_p1=2", "beta_floor=0.83")
-    levels = ("above_max=gentle-mark", "above_max=drop", "incipient=hold", "incipient=additive")
-    return tuple(_BY_KEY[key] for key in ("mark_p=0.1", "rfc", *others, *levels, *adapter))
-
-
-LOAD_READINGS = _readings("p_max=0.02", "p_max=0.5", "w_q=auto")
-#: MECN has no adapter.
-MECN_READINGS = tuple(reading for reading in LOAD_READINGS if not OPEN[reading].adaptive)
-DUMBBELL_READINGS = _readings("ared.mark_p=0.1", "reverse=droptail")
-LOT_READINGS = _readings("ared.mark_p=0.1", "long=R0")
+    Alternative(
+        "alpha_scale=0.17",
+        "α with the further factor 0.17 of equation (4).",
+        Open(adaptive={"alpha_scale": 0.17}),
+        queues=ADAPTER,
+    ),
+    Alternative(
+        "deadband=false",
+        "P_max adapts at any distance from the middle of the target range.",
+        Open(adaptive={"deadband": False}),
+        queues=ADAPTER,
+    ),
+    Alternative(
+        "adapt=p1",
+        "P_max is that of the incipient ramp; the moderate one stays at 0.1.",
+        Open(adaptive={"adapt": "p1"}),
+        queues=ADAPTER,
+    ),
+    Alternative(
+        "p2_over_p1=2",
+        "The moderate ramp rises to twice the incipient one's ceiling.",
+        Open(adaptive={"p2_over_p1": 2}),
+        queues=ADAPTER,
+    ),
+    Alternative(
+        "beta_floor=0.83", "β is not below 0.83 (section 3.3.2).", Open(adaptive={"beta_floor": 0.83}), queues=ADAPTER
+    ),
+)
 
 
 def queue(aqm: str, reading: Reading, **keys: Any) -> Table:
@@ -144,7 +187,7 @@ def sender(aqm: str, reading: Reading) -> dict[str, Any]:
     return {**tcp, "ecn": "classic"} if aqm == "ARED" else {**tcp, "ecn": "mecn", **OPEN[reading].sender}
 
 
-# ----------------------------------------------------------------------- 4.2: the load changes
+# ---- 4.2: the load changes
 
 CHANGE_S = 25.0
 #: Where AMECN wants its average in figures 5 to 8: packets.
@@ -179,34 +222,15 @@ def load_change(aqm: str, load: str, reading: Reading) -> ps.Scenario:
     )
 
 
-def load_changes(load: str, *aqms: str) -> Cases:
+def load_changes(load: str, *aqms: str) -> Grid:
     """The cases of a figure of section 4.2."""
-
-    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
-        for aqm in aqms:
-            yield Case({"aqm": aqm, "load": load}, load_change(aqm, load, reading), trace_s=0.05)
-
-    return cases
+    return Grid(build=load_change, names=aqms, along="load", values=(load,), trace_s=0.05)
 
 
-def settled_avg(run: Run) -> float:
-    """Mean of avg from 15 s after the change to the end: packets."""
-    return _mean_avg(run, SETTLED_S, run.scenario.duration_s)
+# ---- 4.3: against ARED
 
-
-def _mean_avg(run: Run, since: float, until: float) -> float:
-    assert run.trace is not None
-    t, avg = run.trace["t_s"].to_numpy(), run.trace["avg_pkts"].to_numpy()
-    return float(np.mean(avg[(t >= since) & (t < until)]))
-
-
-# ----------------------------------------------------------------------- 4.3: against ARED
-
-#: Target delays of figures 9, 10 and 12: milliseconds.
-TARGETS_MS = (10, 20, 30, 40, 60, 80, 100)
-QUICK_TARGETS_MS = (10, 40, 100)
-#: Packets of 1000 B that the links carry in a second.
-DUMBBELL_PKTS_S, LOT_PKTS_S = 875.0, 1250.0
+#: Packets of 1000 B that the dumbbell's link carries in a second.
+DUMBBELL_PKTS_S = 875.0
 
 
 def dumbbell(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
@@ -264,18 +288,45 @@ def parking_lot(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
     )
 
 
-def over_targets(build: Callable[[str, float, Reading], ps.Scenario], *aqms: str) -> Cases:
-    """The disciplines over the range of targets."""
+#: Over the target delays of figures 9, 10 and 12, in milliseconds.
+over_targets = partial(
+    Grid,
+    names=("AMECN", "ARED"),
+    along="target_ms",
+    values=(10, 20, 30, 40, 60, 80, 100),
+    quick=(10, 40, 100),
+    by_name=True,
+)
+ON_DUMBBELL, ON_LOT = over_targets(build=dumbbell), over_targets(build=parking_lot)
 
-    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
-        for aqm in aqms:
-            for target_ms in QUICK_TARGETS_MS if settings.quick else TARGETS_MS:
-                yield Case({"aqm": aqm, "target_ms": target_ms}, build(aqm, target_ms, reading))
-
-    return cases
+# ---- what is measured
 
 
-DUMBBELL, LOT = over_targets(dumbbell, "AMECN", "ARED"), over_targets(parking_lot, "AMECN", "ARED")
+def mean_avg(run: Run, since: float, until: float) -> float:
+    """The mean of avg between two times in seconds: packets."""
+    return float(np.mean(run.recorded("avg_pkts", since, until)))
+
+
+def settled_avg(run: Run) -> float:
+    """Mean of avg from 15 s after the change to the end: packets."""
+    return mean_avg(run, SETTLED_S, run.scenario.duration_s)
+
+
+def return_s(run: Run) -> float:
+    """Seconds from the change until the mean of avg over 5 s is in the target range.
+
+    Returns 20 where it never is.
+    """
+    window = 5.0
+    for since in np.arange(CHANGE_S, run.scenario.duration_s - window, 0.1):
+        if TARGET[0] <= mean_avg(run, since, since + window) <= TARGET[1]:
+            return float(since) - CHANGE_S
+    return run.scenario.duration_s - window - CHANGE_S
+
+
+def percent_used(run: Run) -> float:
+    """Utilization in percent."""
+    return 100.0 * (run.metrics["utilization"] or 0.0)
 
 
 def target_pkts(run: Run) -> float:
@@ -293,87 +344,49 @@ def long_goodput_bps(run: Run) -> float:
     return sum(group["goodput_bps"] or 0.0 for group in run.groups[:-1])
 
 
-# ----------------------------------------------------------------------- figures
+UTILIZATION = Measure(quantity=percent_used, unit="percentage points")
+TOTAL = Measure(quantity="goodput_bps", scale=1e-6, unit="Mbit/s", axis="total throughput [Mbit/s]")
+LONG = Measure(quantity=long_goodput_bps, scale=1e-6, unit="Mbit/s", axis="of it, flows over several links [Mbit/s]")
+
+# ---- figures
 
 ORDER = ("AMECN", "ARED", "MECN")
 EVENTS = {"rises": {CHANGE_S: "20 flows start"}, "falls": {CHANGE_S: "20 flows stop"}}
 
 
-def _trace(load: str) -> Callable[[Runs], Figure]:
-    def show(runs: Runs) -> Figure:
-        return draw.traces(runs, "aqm", target=TARGET, events=EVENTS[load], top=44, order=ORDER)
-
-    return show
-
-
-def _fig9(runs: Runs) -> Figure:
-    return draw.curves(
-        runs,
-        "queue_mean_pkts",
-        "utilization",
-        "aqm",
-        along="target_ms",
-        scale=100,
-        xlabel="mean queueing delay [packets]",
-        ylabel="link utilization [%]",
-        order=ORDER,
-    )
-
-
-def _fig10(runs: Runs) -> Figure:
-    return draw.curves(
-        runs,
-        target_pkts,
-        "queue_mean_pkts",
-        "aqm",
-        along="target_ms",
-        xlabel="target delay [packets]",
-        ylabel="measured mean delay [packets]",
-        diagonal="measured = target",
-        order=ORDER,
-    )
-
-
-def _fig12(runs: Runs) -> Figure:
-    with style.context():
-        figure = draw.figure(9.6, 3.9)
-        axes = figure.subplots(1, 2)
-        panels: tuple[tuple[Quantity, str], ...] = (
-            ("goodput_bps", "total throughput [Mbit/s]"),
-            (long_goodput_bps, "of it, flows over several links [Mbit/s]"),
-        )
-        for ax, (quantity, label) in zip(axes, panels, strict=True):
-            draw.curves_on(ax, runs, summed_delay_ms, quantity, "aqm", along="target_ms", scale=1e-6, order=ORDER)
-            ax.set_xlabel("summed mean queueing delay [ms]")
-            ax.set_ylabel(label)
-        axes[1].set_ylim(bottom=0)
-        for ax in axes:
-            draw.label_ends(ax)
-    return figure
-
-
-def _load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
+def load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
+    """One of figures 5 to 8."""
     more = "more" if load == "rises" else "fewer"
     return Exhibit(
         key=key,
         title=f"{aqm} when the load {load}",
         cases=load_changes(load, aqm),
-        show=_trace(load),
+        show=partial(draw.traces, panels="aqm", target=TARGET, events=EVENTS[load], top=44, order=ORDER),
         caption=f"Queue and average at 1.5 Mbit/s with 20 flows {more} from 25 s on; the band is AMECN's target range "
         "of 9 to 12 packets. P_max of 0.1 is our reading.",
     )
 
 
 EXHIBITS = (
-    _load_exhibit("fig5", "MECN", "rises"),
-    _load_exhibit("fig6", "AMECN", "rises"),
-    _load_exhibit("fig7", "MECN", "falls"),
-    _load_exhibit("fig8", "AMECN", "falls"),
+    load_exhibit("fig5", "MECN", "rises"),
+    load_exhibit("fig6", "AMECN", "rises"),
+    load_exhibit("fig7", "MECN", "falls"),
+    load_exhibit("fig8", "AMECN", "falls"),
     Exhibit(
         key="fig9",
         title="Throughput over average delay, dumbbell",
-        cases=DUMBBELL,
-        show=_fig9,
+        cases=ON_DUMBBELL,
+        show=partial(
+            draw.curves,
+            x="queue_mean_pkts",
+            quantity="utilization",
+            series="aqm",
+            along="target_ms",
+            scale=100,
+            xlabel="mean queueing delay [packets]",
+            ylabel="link utilization [%]",
+            order=ORDER,
+        ),
         caption="100 flows, web and reverse traffic over 7 Mbit/s; a point is a target delay from 10 to 100 ms, "
         "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. An independent "
         "implementation inside ns-2 has 94.3, 95.5 and 93.2 % for AMECN at 10, 20 and 100 ms, 94.0, 95.3 and 98.6 % "
@@ -382,15 +395,33 @@ EXHIBITS = (
     Exhibit(
         key="fig10",
         title="Measured over target delay, dumbbell",
-        cases=DUMBBELL,
-        show=_fig10,
+        cases=ON_DUMBBELL,
+        show=partial(
+            draw.curves,
+            x=target_pkts,
+            quantity="queue_mean_pkts",
+            series="aqm",
+            along="target_ms",
+            xlabel="target delay [packets]",
+            ylabel="measured mean delay [packets]",
+            diagonal="measured = target",
+            order=ORDER,
+        ),
         caption="The runs of figure 9. A packet of delay is 8/7 ms, a full packet's time on the link.",
     ),
     Exhibit(
         key="fig12",
         title="Throughput over average delay, three congested links",
-        cases=LOT,
-        show=_fig12,
+        cases=ON_LOT,
+        show=partial(
+            draw.side_by_side,
+            x=summed_delay_ms,
+            panels=(Panel(TOTAL, (None, None)), Panel(LONG)),
+            along="target_ms",
+            xlabel="summed mean queueing delay [ms]",
+            size=(9.6, 3.9),
+            order=ORDER,
+        ),
         caption="Left, the paper's figure: what all flows receive, over the queueing delays of the three 10 Mbit/s "
         "links added up; a point is a target delay from 10 to 100 ms. Right, ours: the part of it that goes to flows "
         "over two or three links. Full links carry between 10 and 30 Mbit/s in all: most where nothing goes to those. "
@@ -398,74 +429,40 @@ EXHIBITS = (
     ),
 )
 
-# ----------------------------------------------------------------------- claims
-
-AMECN, ARED, MECN = {"aqm": "AMECN"}, {"aqm": "ARED"}, {"aqm": "MECN"}
+# ---- claims
 
 
-def return_s(run: Run) -> float:
-    """Seconds from the change until the mean of avg over 5 s is in the target range; 20 where it never is."""
-    window = 5.0
-    for since in np.arange(CHANGE_S, run.scenario.duration_s - window, 0.1):
-        if TARGET[0] <= _mean_avg(run, since, since + window) <= TARGET[1]:
-            return float(since) - CHANGE_S
-    return run.scenario.duration_s - window - CHANGE_S
-
-
-def _percent(run: Run) -> float:
-    return 100.0 * (run.metrics["utilization"] or 0.0)
-
-
-def _of(quantity: Quantity) -> Callable[[Runs], Sequence[float]]:
-    """The quantity of the only case."""
-    return lambda runs: list(runs.values(quantity))
-
-
-def _over_mecn(quantity: Quantity, scale: float = 1.0) -> Callable[[Runs], Sequence[float]]:
-    """AMECN minus MECN."""
-    return lambda runs: list(scale * runs.difference(quantity, AMECN, MECN))
-
-
-def _load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
-    """What section 4.2 says of both changes."""
-    both, readings = load_changes(load, "MECN", "AMECN"), LOAD_READINGS
-    yield Claim(
+def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
+    """What section 4.2 says of both changes. levels: the paper's utilizations in percent."""
+    readings = OPEN.touching("AMECN", where=LOAD_CHANGE)
+    of_amecn = partial(Claim, exhibit=amecn, cases=load_changes(load, "AMECN"), readings=readings)
+    yield of_amecn(
         key=f"{amecn}.settled",
         text=f"From 15 s after the load {load} AMECN's average is in its target range of 9 to 12 packets: the mean of "
         "avg from 40 to 50 s.",
-        exhibit=amecn,
         paper_value="9 to 12 packets",
         unit="packets",
-        cases=load_changes(load, "AMECN"),
-        values=_of(settled_avg),
+        values=of_one_case(settled_avg),
         rule=Within(*TARGET),
-        readings=readings,
     )
-    yield Claim(
+    yield of_amecn(
         key=f"{amecn}.return",
         text=f"After the load {load} AMECN brings its average back into the target range within about 15 s (here: 18): "
         "the time until the mean of avg over the next 5 s is in the range, 20 s where that never comes.",
-        exhibit=amecn,
         paper_value="about 15 s",
         unit="s",
-        cases=load_changes(load, "AMECN"),
-        values=_of(return_s),
+        values=of_one_case(return_s),
         rule=Below(18.0),
-        readings=readings,
     )
-    yield Claim(
+    yield over_mecn(load).difference(
+        UTILIZATION,
         key=f"{amecn}.throughput",
         text=f"AMECN has a slightly higher throughput than MECN where the load {load}: the difference in utilization "
         "over the whole run.",
-        exhibit=amecn,
         paper_value=f"{levels[1]} % against {levels[0]} %",
-        unit="percentage points",
-        cases=both,
-        values=_over_mecn(_percent),
         rule=Above(),
-        readings=readings,
     )
-    for figure, aqm, level, of in ((mecn, "MECN", levels[0], MECN_READINGS), (amecn, "AMECN", levels[1], readings)):
+    for figure, aqm, level in ((mecn, "MECN", levels[0]), (amecn, "AMECN", levels[1])):
         yield Claim(
             key=f"{figure}.level",
             text=f"{aqm}'s throughput where the load {load} is {level} % of the link's rate, within one percentage "
@@ -474,221 +471,200 @@ def _load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) 
             paper_value=f"{level} %",
             unit="%",
             cases=load_changes(load, aqm),
-            values=_of(_percent),
+            values=of_one_case(percent_used),
             rule=Within(level - 1, level + 1),
-            readings=of,
+            readings=OPEN.touching(aqm, where=LOAD_CHANGE),
         )
 
 
-def _rise_claims() -> Iterator[Claim]:
+def over_mecn(load: str) -> Comparison:
+    """AMECN against MECN where the load changes."""
+    readings = OPEN.touching("AMECN", "MECN", where=LOAD_CHANGE)
+    return Comparison.on(load_changes(load, "AMECN", "MECN"), "AMECN", "MECN", readings=readings)
+
+
+def rise_claims() -> Iterator[Claim]:
     """What section 4.2 says of the rise alone."""
-    both = load_changes("rises", "MECN", "AMECN")
-    for key, quantity, scale, unit, said, text in (
-        ("avg", "avg_queue_mean_pkts", 1.0, "packets", "slightly lower", "a lower overall average queue"),
-        ("drops", "loss_ratio", 100.0, "percentage points", "smaller", "a smaller packet drop rate, all packets"),
+    for key, measure, said, text in (
+        (
+            "avg",
+            Measure(quantity="avg_queue_mean_pkts", unit="packets"),
+            "slightly lower",
+            "a lower overall average queue",
+        ),
+        ("drops", LOSS, "smaller", "a smaller packet drop rate, all packets"),
         (
             "data_drops",
-            "data_loss_ratio",
-            100.0,
-            "percentage points",
+            replace(LOSS, quantity="data_loss_ratio"),
             "smaller",
             "a smaller drop rate of data packets; the others are ACKs, which are dropped where data would be marked",
         ),
     ):
-        yield Claim(
+        yield over_mecn("rises").difference(
+            measure,
             key=f"fig6.{key}",
             text=f"Where the load rises AMECN has {text}: the difference to MECN over the whole run.",
-            exhibit="fig6",
             paper_value=said,
-            unit=unit,
-            cases=both,
-            values=_over_mecn(quantity, scale),
             rule=Below(),
-            readings=LOAD_READINGS,
         )
 
 
-def _at_equal_delay(over_range: Callable[..., Any]) -> Callable[[Runs], Sequence[float]]:
-    """AMECN's utilization minus ARED's at equal mean queues, in percentage points: their mean or their minimum."""
-    return lambda runs: list(
-        100 * over_range(common.at_equal(runs, "queue_mean_pkts", "utilization", "target_ms", AMECN, ARED), axis=1)
-    )
+over_ared = partial(Comparison.on, ours="AMECN", theirs="ARED")
+ARED_ON_DUMBBELL = over_ared(ON_DUMBBELL, readings=OPEN.touching("AMECN", "ARED", where=DUMBBELL))
+ARED_ON_LOT = over_ared(ON_LOT, readings=OPEN.touching("AMECN", "ARED", where=PARKING_LOT))
 
 
-def _at_equal_target(runs: Runs) -> Sequence[float]:
-    """Percentage points of utilization, the mean over the targets."""
-    targets = runs.labels("target_ms")
-    each = [runs.difference(_percent, {**AMECN, "target_ms": at}, {**ARED, "target_ms": at}) for at in targets]
-    return list(np.mean(each, axis=0))
-
-
-def _in_packets(run: Run) -> float:
-    return (run.metrics["queue_mean_pkts"] or 0.0) / target_pkts(run)
-
-
-def _in_time(run: Run) -> float:
-    return 1e3 * (run.metrics["data_delay_mean_s"] or 0.0) / float(run.labels["target_ms"])
-
-
-def _miss(runs: Runs, aqm: str, ratio: Callable[[Run], float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """How far measured delays are from their targets: the mean over the targets of |measured/target − 1|, in %."""
-    each = [runs.values(ratio, aqm=aqm, target_ms=at) for at in runs.labels("target_ms")]
-    found: np.ndarray[Any, np.dtype[np.float64]] = 100 * np.mean(np.abs(np.array(each) - 1), axis=0)
-    return found
-
-
-def _misses(aqm: str, ratio: Callable[[Run], float]) -> Callable[[Runs], Sequence[float]]:
-    return lambda runs: list(_miss(runs, aqm, ratio))
-
-
-def _slope(aqm: str) -> Callable[[Runs], Sequence[float]]:
-    """Least-squares slope of the measured over the target delay."""
+def at_equal_delay(x: Quantity, y: Quantity, scale: float, gather: Callable[..., Any] = np.mean) -> Values:
+    """AMECN's y minus ARED's at equal delays x: the mean, or the least, over their common range."""
 
     def values(runs: Runs) -> Sequence[float]:
-        targets = runs.labels("target_ms")
-        x = np.array([float(at) * 1e-3 * DUMBBELL_PKTS_S for at in targets])
-        y = np.array([runs.values("queue_mean_pkts", aqm=aqm, target_ms=at) for at in targets])
-        return list(np.polyfit(x, y, 1)[0])
+        differences = at_equal(runs, x, y, "target_ms", {"aqm": "AMECN"}, {"aqm": "ARED"})
+        return [float(v) for v in scale * gather(differences, axis=1)]
 
     return values
 
 
-def _comparison_claims() -> Iterator[Claim]:
-    """What section 4.3 says."""
-    yield Claim(
-        key="fig9.utilization",
-        text="AMECN has the higher throughput at the same average delay: the difference in utilization to ARED at "
-        "equal mean queues, over the range that both reach (curves interpolated).",
-        exhibit="fig9",
-        paper_value="higher",
-        unit="percentage points",
-        cases=DUMBBELL,
-        values=_at_equal_delay(np.mean),
-        rule=Above(),
-        readings=DUMBBELL_READINGS,
-    )
-    yield Claim(
-        key="fig9.least",
-        text="AMECN's curve lies above ARED's all along: the least of those differences over the range.",
-        exhibit="fig9",
-        paper_value="higher",
-        unit="percentage points",
-        cases=DUMBBELL,
-        values=_at_equal_delay(np.min),
-        rule=Above(),
-        readings=DUMBBELL_READINGS,
-    )
-    yield Claim(
+def throughput_claims() -> Iterator[Claim]:
+    """Figure 9."""
+    for key, text, gather in (
+        (
+            "utilization",
+            "AMECN has the higher throughput at the same average delay: the difference in utilization to ARED at "
+            "equal mean queues, over the range that both reach (curves interpolated).",
+            np.mean,
+        ),
+        (
+            "least",
+            "AMECN's curve lies above ARED's all along: the least of those differences over the range.",
+            np.min,
+        ),
+    ):
+        yield ARED_ON_DUMBBELL.claim(
+            key=f"fig9.{key}",
+            text=text,
+            paper_value="higher",
+            unit="percentage points",
+            values=at_equal_delay("queue_mean_pkts", "utilization", 100, gather),
+            rule=Above(),
+        )
+    yield ARED_ON_DUMBBELL.difference(
+        UTILIZATION,
         key="fig9.target",
         text="AMECN has the higher throughput for a given target delay: the difference in utilization to ARED, mean "
         "over the targets.",
-        exhibit="fig9",
         paper_value="higher",
-        unit="percentage points",
-        cases=DUMBBELL,
-        values=_at_equal_target,
         rule=Above(),
-        readings=DUMBBELL_READINGS,
     )
+
+
+def in_packets(run: Run) -> float:
+    """The mean queue over the target delay, both in packets."""
+    return (run.metrics["queue_mean_pkts"] or 0.0) / target_pkts(run)
+
+
+def in_time(run: Run) -> float:
+    """The time that data packets wait, over the target delay."""
+    return 1e3 * (run.metrics["data_delay_mean_s"] or 0.0) / float(run.labels["target_ms"])
+
+
+def miss(runs: Runs, aqm: str, ratio: Callable[[Run], float]) -> NDArray[np.float64]:
+    """|measured/target − 1| in percent, the mean over the targets."""
+    each = [runs.values(ratio, aqm=aqm, target_ms=at) for at in runs.labels("target_ms")]
+    found: NDArray[np.float64] = 100 * np.mean(np.abs(np.array(each) - 1), axis=0)
+    return found
+
+
+def slope(runs: Runs) -> Sequence[float]:
+    """Least-squares slope of the measured over the target delay, for the only discipline."""
+    targets = runs.labels("target_ms")
+    x = np.array([float(at) * 1e-3 * DUMBBELL_PKTS_S for at in targets])
+    y = np.array([runs.values("queue_mean_pkts", target_ms=at) for at in targets])
+    return [float(v) for v in np.polyfit(x, y, 1)[0]]
+
+
+def target_claims() -> Iterator[Claim]:
+    """Figure 10."""
     for aqm in ("AMECN", "ARED"):
-        of = tuple(r for r in DUMBBELL_READINGS if _touches(aqm, r))
-        yield Claim(
-            key=f"fig10.{aqm.lower()}",
-            text=f"{aqm}'s measured delay is very close to the target, within 10 %: |measured/target − 1|, mean over "
-            "the targets, delays as the mean queue in packets.",
-            exhibit="fig10",
-            paper_value="very closely",
-            unit="%",
-            cases=over_targets(dumbbell, aqm),
-            values=_misses(aqm, _in_packets),
-            rule=Below(10.0),
-            readings=of,
+        close = f"{aqm}'s measured delay is very close to the target, within 10 %:"
+        ratios: tuple[tuple[str, str, Callable[[Run], float]], ...] = (
+            (
+                "",
+                "|measured/target − 1|, mean over the targets, delays as the mean queue in packets.",
+                in_packets,
+            ),
+            (".time", "the same measure, delays as the time that data packets wait.", in_time),
         )
-        yield Claim(
-            key=f"fig10.{aqm.lower()}.time",
-            text=f"{aqm}'s measured delay is very close to the target, within 10 %: the same measure, delays as the "
-            "time that data packets wait.",
+        of_one = partial(
+            Claim,
             exhibit="fig10",
-            paper_value="very closely",
-            unit="%",
-            cases=over_targets(dumbbell, aqm),
-            values=_misses(aqm, _in_time),
-            rule=Below(10.0),
-            readings=of,
+            cases=ON_DUMBBELL.only(aqm),
+            readings=OPEN.touching(aqm, where=DUMBBELL),
         )
-        yield Claim(
+        for suffix, text, ratio in ratios:
+            yield of_one(
+                key=f"fig10.{aqm.lower()}{suffix}",
+                text=f"{close} {text}",
+                paper_value="very closely",
+                unit="%",
+                values=lambda runs, aqm=aqm, ratio=ratio: list(miss(runs, aqm, ratio)),
+                rule=Below(10.0),
+            )
+        yield of_one(
             key=f"fig10.{aqm.lower()}.slope",
             text=f"A target that is one packet higher raises {aqm}'s measured delay by 0.9 to 1.1 packets: figure 10's "
             "slope.",
-            exhibit="fig10",
             paper_value="close to 1",
             unit="packets/packet",
-            cases=over_targets(dumbbell, aqm),
-            values=_slope(aqm),
+            values=slope,
             rule=Within(0.9, 1.1),
-            readings=of,
         )
-    yield Claim(
+    yield ARED_ON_DUMBBELL.claim(
         key="fig10.closer",
         text="AMECN keeps to the target no worse than ARED: the difference in |measured/target − 1|, mean over the "
         "targets, delays in packets.",
-        exhibit="fig10",
         paper_value="both very closely",
         unit="percentage points",
-        cases=DUMBBELL,
-        values=lambda runs: list(_miss(runs, "AMECN", _in_packets) - _miss(runs, "ARED", _in_packets)),
+        values=lambda runs: list(miss(runs, "AMECN", in_packets) - miss(runs, "ARED", in_packets)),
         rule=Below(),
-        readings=DUMBBELL_READINGS,
     )
-    for key, quantity, said, text in (
+
+
+def three_links_claims() -> Iterator[Claim]:
+    """Figure 12."""
+    for key, measure, said, text in (
         (
-            "fig12.throughput",
-            "goodput_bps",
+            "throughput",
+            TOTAL,
             "higher",
             "With three congested links AMECN has the higher overall throughput at the same summed queueing delay",
         ),
         (
-            "fig12.long",
-            long_goodput_bps,
+            "long",
+            LONG,
             "not given",
             "Beyond the paper: of that throughput the flows over two or three links get more, too",
         ),
     ):
-        yield Claim(
-            key=key,
+        yield ARED_ON_LOT.claim(
+            key=f"fig12.{key}",
             text=f"{text}: the difference to ARED over the range of delays that both reach (curves interpolated).",
-            exhibit="fig12",
             paper_value=said,
-            unit="Mbit/s",
-            cases=LOT,
-            values=_at_equal_sum(quantity),
+            unit=measure.unit,
+            values=at_equal_delay(summed_delay_ms, measure.quantity, measure.scale),
             rule=Above(),
-            readings=LOT_READINGS,
         )
 
 
-def _touches(aqm: str, reading: Reading) -> bool:
-    """Whether the discipline's runs differ under a reading."""
-    taken = OPEN[reading]
-    own = taken.ared if aqm == "ARED" else taken.levels or taken.adaptive or taken.sender
-    return bool(own or taken.every or taken.profile != "ns-2" or taken.reverse_droptail)
-
-
-def _at_equal_sum(quantity: Quantity) -> Callable[[Runs], Sequence[float]]:
-    """AMECN's minus ARED's at equal sums of delays, in millions: the mean over their common range."""
-    return lambda runs: list(
-        1e-6 * np.mean(common.at_equal(runs, summed_delay_ms, quantity, "target_ms", AMECN, ARED), axis=1)
-    )
-
-
 CLAIMS = (
-    *_load_claims("rises", "fig5", "fig6", (94.5, 96.3)),
-    *_rise_claims(),
-    *_load_claims("falls", "fig7", "fig8", (93.4, 94.5)),
-    *_comparison_claims(),
+    *load_claims("rises", "fig5", "fig6", (94.5, 96.3)),
+    *rise_claims(),
+    *load_claims("falls", "fig7", "fig8", (93.4, 94.5)),
+    *throughput_claims(),
+    *target_claims(),
+    *three_links_claims(),
 )
 
-# ----------------------------------------------------------------------- what was found
+# ---- what was found, and what was read
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
@@ -697,7 +673,7 @@ def discussion(found: Mapping[str, Finding]) -> str:
     def number(key: str) -> str:
         at = found[key]
         half = "" if at.estimate is None or at.high is None else f" ± {at.high - at.estimate:.2g}"
-        return f"{at.estimate:.3g}{half} {at.claim.unit}".replace("-", "−")
+        return minus(f"{at.estimate:.3g}{half} {at.claim.unit}")
 
     def say(key: str) -> str:
         return f"{number(key)} ({found[key].verdict})"

@@ -1,13 +1,15 @@
-"""NRED, adaptive nonlinear RED: the reproduction of its section 3, figures 3 to 6, and of Fig. 1's profiles.
+"""NRED, adaptive nonlinear RED: the reproduction of its section 3, figures 3 to 6, and of Fig. 1.
 
-N − 1 FTP flows and one CBR flow share a slow link; the buffer varies at N = 50, and N with a buffer of 100 KB. The
-paper: NRED, whose drop probability is a power of the average queue that reaches 1 at the buffer, has the lowest delay
-at large buffers and at small N, is like the others at small buffers, and has the lowest loss.
+N − 1 FTP flows and one CBR flow share a slow link. The buffer varies at N = 50, and N varies with a
+buffer of 100 KB. The paper says of NRED, whose drop probability is a power of the average queue that
+reaches 1 at the buffer: it has the lowest delay at large buffers and at small N, is like the others
+at small buffers, and has the lowest loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,10 @@ import numpy as np
 
 import penstock as ps
 from penstock import style
-from penstock.reproduce.common import difference_along, measured, percent_along, tally
-from penstock.reproduce.draw import curves, figure
+from penstock.reproduce import draw
+from penstock.reproduce.claims import Comparison, difference
+from penstock.reproduce.grids import Grid
+from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import (
     Above,
     Below,
@@ -30,124 +34,147 @@ from penstock.reproduce.model import (
     TableData,
     Within,
 )
+from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, marking_up_to_0_1
+from penstock.reproduce.words import measured, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from penstock.reproduce.runs import Run, Runs
 
-# ------------------------------------------------------------------ the scenarios of section 3
+# ---- what the paper leaves open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """What a reading takes where the paper says nothing.
+
+    tcp: keys of the senders. nred: keys of NRED.
+    mark_p: RED and NRED mark up to this probability and the flows use ECN; `None`: they drop.
+    in_bytes: the buffer and the queues count bytes, not packets.
+    """
+
+    profile: str = "ns-2"
+    tcp: Mapping[str, Any] = field(default_factory=dict)
+    nred: Mapping[str, Any] = field(default_factory=dict)
+    gentle: bool = True
+    mark_p: float | None = None
+    in_bytes: bool = False
+
+
+OPEN = Readings(
+    Open(),
+    as_the_rfcs(Open(profile="rfc")),
+    Alternative("unit=bytes", "Buffer and queues count bytes (headers too), not packets.", Open(in_bytes=True)),
+    Alternative(
+        "ecn",
+        "The flows use ECN; RED and NRED mark at any p below 1 (Table 1: “dropped or marked”).",
+        Open(mark_p=1.0),
+    ),
+    marking_up_to_0_1(Open(mark_p=0.1)),
+    Alternative("tcp=tahoe", "The flows are Tahoe, the plain agent of ns-2.", Open(tcp={"tcp": "tahoe"})),
+    Alternative("tcp=sack", "The flows are SACK.", Open(tcp={"tcp": "sack"})),
+    Alternative(
+        "window=100",
+        "The receivers' windows are 100 packets, not ns-2's 20: more than the buffer and the link hold.",
+        Open(tcp={"window": 100}),
+    ),
+    Alternative("n_max=3", "NRED's exponent is at most 3, not 5.", Open(nred={"n_max": 3}), queues=("NRED",)),
+    Alternative("n_max=10", "NRED's exponent is at most 10, not 5.", Open(nred={"n_max": 10}), queues=("NRED",)),
+    Alternative("n_0=1", "NRED's exponent starts at 1, not 2.", Open(nred={"n_0": 1}), queues=("NRED",)),
+    Alternative(
+        "gate=geometric",
+        "NRED drops each packet with p as it stands, without RED's count.",
+        Open(nred={"gate": "geometric"}),
+        queues=("NRED",),
+    ),
+    Alternative(
+        "gentle=false",
+        "RED drops every packet when the average is above max_th.",
+        Open(gentle=False),
+        queues=("RED",),
+    ),
+)
+
+# ---- the scenarios of section 3
 
 QUEUES = ("DropTail", "RED", "NRED")
-BUFFERS_KB = tuple(range(20, 141, 20))
-LOADS = tuple(range(20, 101, 20))
-
 #: Table 1, and with max_p and the gentle option RED's part of it.
 BOTH: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "w_q": 0.002}
 
 
-def queue(name: str, reading: Reading, **of_nred: Any) -> Any:
-    """The discipline of that name. of_nred: NRED's own parameters."""
+def queue(name: str, taken: Open) -> Any:
+    """The discipline of that name."""
     common: dict[str, Any] = {"mean_packet": "1000 B"}
-    if reading == BYTES:
+    if taken.in_bytes:
         common["unit"] = "bytes"
     if name == "DropTail":
         return ps.DropTail(**common)
-    if reading in (ECN, ECN_MARK_P):
-        common |= {"ecn": True, "mark_p": 1.0 if reading == ECN else 0.1}
+    if taken.mark_p is not None:
+        common |= {"ecn": True, "mark_p": taken.mark_p}
     if name == "RED":
-        return ps.Red(**BOTH, max_p=0.1, gentle=reading != NOT_GENTLE, **common)
-    return ps.Nred(**BOTH, **common, **{**OF_NRED.get(reading, {}), **of_nred})
+        return ps.Red(**BOTH, max_p=0.1, gentle=taken.gentle, **common)
+    return ps.Nred(**BOTH, **common, **taken.nred)
 
 
 def scenario(name: str, flows: int, buffer_kb: int, reading: Reading) -> ps.Scenario:
     """Fig. 2's network with N = `flows`."""
-    tcp = {"tcp": "reno", "segment": "1000 B", "window": 20, **OF_TCP.get(reading, {})}
+    taken = OPEN[reading]
+    ecn = {} if taken.mark_p is None else {"ecn": "classic"}
+    tcp = {"tcp": "reno", "segment": "1000 B", "window": 20, **ecn, **taken.tcp}
+    access = ps.Access(rate="10 Mbit/s", delay={"uniform": ["40 ms", "60 ms"]})
     return ps.Scenario(
         name=f"NRED paper: {name}, N = {flows}, {buffer_kb} KB",
         topology=ps.Dumbbell(
             bottleneck=ps.Link(
                 rate="1.5 Mbit/s",
                 delay="50 ms",
-                buffer=f"{buffer_kb} kB" if reading == BYTES else buffer_kb,
+                buffer=f"{buffer_kb} kB" if taken.in_bytes else buffer_kb,
                 reverse_buffer=1000,
             ),
-            access=ps.Access(rate="10 Mbit/s", delay={"uniform": ["40 ms", "60 ms"]}),
-            egress=ps.Access(rate="10 Mbit/s", delay={"uniform": ["40 ms", "60 ms"]}),
+            access=access,
+            egress=access,
         ),
-        aqm=queue(name, reading),
+        aqm=queue(name, taken),
         traffic=[ps.Ftp(flows=flows - 1, **tcp), ps.Cbr(rate="150 kbit/s", packet="1000 B")],
         duration="100 s",
-        profile="rfc" if reading == RFC else "ns-2",
+        profile=taken.profile,
     )
 
 
-# ------------------------------------------------------------------ readings of what is open
-
-RFC = Reading("rfc", "TCP and queues as the RFCs and the papers have them (profile rfc) instead of as ns-2 has them.")
-N_MAX_3 = Reading("n_max=3", "NRED's exponent is at most 3, not 5.")
-N_MAX_10 = Reading("n_max=10", "NRED's exponent is at most 10, not 5.")
-N_0_1 = Reading("n_0=1", "NRED's exponent starts at 1, not 2.")
-GATE = Reading("gate=geometric", "NRED drops each packet with p as it stands, without RED's count.")
-BYTES = Reading("unit=bytes", "Buffer and queues count bytes (headers too), not packets.")
-NOT_GENTLE = Reading("gentle=false", "RED drops every packet when the average is above max_th.")
-ECN = Reading("ecn", "The flows use ECN; RED and NRED mark at any p below 1 (Table 1: “dropped or marked”).")
-ECN_MARK_P = Reading("ecn,mark_p=0.1", "Likewise, but dropping above a probability of 0.1, as ns-2 since 2002.")
-TAHOE = Reading("tcp=tahoe", "The flows are Tahoe, the plain agent of ns-2.")
-SACK = Reading("tcp=sack", "The flows are SACK.")
-WINDOW = Reading(
-    "window=100", "The receivers' windows are 100 packets, not ns-2's 20: more than the buffer and the link hold."
+#: Figures 3 and 4: every buffer, N = 50.
+OVER_BUFFER = Grid(
+    build=lambda name, kb, reading: scenario(name, 50, kb, reading),
+    names=QUEUES,
+    along="buffer_kb",
+    values=tuple(range(20, 141, 20)),
+    quick=(20, 80, 140),
 )
+LARGE_KB = (80, 100, 120, 140)
 
-OF_NRED: Mapping[Reading, Mapping[str, Any]] = {
-    N_MAX_3: {"n_max": 3},
-    N_MAX_10: {"n_max": 10},
-    N_0_1: {"n_0": 1},
-    GATE: {"gate": "geometric"},
-}
-OF_TCP: Mapping[Reading, Mapping[str, Any]] = {
-    ECN: {"ecn": "classic"},
-    ECN_MARK_P: {"ecn": "classic"},
-    TAHOE: {"tcp": "tahoe"},
-    SACK: {"tcp": "sack"},
-    WINDOW: {"window": 100},
-}
-OF_ALL = (RFC, BYTES, ECN, ECN_MARK_P, TAHOE, SACK, WINDOW)
-OF_EXPONENT = (N_MAX_3, N_MAX_10, N_0_1)
+#: Figures 5 and 6: every N, a buffer of 100 KB.
+OVER_LOAD = Grid(
+    build=lambda name, n, reading: scenario(name, n, 100, reading),
+    names=QUEUES,
+    along="N",
+    values=tuple(range(20, 101, 20)),
+    quick=(20, 60, 100),
+)
+#: NRED over N, its exponent recorded.
+EXPONENTS = replace(OVER_LOAD.only("NRED"), trace_s=0.1)
 
-
-def over_buffer(
-    settings: Settings, reading: Reading, *, queues: Iterable[str] = QUEUES, buffers_kb: Iterable[int] = BUFFERS_KB
-) -> Iterable[Case]:
-    """Figures 3 and 4: every buffer, N = 50."""
-    for kb in buffers_kb:
-        if not settings.quick or kb in (20, 80, 140):
-            for name in queues:
-                yield Case({"aqm": name, "buffer_kb": kb}, scenario(name, 50, kb, reading))
+#: The exponents of Fig. 1's profiles of NRED, and its buffer.
+PROFILE_N, FLOOD_BUFFER = (1, 2, 5), 100
 
 
-def over_load(
-    settings: Settings, reading: Reading, *, queues: Iterable[str] = QUEUES, loads: Iterable[int] = LOADS
-) -> Iterable[Case]:
-    """Figures 5 and 6: every N, a buffer of 100 KB."""
-    for n in loads:
-        if not settings.quick or n in (20, 60, 100):
-            for name in queues:
-                yield Case({"aqm": name, "N": n}, scenario(name, n, 100, reading))
+def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
+    """Fig. 1: RED, and NRED with its exponent held, while the average rises through the profile.
 
-
-def exponents(settings: Settings, reading: Reading, *, loads: Iterable[int] = LOADS) -> Iterable[Case]:
-    """NRED over N, its exponent recorded."""
-    for case in over_load(settings, reading, queues=("NRED",), loads=loads):
-        yield Case(case.labels, case.scenario, trace_s=0.1)
-
-
-def profiles(settings: Settings, reading: Reading) -> Iterable[Case]:
-    """Fig. 1: RED, and NRED with its exponent held, under a flood that lifts the average from 0 to the end of the
-    profile. A discipline publishes the average and the probability of the last arrival."""
-    for n in (1, 2, 5):
+    A flood lifts the average from 0. A discipline publishes the average and the probability of the
+    last arrival.
+    """
+    for n in PROFILE_N:
         held = ps.Nred(**BOTH, n_min=n, n_max=n, n_0=n)
         yield Case({"aqm": f"NRED, n = {n}", "n": n}, _flood(held), trace_s=0.0002)
     yield Case({"aqm": "RED", "n": 0}, _flood(ps.Red(**BOTH, max_p=0.1, gentle=True)), trace_s=0.0002)
@@ -164,70 +191,27 @@ def _flood(aqm: Any) -> ps.Scenario:
     )
 
 
-FLOOD_BUFFER = 100
-
-
-# ------------------------------------------------------------------ figures
-
-DELAY, LOSS = "delay_mean_s", "loss_ratio"
-
-
-def over(x: str, quantity: str, scale: float, xlabel: str, ylabel: str) -> Any:
-    """Draws one of the figures 3 to 6."""
-
-    def show(runs: Runs) -> Figure:
-        return curves(
-            runs,
-            x,
-            quantity,
-            "aqm",
-            xlabel=xlabel,
-            ylabel=ylabel,
-            scale=scale,
-            ylim=(0, None),
-            order=QUEUES,
-        )
-
-    return show
+# ---- figures
 
 
 def show_profiles(runs: Runs) -> Figure:
     """Fig. 1, from what the disciplines published."""
     with style.context():
-        made = figure()
+        made = draw.figure()
         ax = made.subplots()
-        for name, number, at in (
-            ("RED", 1, 23),
-            ("NRED, n = 1", 2, 62),
-            ("NRED, n = 2", 3, 72),
-            ("NRED, n = 5", 4, 84),
+        for number, (name, at) in enumerate(
+            (("RED", 23), ("NRED, n = 1", 62), ("NRED, n = 2", 72), ("NRED, n = 5", 84)), start=1
         ):
             run = min(runs.where(aqm=name), key=lambda run: run.seed)
-            avg, p = _profile(run)
+            avg, p = run.recorded("avg_pkts"), run.recorded("p_b")
             order = np.argsort(avg, kind="stable")
             look = style.look(number)
             ax.plot(avg[order], p[order], color=look.colour, linestyle=look.line)
             level = float(np.interp(at, avg[order], p[order]))
-            ax.annotate(
-                name,
-                (at, level),
-                xytext=(-6, 3),
-                textcoords="offset points",
-                ha="right",
-                color=look.colour,
-                fontweight="bold",
-            )
-        look = style.look(0)
-        ax.plot([0, FLOOD_BUFFER, FLOOD_BUFFER], [0, 0, 1], color=look.colour, linewidth=2.4, zorder=1)
-        ax.annotate(
-            "DropTail, over the queue itself",
-            (1.01, 0.5),
-            xycoords="axes fraction",
-            rotation=90,
-            va="center",
-            color=look.colour,
-            fontweight="bold",
-        )
+            draw.write(ax, name, (at, level), look.colour, xytext=(-6, 3), textcoords="offset points", ha="right")
+        colour = style.look(0).colour
+        ax.plot([0, FLOOD_BUFFER, FLOOD_BUFFER], [0, 0, 1], color=colour, linewidth=2.4, zorder=1)
+        draw.write(ax, "DropTail, over the queue itself", (1.01, 0.5), colour, beside=True, rotation=90)
         ax.set_xlim(0, FLOOD_BUFFER * 1.02)
         ax.set_ylim(0, 1.02)
         ax.set_xlabel("average queue [packets]; min_th 5, max_th 15, buffer 100")
@@ -240,258 +224,189 @@ def show_exponents(runs: Runs) -> TableData:
     rows = []
     for flows in runs.labels("N"):
         part = runs.where(N=flows)
-        mean = part.estimate(_exponent_mean)
-        seen = [float(np.max(part.values(f))) for f in (_exponent_highest, _exponent_changes)]
-        last = sorted({float(v) for v in part.values(_exponent_last)})
-        ends = " or ".join(f"{v:g}" for v in last)
-        rows.append([f"{flows}", f"{mean.mean:.3f}", f"{seen[0]:g}", f"{seen[1]:g}", ends])
+        mean = part.estimate(mean_exponent)
+        series = [run.recorded("n") for run in part]
+        highest = max(float(np.max(n)) for n in series)
+        changes = max(int(np.count_nonzero(np.diff(n))) for n in series)
+        ends = " or ".join(f"{v:g}" for v in sorted({float(n[-1]) for n in series}))
+        rows.append([f"{flows}", f"{mean.mean:.3f}", f"{highest:g}", f"{changes:g}", ends])
     return TableData(("N", "mean of n", "highest n", "most changes in a run", "n at the end"), rows)
 
 
-def _profile(run: Run) -> tuple[Any, Any]:
-    assert run.trace is not None
-    return np.asarray(run.trace["avg_pkts"]), np.asarray(run.trace["p_b"])
+def mean_exponent(run: Run) -> float:
+    """The mean of NRED's exponent over a run."""
+    return float(np.mean(run.recorded("n")))
 
 
-def _exponent(run: Run) -> Any:
-    assert run.trace is not None
-    return np.asarray(run.trace["n"])
+over_buffer = partial(draw.over, "buffer_kb", xlabel="buffer [KB]", order=QUEUES)
+over_load = partial(draw.over, "N", xlabel="flows N (N − 1 FTP, 1 CBR)", order=QUEUES)
+
+EXHIBITS = (
+    Exhibit(
+        key="fig1",
+        title="Drop probability profile of NRED, DropTail and RED",
+        cases=profiles,
+        show=show_profiles,
+        caption="RED's and NRED's curves are what the disciplines published, arrival by arrival, while a flood lifted "
+        "the average; DropTail's is its definition. The paper's Fig. 1 names no n.",
+    ),
+    Exhibit(
+        key="section2",
+        title="Not shown in the paper: NRED's exponent in the runs of figures 5 and 6",
+        cases=EXPONENTS,
+        show=show_exponents,
+        caption="Sampled every 0.1 s for 100 s. The exponent starts at 2, with bounds 1 and 5.",
+    ),
+    Exhibit(
+        key="fig3",
+        title="Delay over buffer size",
+        cases=OVER_BUFFER,
+        show=over_buffer(DELAY),
+        caption="N = 50. Queueing delay at the bottleneck, of all packets; propagation is a constant more.",
+    ),
+    Exhibit(
+        key="fig4",
+        title="Packet loss over buffer size",
+        cases=OVER_BUFFER,
+        show=over_buffer(LOSS),
+        caption="N = 50. Packets dropped at the bottleneck over packets that arrived there.",
+    ),
+    Exhibit(
+        key="fig5",
+        title="Delay over the number of connections",
+        cases=OVER_LOAD,
+        show=over_load(DELAY),
+        caption="Buffer 100 KB.",
+    ),
+    Exhibit(
+        key="fig6",
+        title="Packet loss over the number of connections",
+        cases=OVER_LOAD,
+        show=over_load(LOSS),
+        caption="Buffer 100 KB.",
+    ),
+)
+
+# ---- claims
 
 
-def _exponent_mean(run: Run) -> float:
-    return float(np.mean(_exponent(run)))
+def compared(grid: Grid, ours: str, theirs: str, at: Sequence[int] | None = None) -> Comparison:
+    """Two of the disciplines on a grid."""
+    return Comparison.on(grid, ours, theirs, at=at, readings=OPEN.touching(ours, theirs))
 
 
-def _exponent_highest(run: Run) -> float:
-    return float(np.max(_exponent(run)))
+def nred_against(other: str) -> Iterator[Claim]:
+    """What the paper says of NRED and one of the others."""
+    name = other.lower()
+    yield compared(OVER_BUFFER, "NRED", other, LARGE_KB).percent(
+        DELAY,
+        key=f"fig3.large-{name}",
+        text=f"At larger buffers NRED has the lower delay: NRED's mean over 80…140 KB, less {other}'s, is below 0.",
+        paper_value="lower",
+        rule=Below(),
+    )
+    yield compared(OVER_BUFFER, "NRED", other, (20,)).percent(
+        DELAY,
+        key=f"fig3.small-{name}",
+        text=f"At a small buffer (20 KB) the delays do not differ much: NRED's is within ±10 % of {other}'s.",
+        paper_value="not much difference",
+        rule=Within(-10, 10),
+    )
+    yield compared(OVER_BUFFER, "NRED", other).difference(
+        LOSS,
+        key=f"fig4.loss-{name}",
+        text=f"NRED loses less: its loss ratio less {other}'s, mean over 20…140 KB, is below 0.",
+        paper_value="lower",
+        rule=Below(),
+    )
+    yield compared(OVER_LOAD, "NRED", other, (20,)).percent(
+        DELAY,
+        key=f"fig5.few-{name}",
+        text=f"With few connections (N = 20) NRED's delay is much lower: at least 20 % below {other}'s.",
+        paper_value="much smaller",
+        rule=Below(-20),
+    )
+    yield compared(OVER_LOAD, "NRED", other).difference(
+        LOSS,
+        key=f"fig6.loss-{name}",
+        text=f"NRED suffers the least loss: its loss ratio less {other}'s, mean over N = 20…100, is below 0.",
+        paper_value="lower",
+        rule=Below(),
+    )
+
+    def growth(runs: Runs) -> Sequence[float]:
+        few, many = (runs.where(N=n).difference(LOSS.quantity, {"aqm": "NRED"}, {"aqm": other}) for n in (20, 100))
+        return [float(v) for v in LOSS.scale * (many - few)]
+
+    yield compared(OVER_LOAD, "NRED", other, (20, 100)).claim(
+        key=f"fig6.growing-{name}",
+        text=f"The advantage in loss grows with N: NRED's loss ratio less {other}'s is lower at N = 100 than at "
+        "N = 20.",
+        paper_value="better as N grows",
+        unit="percentage points",
+        values=growth,
+        rule=Below(),
+    )
 
 
-def _exponent_changes(run: Run) -> float:
-    return float(np.count_nonzero(np.diff(_exponent(run))))
-
-
-def _exponent_last(run: Run) -> float:
-    return float(_exponent(run)[-1])
-
-
-def equation_1(avg: Any, n: float) -> Any:
+def equation_1(avg: NDArray[Any] | float, n: float) -> Any:
     """The paper's eq. (1) with the parameters of Fig. 1."""
     min_th = BOTH["min_th"]
     return np.clip((avg - min_th) / (FLOOD_BUFFER - min_th), 0.0, 1.0) ** n
 
 
-def _off_equation_1(runs: Runs) -> Sequence[float]:
+def off_equation_1(runs: Runs) -> Sequence[float]:
     """A seed's largest distance of a published probability from eq. (1)."""
-    worst = []
-    for seed in runs.seeds:
-        off = 0.0
-        for run in runs:
-            n = float(run.labels["n"])
-            if run.seed == seed and n > 0:
-                avg, p = _profile(run)
-                off = max(off, float(np.max(np.abs(p - equation_1(avg, n)))))
-        worst.append(off)
-    return worst
 
+    def off(run: Run, n: float) -> float:
+        return float(np.max(np.abs(run.recorded("p_b") - equation_1(run.recorded("avg_pkts"), n))))
 
-_BUFFER, _LOAD = "buffer [KB]", "flows N (N − 1 FTP, 1 CBR)"
-_MS, _PERCENT = "mean queueing delay [ms]", "loss ratio [%]"
-
-EXHIBITS = (
-    Exhibit(
-        "fig1",
-        "Drop probability profile of NRED, DropTail and RED",
-        profiles,
-        show_profiles,
-        "RED's and NRED's curves are what the disciplines published, arrival by arrival, while a flood lifted the "
-        "average; DropTail's is its definition. The paper's Fig. 1 names no n.",
-    ),
-    Exhibit(
-        "section2",
-        "Not shown in the paper: NRED's exponent in the runs of figures 5 and 6",
-        exponents,
-        show_exponents,
-        "Sampled every 0.1 s for 100 s. The exponent starts at 2, with bounds 1 and 5.",
-    ),
-    Exhibit(
-        "fig3",
-        "Delay over buffer size",
-        over_buffer,
-        over("buffer_kb", DELAY, 1e3, _BUFFER, _MS),
-        "N = 50. Queueing delay at the bottleneck, of all packets; propagation is a constant more.",
-    ),
-    Exhibit(
-        "fig4",
-        "Packet loss over buffer size",
-        over_buffer,
-        over("buffer_kb", LOSS, 100, _BUFFER, _PERCENT),
-        "N = 50. Packets dropped at the bottleneck over packets that arrived there.",
-    ),
-    Exhibit(
-        "fig5",
-        "Delay over the number of connections",
-        over_load,
-        over("N", DELAY, 1e3, _LOAD, _MS),
-        "Buffer 100 KB.",
-    ),
-    Exhibit(
-        "fig6",
-        "Packet loss over the number of connections",
-        over_load,
-        over("N", LOSS, 100, _LOAD, _PERCENT),
-        "Buffer 100 KB.",
-    ),
-)
-
-
-# ------------------------------------------------------------------ claims
-
-LARGE_KB = (80, 100, 120, 140)
-
-
-def _readings(*names: str) -> tuple[Reading, ...]:
-    """Those that touch a comparison of these."""
-    own = {"NRED": (*OF_EXPONENT, GATE), "RED": (NOT_GENTLE,), "DropTail": ()}
-    return (*OF_ALL, *(reading for name in names for reading in own[name]))
-
-
-def against(other: str) -> tuple[Claim, ...]:
-    """NRED against one of the others."""
-    ours, theirs = {"aqm": "NRED"}, {"aqm": other}
-    pair = ("NRED", other)
-    of = f"% of {other}'s"
-    name = other.lower()
-
-    def at_both_ends(runs: Runs) -> Sequence[float]:
-        differences = {n: runs.difference(LOSS, {**ours, "N": n}, {**theirs, "N": n}) for n in (20, 100)}
-        return [float(v) for v in 100 * (differences[100] - differences[20])]
-
-    return (
-        Claim(
-            f"fig3.large-{name}",
-            f"At larger buffers NRED has the lower delay: NRED's mean over 80…140 KB, less {other}'s, is below 0.",
-            "fig3",
-            "lower",
-            of,
-            partial(over_buffer, queues=pair, buffers_kb=LARGE_KB),
-            percent_along("buffer_kb", DELAY, ours, theirs),
-            Below(),
-            _readings(*pair),
-        ),
-        Claim(
-            f"fig3.small-{name}",
-            f"At a small buffer (20 KB) the delays do not differ much: NRED's is within ±10 % of {other}'s.",
-            "fig3",
-            "not much difference",
-            of,
-            partial(over_buffer, queues=pair, buffers_kb=(20,)),
-            percent_along("buffer_kb", DELAY, ours, theirs),
-            Within(-10, 10),
-            _readings(*pair),
-        ),
-        Claim(
-            f"fig4.loss-{name}",
-            f"NRED loses less: its loss ratio less {other}'s, mean over 20…140 KB, is below 0.",
-            "fig4",
-            "lower",
-            "percentage points",
-            partial(over_buffer, queues=pair),
-            difference_along("buffer_kb", LOSS, ours, theirs, scale=100),
-            Below(),
-            _readings(*pair),
-        ),
-        Claim(
-            f"fig5.few-{name}",
-            f"With few connections (N = 20) NRED's delay is much lower: at least 20 % below {other}'s.",
-            "fig5",
-            "much smaller",
-            of,
-            partial(over_load, queues=pair, loads=(20,)),
-            percent_along("N", DELAY, ours, theirs),
-            Below(-20),
-            _readings(*pair),
-        ),
-        Claim(
-            f"fig6.loss-{name}",
-            f"NRED suffers the least loss: its loss ratio less {other}'s, mean over N = 20…100, is below 0.",
-            "fig6",
-            "lower",
-            "percentage points",
-            partial(over_load, queues=pair),
-            difference_along("N", LOSS, ours, theirs, scale=100),
-            Below(),
-            _readings(*pair),
-        ),
-        Claim(
-            f"fig6.growing-{name}",
-            f"The advantage in loss grows with N: NRED's loss ratio less {other}'s is lower at N = 100 than at N = 20.",
-            "fig6",
-            "better as N grows",
-            "percentage points",
-            partial(over_load, queues=pair, loads=(20, 100)),
-            at_both_ends,
-            Below(),
-            _readings(*pair),
-        ),
-    )
-
-
-def exponent_falls(runs: Runs) -> Sequence[float]:
-    """The mean exponent at N = 20 less that at N = 100."""
-    return [float(v) for v in runs.difference(_exponent_mean, {"N": 20}, {"N": 100})]
+    return [max(off(run, n) for n in PROFILE_N for run in runs.where(n=n) if run.seed == seed) for seed in runs.seeds]
 
 
 CLAIMS = (
     Claim(
-        "fig1.profile",
-        "The code's profile is equation (1): the largest distance of a published probability from it, n = 1, 2, 5.",
-        "fig1",
-        "((avg − min_th)/(B − min_th))^n",
-        "probability",
-        profiles,
-        _off_equation_1,
-        Within(-1e-9, 1e-9),
+        key="fig1.profile",
+        text="The code's profile is equation (1): the largest distance of a published probability from it, "
+        "n = 1, 2, 5.",
+        exhibit="fig1",
+        paper_value="((avg − min_th)/(B − min_th))^n",
+        unit="probability",
+        cases=profiles,
+        values=off_equation_1,
+        rule=Within(-1e-9, 1e-9),
     ),
     Claim(
-        "section2.exponent",
-        "The heavier the load, the lower n: its mean over a run is higher at N = 20 than at N = 100, by more than half "
-        "a step.",
-        "section2",
-        "n decreases as load gets heavier",
-        "of n",
-        partial(exponents, loads=(20, 100)),
-        exponent_falls,
-        Above(0.5),
-        (RFC, *OF_EXPONENT),
+        key="section2.exponent",
+        text="The heavier the load, the lower n: its mean over a run is higher at N = 20 than at N = 100, by more than "
+        "half a step.",
+        exhibit="section2",
+        paper_value="n decreases as load gets heavier",
+        unit="of n",
+        cases=EXPONENTS.only(at=(20, 100)),
+        values=difference(mean_exponent, {"N": 20}, {"N": 100}),
+        rule=Above(0.5),
+        readings=OPEN.keyed("rfc", "n_max=3", "n_max=10", "n_0=1"),
     ),
-    *(claim for claims in zip(*map(against, ("DropTail", "RED")), strict=True) for claim in claims),
-    Claim(
-        "fig3.small-red-droptail",
-        "At a small buffer (20 KB) RED's delay is within ±10 % of DropTail's.",
-        "fig3",
-        "not much difference",
-        "% of DropTail's",
-        partial(over_buffer, queues=("RED", "DropTail"), buffers_kb=(20,)),
-        percent_along("buffer_kb", DELAY, {"aqm": "RED"}, {"aqm": "DropTail"}),
-        Within(-10, 10),
-        _readings("RED", "DropTail"),
+    *(claim for pair in zip(nred_against("DropTail"), nred_against("RED"), strict=True) for claim in pair),
+    compared(OVER_BUFFER, "RED", "DropTail", (20,)).percent(
+        DELAY,
+        key="fig3.small-red-droptail",
+        text="At a small buffer (20 KB) RED's delay is within ±10 % of DropTail's.",
+        paper_value="not much difference",
+        rule=Within(-10, 10),
     ),
-    Claim(
-        "fig5.red-droptail",
-        "RED's and DropTail's delays do not show a large difference: RED's mean over N = 20…100 is within ±20 % of "
-        "DropTail's.",
-        "fig5",
-        "no large difference",
-        "% of DropTail's",
-        partial(over_load, queues=("RED", "DropTail")),
-        percent_along("N", DELAY, {"aqm": "RED"}, {"aqm": "DropTail"}),
-        Within(-20, 20),
-        _readings("RED", "DropTail"),
+    compared(OVER_LOAD, "RED", "DropTail").percent(
+        DELAY,
+        key="fig5.red-droptail",
+        text="RED's and DropTail's delays do not show a large difference: RED's mean over N = 20…100 is within ±20 % "
+        "of DropTail's.",
+        paper_value="no large difference",
+        rule=Within(-20, 20),
     ),
 )
 
-
-# ------------------------------------------------------------------ what is open, and what was found
+# ---- what was read, and what was found
 
 UNSTATED = (
     "The exponent's start and bounds: n_0 = 2, n_min = 1, n_max = 5; others are readings. The step is the printed 1.",

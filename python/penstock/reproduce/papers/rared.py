@@ -1,78 +1,121 @@
-"""RARED, rate-aware RED: the reproduction of its section 4, figures 3 to 6, and of what it says without a figure.
+"""RARED, rate-aware RED: the reproduction of its section 4, figures 3 to 6, and of its text.
 
-Two FTP flows run for 40 s over a slow link with a long delay; in the middle m more join. The paper: RARED, which
-signals strongly while the average queue climbs, has a lower delay, delay jitter and loss than RED, REM and ARED, at the
-same throughput; with a short delay it does as ARED does.
+Two FTP flows run for 40 s over a slow link with a long delay. In the middle m more join. The paper
+says of RARED, which signals strongly while the average queue climbs: it has a lower delay, delay
+jitter and loss than RED, REM and ARED, at the same throughput; with a short delay it does as ARED
+does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import penstock as ps
-from penstock import style
-from penstock.reproduce.common import difference_along, measured, percent_along, tally
-from penstock.reproduce.draw import curves, curves_on, figure, label_ends
-from penstock.reproduce.model import (
-    Below,
-    Case,
-    Claim,
-    Exhibit,
-    Finding,
-    Labels,
-    Paper,
-    Reading,
-    Rule,
-    Settings,
-    Within,
-)
+from penstock.reproduce import draw
+from penstock.reproduce.claims import Comparison
+from penstock.reproduce.draw import Panel
+from penstock.reproduce.grids import Grid
+from penstock.reproduce.measures import DELAY, LOSS, Measure
+from penstock.reproduce.model import Below, Claim, Exhibit, Finding, Paper, Reading, Within
+from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs
+from penstock.reproduce.words import measured, tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from penstock.reproduce.runs import Runs
 
-# ------------------------------------------------------------------ the scenarios of section 4
+# ---- what the paper leaves open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """What a reading takes where the paper says nothing.
+
+    delay_ms: the bottleneck's delay; `None`: the one that the exhibit or claim is about.
+    rate, access_rate: of the bottleneck and of the access links.
+    measure: the measured window; `None`: the whole run.
+    rared: keys of RARED.
+    """
+
+    profile: str = "ns-2"
+    mark_p: float = 1.0
+    delay_ms: int | None = None
+    rate: str = "1.5 Mbit/s"
+    access_rate: str = "10 Mbit/s"
+    measure: Mapping[str, str] | None = None
+    rared: Mapping[str, Any] = field(default_factory=dict)
+
+
+OPEN = Readings(
+    Open(),
+    Alternative(
+        "mark_p=0.1",
+        "As ns-2 since 2002: a capable packet is dropped all the same where p is above 0.1.",
+        Open(mark_p=0.1),
+    ),
+    as_the_rfcs(Open(profile="rfc")),
+    Alternative("delay=10ms", "The bottleneck's delay is 10 ms.", Open(delay_ms=10)),
+    Alternative("delay=40ms", "The bottleneck's delay is 40 ms.", Open(delay_ms=40)),
+    Alternative("delay=200ms", "The bottleneck's delay is 200 ms.", Open(delay_ms=200)),
+    Alternative(
+        "rate=10M",
+        "The bottleneck has 10 Mbit/s, the access links 100 Mbit/s.",
+        Open(rate="10 Mbit/s", access_rate="100 Mbit/s"),
+    ),
+    Alternative(
+        "window=20-40s",
+        "Measured from second 20 on, when the m flows join, instead of over the whole run.",
+        Open(measure={"from": "20 s"}),
+    ),
+    Alternative("base=ared", "RARED stands on ARED instead of RED: max_p adapts.", Open(rared={"base": "ared"})),
+    Alternative(
+        "slope_of=instantaneous",
+        "The queue's slope is held against slope_th, not the average's.",
+        Open(rared={"slope_of": "instantaneous"}),
+    ),
+    Alternative(
+        "climb=ramp",
+        "max_p' is the ceiling of RED's ramp while the average climbs, not the probability.",
+        Open(rared={"climb": "ramp"}),
+    ),
+)
+
+# ---- the scenarios of section 4
 
 QUEUES = ("RED", "REM", "ARED", "RARED")
-JOINING = tuple(range(1, 16))
 #: A bottleneck's delay in ms: the paper's "long" and "short", as read.
 LONG, SHORT = 90, 10
-DELAYS = (10, 20, 40, 90, 200)
-
 #: "Parameters used for RED is max_th = 15, min_th = 5, max_p = 0.1, w_q = 0.0019 and with gentle mode on."
 RED: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w_q": 0.0019, "gentle": True}
 
 
-def queue(name: str, reading: Reading, **changes: Any) -> Any:
-    """The discipline of that name, in both directions, with ECN. changes: of RARED's own parameters."""
-    mark_p = 0.1 if reading == MARK_P else 1.0
+def queue(name: str, taken: Open, **changes: Any) -> Any:
+    """The discipline of that name, with ECN. changes: of RARED's own parameters."""
     both: dict[str, Any] = {"ecn": True, "mean_packet": "1000 B"}
     if name == "REM":
         return ps.Rem(phi=1.001, gamma=0.001, b_star=20, **both)
-    both["mark_p"] = mark_p
+    both["mark_p"] = taken.mark_p
     if name == "RED":
         return ps.Red(**RED, **both)
     if name == "ARED":  # "the default values in ns-2"; all automatic
         return ps.Ared(**both)
-    own = {"slope_th": 20, "max_p_climb": 0.8, **OF_RARED.get(reading, {}), **changes}
-    return ps.Rared(**RED, **both, **own)
+    return ps.Rared(**RED, **both, **{"slope_th": 20, "max_p_climb": 0.8, **taken.rared, **changes})
 
 
 def scenario(name: str, joining: int, reading: Reading, delay_ms: int = LONG, **changes: Any) -> ps.Scenario:
     """Section 4's dumbbell with `joining` flows from second 20 on."""
+    taken = OPEN[reading]
     tcp: dict[str, Any] = {"tcp": "reno", "window": 24, "segment": "1000 B", "ecn": "classic"}
-    fast = reading == RATE
-    access = "100 Mbit/s" if fast else "10 Mbit/s"
-    discipline = queue(name, reading, **changes)
+    discipline = queue(name, taken, **changes)
     return ps.Scenario(
         name=f"RARED paper: {name}, m = {joining}",
         topology=ps.Dumbbell(
-            bottleneck=ps.Link(rate="10 Mbit/s" if fast else "1.5 Mbit/s", delay=f"{delay_ms} ms", buffer=30),
-            access=ps.Access(rate=access, delay="2 ms"),
-            egress=ps.Access(rate=access, delay="4 ms"),
+            bottleneck=ps.Link(rate=taken.rate, delay=f"{delay_ms} ms", buffer=30),
+            access=ps.Access(rate=taken.access_rate, delay="2 ms"),
+            egress=ps.Access(rate=taken.access_rate, delay="4 ms"),
         ),
         aqm=discipline,
         reverse_aqm=discipline,
@@ -83,246 +126,188 @@ def scenario(name: str, joining: int, reading: Reading, delay_ms: int = LONG, **
             ps.Web(sessions=20, pairs=10, start={"uniform": ["0 s", "1 s"]}, **tcp),
         ],
         duration="40 s",
-        measure={"from": "20 s"} if reading == WINDOW else None,
-        profile="rfc" if reading == RFC else "ns-2",
+        measure=taken.measure,
+        profile=taken.profile,
     )
 
 
-# ------------------------------------------------------------------ readings of what is open
-
-MARK_P = Reading("mark_p=0.1", "As ns-2 since 2002: a capable packet is dropped all the same where p is above 0.1.")
-RFC = Reading("rfc", "TCP and queues as the RFCs and the papers have them (profile rfc) instead of as ns-2 has them.")
-DELAY_10 = Reading("delay=10ms", "The bottleneck's delay is 10 ms.")
-DELAY_40 = Reading("delay=40ms", "The bottleneck's delay is 40 ms.")
-DELAY_200 = Reading("delay=200ms", "The bottleneck's delay is 200 ms.")
-RATE = Reading("rate=10M", "The bottleneck has 10 Mbit/s, the access links 100 Mbit/s.")
-WINDOW = Reading("window=20-40s", "Measured from second 20 on, when the m flows join, instead of over the whole run.")
-BASE = Reading("base=ared", "RARED stands on ARED instead of RED: max_p adapts.")
-SLOPE_OF = Reading("slope_of=instantaneous", "The queue's slope is held against slope_th, not the average's.")
-CLIMB = Reading("climb=ramp", "max_p' is the ceiling of RED's ramp while the average climbs, not the probability.")
-
-_DELAY_MS = {DELAY_10.key: 10, DELAY_40.key: 40, DELAY_200.key: 200}
-OF_RARED: Mapping[Reading, Mapping[str, Any]] = {
-    BASE: {"base": "ared"},
-    SLOPE_OF: {"slope_of": "instantaneous"},
-    CLIMB: {"climb": "ramp"},
-}
-ALL = (MARK_P, RFC, DELAY_10, DELAY_40, DELAY_200, RATE, WINDOW, BASE, SLOPE_OF, CLIMB)
-AT_SHORT_DELAY = (MARK_P, RFC, DELAY_40, WINDOW, BASE, SLOPE_OF, CLIMB)
-OF_ITSELF = (MARK_P, RFC, DELAY_10, DELAY_200, RATE, WINDOW, BASE, SLOPE_OF, CLIMB)
+def over_m(delay_ms: int) -> Grid:
+    """Every queue with every m, at that delay of the bottleneck if the reading has no other."""
+    return Grid(
+        build=lambda name, m, reading: scenario(name, m, reading, OPEN[reading].delay_ms or delay_ms),
+        names=QUEUES,
+        along="m",
+        values=tuple(range(1, 16)),
+        quick=(1, 5, 10, 15),
+    )
 
 
-def grid(
-    settings: Settings, reading: Reading, *, queues: Iterable[str] = QUEUES, delay_ms: int = LONG
-) -> Iterable[Case]:
-    """Every queue with every m."""
-    delay_ms = _DELAY_MS.get(reading.key, delay_ms)
-    for m in (1, 5, 10, 15) if settings.quick else JOINING:
-        for name in queues:
-            yield Case({"aqm": name, "m": m}, scenario(name, m, reading, delay_ms))
+AT_LONG_DELAY, AT_SHORT_DELAY = over_m(LONG), over_m(SHORT)
+
+#: Eight joining flows, over the bottleneck's delay.
+OVER_DELAY = Grid(
+    build=lambda name, delay_ms, reading: scenario(name, 8, reading, delay_ms),
+    names=QUEUES,
+    along="delay_ms",
+    values=(10, 20, 40, 90, 200),
+    quick=(10, 40, 200),
+)
 
 
-def over_delay(settings: Settings, reading: Reading) -> Iterable[Case]:
-    """Eight joining flows, over the bottleneck's delay."""
-    for delay in (10, 40, 200) if settings.quick else DELAYS:
-        for name in QUEUES:
-            yield Case({"aqm": name, "delay_ms": delay}, scenario(name, 8, reading, delay))
+def of_rared(parameter: str, *values: float) -> Grid:
+    """RARED alone, one of its parameters at several values."""
+    return Grid(
+        build=lambda value, m, reading: scenario(
+            "RARED", m, reading, OPEN[reading].delay_ms or LONG, **{parameter: value}
+        ),
+        names=values,
+        series=parameter,
+        along="m",
+        values=(1, 5, 10, 15),
+    )
 
 
-def of_rared(settings: Settings, reading: Reading, *, label: str, values: Iterable[float]) -> Iterable[Case]:
-    """RARED alone, one of its parameters at several values, m = 1, 5, 10, 15."""
-    delay_ms = _DELAY_MS.get(reading.key, LONG)
-    for m in (1, 5, 10, 15):
-        for value in values:
-            yield Case({label: value, "m": m}, scenario("RARED", m, reading, delay_ms, **{label: value}))
+# ---- what is measured, and figures
+
+JITTER = Measure(quantity="delay_var_s2", scale=1e6, unit="ms²", axis="variance of the queueing delay [ms²]")
+THROUGHPUT = Measure(quantity="throughput_bps", scale=1e-6, unit="Mbit/s", axis="throughput [Mbit/s]")
 
 
-# ------------------------------------------------------------------ figures
-
-DELAY, JITTER, LOSS, THROUGHPUT = "delay_mean_s", "delay_var_s2", "loss_ratio", "throughput_bps"
-
-
-def over_m(quantity: str, scale: float, ylabel: str, ylim: tuple[float | None, float | None] = (0, None)) -> Any:
-    """Draws a figure of the paper: the quantity over m."""
-
-    def show(runs: Runs) -> Figure:
-        xlabel = "FTP flows that join at 20 s, m"
-        return curves(runs, "m", quantity, "aqm", xlabel=xlabel, ylabel=ylabel, scale=scale, ylim=ylim, order=QUEUES)
-
-    return show
+def figure(key: str, title: str, measure: Measure, caption: str, ylim: draw.Limits = (0, None)) -> Exhibit:
+    """One of the figures 3 to 6: a measure over m."""
+    show = draw.over("m", measure, xlabel="FTP flows that join at 20 s, m", ylim=ylim, order=QUEUES)
+    return Exhibit(key=key, title=title, cases=AT_LONG_DELAY, show=show, caption=caption)
 
 
 def show_over_delay(runs: Runs) -> Figure:
     """Delay and loss beside each other, over the bottleneck's delay."""
-    with style.context():
-        made = figure(9.2, 3.7)
-        panels = made.subplots(1, 2)
-        for ax, (quantity, scale, ylabel) in zip(
-            panels, ((DELAY, 1e3, "mean queueing delay [ms]"), (LOSS, 100, "loss ratio [%]")), strict=True
-        ):
-            curves_on(ax, runs, "delay_ms", quantity, "aqm", scale=scale, order=QUEUES)
-            ax.set_xscale("log")
-            ax.set_xticks(sorted(int(d) for d in runs.labels("delay_ms")), minor=False)
-            ax.set_xticks([], minor=True)
-            ax.xaxis.set_major_formatter("{x:g}")
-            ax.set_ylim(0, None)
-            ax.set_xlabel("one-way delay of the bottleneck [ms]")
-            ax.set_ylabel(ylabel)
-            label_ends(ax)
-    return made
+    panels = (Panel(DELAY), Panel(LOSS))
+    xlabel = "one-way delay of the bottleneck [ms]"
+    return draw.side_by_side(runs, "delay_ms", panels, xlabel=xlabel, log=True, order=QUEUES)
 
 
 EXHIBITS = (
-    Exhibit(
+    figure(
         "fig3",
         "Delay over the number of joining flows",
-        grid,
-        over_m(DELAY, 1e3, "mean queueing delay [ms]"),
+        DELAY,
         "Queueing delay at the bottleneck; the paper's delay has a constant more, the propagation.",
     ),
-    Exhibit(
+    figure(
         "fig4",
         "Delay jitter over the number of joining flows",
-        grid,
-        over_m(JITTER, 1e6, "variance of the queueing delay [ms²]"),
+        JITTER,
         "The paper's definition: “the variance of delay”, over all packets of a run. The whole run has the step from "
         "the first half's queue to the second's in it; the reading window=20-40s has not.",
     ),
-    Exhibit(
+    figure(
         "fig5",
         "Packet loss ratio over the number of joining flows",
-        grid,
-        over_m(LOSS, 100, "loss ratio [%]"),
+        LOSS,
         "Packets dropped at the bottleneck over packets that arrived there.",
     ),
-    Exhibit(
+    figure(
         "fig6",
         "Throughput over the number of joining flows",
-        grid,
-        over_m(THROUGHPUT, 1e-6, "throughput [Mbit/s]", (1.0, 1.5)),
+        THROUGHPUT,
         "All that left the bottleneck's queue. The axis begins at two thirds of the link's rate and ends at it.",
+        ylim=(1.0, 1.5),
     ),
     Exhibit(
-        "section5",
-        "Not shown in the paper: short and long links",
-        over_delay,
-        show_over_delay,
-        "m = 8. The paper's section 5 says that RARED does as ARED when the delay is short, and leaves the figure out.",
+        key="section5",
+        title="Not shown in the paper: short and long links",
+        cases=OVER_DELAY,
+        show=show_over_delay,
+        caption="m = 8. The paper's section 5 says that RARED does as ARED when the delay is short, and leaves the "
+        "figure out.",
     ),
 )
 
+# ---- claims
 
-# ------------------------------------------------------------------ claims
 
-
-def against(other: str) -> tuple[Claim, ...]:
-    """Figures 3 to 6, RARED against one other discipline."""
-    ours: Labels = {"aqm": "RARED"}
-    theirs: Labels = {"aqm": other}
-    cases = partial(grid, queues=("RARED", other))
-
-    def lower(key: str, exhibit: str, what: str, unit: str, quantity: str, scale: float) -> Claim:
-        return Claim(
-            f"{exhibit}.{key}-{other.lower()}",
-            f"RARED has the lower {what}: RARED's minus {other}'s, mean over m = 1…15, is below 0.",
-            exhibit,
-            "lower",
-            unit,
-            cases,
-            difference_along("m", quantity, ours, theirs, scale=scale),
-            Below(),
-            ALL,
+def rared_against(other: str) -> Iterator[Claim]:
+    """Figures 3 to 6: RARED and one of the others."""
+    versus = Comparison.on(AT_LONG_DELAY, "RARED", other, readings=OPEN.without())
+    for key, what, measure in (
+        ("fig3.delay", "mean delay", DELAY),
+        ("fig4.jitter", "delay jitter (variance of the delay)", JITTER),
+        ("fig5.loss", "loss ratio", LOSS),
+    ):
+        yield versus.difference(
+            measure,
+            key=f"{key}-{other.lower()}",
+            text=f"RARED has the lower {what}: RARED's minus {other}'s, mean over m = 1…15, is below 0.",
+            paper_value="lower",
+            rule=Below(),
         )
-
-    return (
-        lower("delay", "fig3", "mean delay", "ms", DELAY, 1e3),
-        lower("jitter", "fig4", "delay jitter (variance of the delay)", "ms²", JITTER, 1e6),
-        lower("loss", "fig5", "loss ratio", "percentage points", LOSS, 100),
-        Claim(
-            f"fig6.throughput-{other.lower()}",
-            f"RARED keeps the throughput of {other}: the difference of the means over m = 1…15 is within ±2 % of "
-            f"{other}'s.",
-            "fig6",
-            "the same",
-            f"% of {other}'s",
-            cases,
-            percent_along("m", THROUGHPUT, ours, theirs),
-            Within(-2, 2),
-            ALL,
-        ),
+    yield versus.percent(
+        THROUGHPUT,
+        key=f"fig6.throughput-{other.lower()}",
+        text=f"RARED keeps the throughput of {other}: the difference of the means over m = 1…15 is within ±2 % of "
+        f"{other}'s.",
+        paper_value="the same",
+        rule=Within(-2, 2),
     )
 
 
-def at_short_delay(key: str, text: str, unit: str, values: Any, rule: Rule) -> Claim:
-    """Section 5: RARED and ARED with a bottleneck of 10 ms."""
-    cases = partial(grid, queues=("RARED", "ARED"), delay_ms=SHORT)
-    text = f"With a short link delay (10 ms) RARED does as ARED: {text}"
-    return Claim(f"section5.short-{key}", text, "section5", "the same", unit, cases, values, rule, AT_SHORT_DELAY)
+def as_ared() -> Iterator[Claim]:
+    """Section 5: RARED and ARED with a short delay of the bottleneck."""
+    readings = OPEN.without("delay=10ms", "delay=200ms", "rate=10M")
+    versus = Comparison.on(AT_SHORT_DELAY, "RARED", "ARED", readings=readings)
+    for key, text, claim, measure, margin in (
+        ("delay", "the mean delays over m = 1…15 differ by at most 10 %.", versus.percent, DELAY, 10),
+        ("loss", "the loss ratios over m = 1…15 differ by at most 1 percentage point.", versus.difference, LOSS, 1),
+        ("throughput", "the throughputs over m = 1…15 differ by at most 2 %.", versus.percent, THROUGHPUT, 2),
+    ):
+        yield claim(
+            measure,
+            key=f"section5.short-{key}",
+            text=f"With a short link delay (10 ms) RARED does as ARED: {text}",
+            paper_value="the same",
+            rule=Within(-margin, margin),
+        )
+
+
+def of_parameters() -> Iterator[Claim]:
+    """What sections 3 and 5 say of RARED's own parameters."""
+    readings = OPEN.without("delay=40ms")
+    climb = Comparison.on(of_rared("max_p_climb", 0.8, 1.0), 1.0, 0.8, readings=readings)
+    beyond = "Beyond 0.8 max_p' does not matter: with 1.0 the"
+    yield climb.percent(
+        DELAY,
+        key="section3.max_p-delay",
+        text=f"{beyond} mean delay over m = 1, 5, 10, 15 is within ±5 % of that with 0.8.",
+        exhibit="fig3",
+        paper_value="no effect",
+        rule=Within(-5, 5),
+    )
+    yield climb.difference(
+        LOSS,
+        key="section3.max_p-loss",
+        text=f"{beyond} loss ratio over m = 1, 5, 10, 15 is within ±0.5 percentage points of that with 0.8.",
+        exhibit="fig5",
+        paper_value="no effect",
+        rule=Within(-0.5, 0.5),
+    )
+    yield Comparison.on(of_rared("slope_th", 5, 20), 5, 20, readings=readings).percent(
+        THROUGHPUT,
+        key="section5.slope-throughput",
+        text="A lower slope threshold costs link utilization: with slope_th = 5 instead of 20 the throughput over "
+        "m = 1, 5, 10, 15 is lower.",
+        exhibit="fig6",
+        paper_value="less link utilization",
+        rule=Below(),
+    )
 
 
 CLAIMS = (
-    *(claim for claims in zip(*map(against, ("RED", "REM", "ARED")), strict=True) for claim in claims),
-    at_short_delay(
-        "delay",
-        "the mean delays over m = 1…15 differ by at most 10 %.",
-        "% of ARED's",
-        percent_along("m", DELAY, {"aqm": "RARED"}, {"aqm": "ARED"}),
-        Within(-10, 10),
-    ),
-    at_short_delay(
-        "loss",
-        "the loss ratios over m = 1…15 differ by at most 1 percentage point.",
-        "percentage points",
-        difference_along("m", LOSS, {"aqm": "RARED"}, {"aqm": "ARED"}, scale=100),
-        Within(-1, 1),
-    ),
-    at_short_delay(
-        "throughput",
-        "the throughputs over m = 1…15 differ by at most 2 %.",
-        "% of ARED's",
-        percent_along("m", THROUGHPUT, {"aqm": "RARED"}, {"aqm": "ARED"}),
-        Within(-2, 2),
-    ),
-    Claim(
-        "section3.max_p-delay",
-        "Beyond 0.8 max_p' does not matter: with 1.0 the mean delay over m = 1, 5, 10, 15 is within ±5 % of that with "
-        "0.8.",
-        "fig3",
-        "no effect",
-        "% of that with 0.8",
-        partial(of_rared, label="max_p_climb", values=(0.8, 1.0)),
-        percent_along("m", DELAY, {"max_p_climb": 1.0}, {"max_p_climb": 0.8}),
-        Within(-5, 5),
-        OF_ITSELF,
-    ),
-    Claim(
-        "section3.max_p-loss",
-        "Beyond 0.8 max_p' does not matter: with 1.0 the loss ratio over m = 1, 5, 10, 15 is within ±0.5 percentage "
-        "points of that with 0.8.",
-        "fig5",
-        "no effect",
-        "percentage points",
-        partial(of_rared, label="max_p_climb", values=(0.8, 1.0)),
-        difference_along("m", LOSS, {"max_p_climb": 1.0}, {"max_p_climb": 0.8}, scale=100),
-        Within(-0.5, 0.5),
-        OF_ITSELF,
-    ),
-    Claim(
-        "section5.slope-throughput",
-        "A lower slope threshold costs link utilization: with slope_th = 5 instead of 20 the throughput over m = 1, 5, "
-        "10, 15 is lower.",
-        "fig6",
-        "less link utilization",
-        "% of that with 20",
-        partial(of_rared, label="slope_th", values=(5, 20)),
-        percent_along("m", THROUGHPUT, {"slope_th": 5}, {"slope_th": 20}),
-        Below(),
-        OF_ITSELF,
-    ),
+    *(claim for three in zip(*map(rared_against, QUEUES[:3]), strict=True) for claim in three),
+    *as_ared(),
+    *of_parameters(),
 )
 
-
-# ------------------------------------------------------------------ what is open, and what was found
+# ---- what was read, and what was found
 
 UNSTATED = (
     "The topology's numbers (Fig. 2 is not in the text): bottleneck 1.5 Mbit/s and 90 ms, access links 10 Mbit/s with "

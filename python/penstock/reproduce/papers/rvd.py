@@ -1,51 +1,44 @@
-"""RED against DropTail: figures 2 to 5 and tables 1 to 4 of a comparison in ns-2 on a dumbbell of 45 Mbit/s.
+"""RED against DropTail: figures 2 to 5 and tables 1 to 4 of a comparison in ns-2.
 
-N connections share a long link: their throughput over N (cases 1 and 2) and their fairness over a delay D (cases 3 and
-4). The paper: RED does slightly better in both. It says neither what the connections are nor how long they run; the
-reading taken here is the one that comes nearest to its tables.
+N connections share a long link of 45 Mbit/s. The paper has their throughput over N (cases 1 and 2)
+and their fairness over a delay D (cases 3 and 4), and says that RED does slightly better in both. It
+says neither what the connections are nor how long they run; the reading taken here is the one that
+comes nearest to its tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import penstock as ps
 from penstock import style
-from penstock.reproduce.common import difference_along, measured, percent_along, tally
-from penstock.reproduce.draw import curves_on, figure, label_ends
-from penstock.reproduce.model import (
-    DEFAULT,
-    Above,
-    Below,
-    Case,
-    Cases,
-    Claim,
-    Exhibit,
-    Finding,
-    Paper,
-    Reading,
-    Settings,
-    TableData,
-    Within,
-)
+from penstock.reproduce import draw
+from penstock.reproduce.claims import Comparison, Values, of_one_case
+from penstock.reproduce.grids import Grid
+from penstock.reproduce.measures import Measure
+from penstock.reproduce.model import Above, Below, Claim, Exhibit, Finding, Paper, Reading, TableData, Within
+from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs
+from penstock.reproduce.words import measured, minus, tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-    from penstock.reproduce.runs import Quantity, Run, Runs
+    from penstock.reproduce.runs import Run, Runs
 
-# ------------------------------------------------------------------ what the paper prints
+# ---- what the paper prints
 
 QUEUES = ("RED", "DropTail")
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One of the paper's tables: the row's N or D, and RED's and DropTail's numbers."""
+    """One of the paper's tables: each row's N or D, and RED's and DropTail's numbers."""
 
     at: Sequence[int]
     red: Sequence[float]
@@ -53,7 +46,11 @@ class Printed:
 
     def of(self, queue: str, at: float) -> float:
         """The number of a queue in a row."""
-        return (self.red if queue == "RED" else self.droptail)[self.at.index(int(at))]
+        return self.column(queue)[self.at.index(int(at))]
+
+    def column(self, queue: str) -> Sequence[float]:
+        """All numbers of a queue."""
+        return self.red if queue == "RED" else self.droptail
 
 
 FLOWS = (2, 4, 8, 12, 16, 20, 24, 32)
@@ -67,15 +64,15 @@ TABLE_2 = Printed(
 TABLE_3 = Printed(SPREADS_MS, (0.638, 0.530, 0.585), (0.643, 0.532, 0.485))
 TABLE_4 = Printed(SPREADS_MS, (0.762, 0.750, 0.738), (0.718, 0.655, 0.618))
 
+# ---- what the paper leaves open
 
-# ------------------------------------------------------------------ what it leaves open
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """What a reading says where the paper says nothing.
+    """What a reading takes where the paper says nothing.
 
-    tcp: keys of the senders. red: keys of RED. droptail_buffer: DropTail's, where it is not `buffer`.
+    tcp: keys of the senders. red: keys of RED.
+    droptail_buffer: DropTail's; `None`: it is `buffer`, as RED's.
     """
 
     profile: str = "ns-2"
@@ -87,40 +84,47 @@ class Open:
     red: Mapping[str, Any] = field(default_factory=dict)
 
 
-OPEN: Mapping[Reading, Open] = {
-    DEFAULT: Open(),
-    Reading(
-        "rfc", "TCP and queues as the RFCs and the papers have them (profile rfc) instead of as ns-2 has them."
-    ): Open(profile="rfc"),
-    Reading("duration=10s", "Runs of 10 s."): Open(duration="10 s"),
-    Reading("duration=30s", "Runs of 30 s."): Open(duration="30 s"),
-    Reading("start=10ms", "Each flow starts at random within the first 10 ms, not all at one instant."): Open(
-        start={"uniform": ["0 s", "10 ms"]}
+OPEN = Readings(
+    Open(),
+    as_the_rfcs(Open(profile="rfc")),
+    Alternative("duration=10s", "Runs of 10 s.", Open(duration="10 s")),
+    Alternative("duration=30s", "Runs of 30 s.", Open(duration="30 s")),
+    Alternative(
+        "start=10ms",
+        "Each flow starts at random within the first 10 ms, not all at one instant.",
+        Open(start={"uniform": ["0 s", "10 ms"]}),
     ),
-    Reading("window=64", "The receivers' windows are 64 packets."): Open(tcp={"window": 64}),
-    Reading("window=64,30s", "Windows of 64 packets and runs of 30 s: the flows fill the link."): Open(
-        tcp={"window": 64}, duration="30 s"
+    Alternative("window=64", "The receivers' windows are 64 packets.", Open(tcp={"window": 64})),
+    Alternative(
+        "window=64,30s",
+        "Windows of 64 packets and runs of 30 s: the flows fill the link.",
+        Open(tcp={"window": 64}, duration="30 s"),
     ),
-    Reading("buffer=20", "A buffer of 20 packets."): Open(buffer=20),
-    Reading("buffer=100", "A buffer of 100 packets."): Open(buffer=100),
-    Reading(
-        "buffer=equal", "As many packets may wait under DropTail as under RED (ns-2's DropTail holds one less)."
-    ): Open(droptail_buffer=51),
-    Reading("tcp=reno", "The flows are Reno."): Open(tcp={"tcp": "reno"}),
-    Reading("segment=1000B", "Packets of 1000 bytes."): Open(tcp={"segment": "1000 B"}),
-    Reading("red=5/15", "RED's thresholds are 5 and 15 packets, its weight 0.002: ns-2's defaults before 2001."): Open(
-        red={"min_th": 5, "max_th": 15, "w_q": 0.002}
+    Alternative("buffer=20", "A buffer of 20 packets.", Open(buffer=20)),
+    Alternative("buffer=100", "A buffer of 100 packets.", Open(buffer=100)),
+    Alternative(
+        "buffer=equal",
+        "As many packets may wait under DropTail as under RED (ns-2's DropTail holds one less).",
+        Open(droptail_buffer=51),
     ),
-}
-READINGS = tuple(reading for reading in OPEN if reading != DEFAULT)
+    Alternative("tcp=reno", "The flows are Reno.", Open(tcp={"tcp": "reno"})),
+    Alternative("segment=1000B", "Packets of 1000 bytes.", Open(tcp={"segment": "1000 B"})),
+    Alternative(
+        "red=5/15",
+        "RED's thresholds are 5 and 15 packets, its weight 0.002: ns-2's defaults before 2001.",
+        Open(red={"min_th": 5, "max_th": 15, "w_q": 0.002}),
+        queues=("RED",),
+    ),
+)
 
-
-# ------------------------------------------------------------------ the scenarios
+# ---- the scenarios
 
 
 def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms: int | None = None) -> ps.Scenario:
-    """Fig. 1: N senders and receivers, T_p = `delay_ms`. Source i is i·D away from the router, i = 0…N − 1, where there
-    is a D, `spread_ms`."""
+    """Fig. 1: N senders and receivers, T_p = `delay_ms`.
+
+    Where there is a D, `spread_ms`, source i is i·D away from the router, i = 0…N − 1.
+    """
     taken = OPEN[reading]
     tcp: dict[str, Any] = {"tcp": "tahoe", "window": 20, "segment": "1460 B", **taken.tcp}
     own = taken.buffer if queue == "RED" else taken.droptail_buffer or taken.buffer
@@ -138,337 +142,298 @@ def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms:
     )
 
 
-def over_flows(
-    delay_ms: int, only: Sequence[int] = FLOWS, queues: Sequence[str] = QUEUES, droptail_buffer: int | None = None
-) -> Cases:
+def over_flows(delay_ms: int, droptail_buffer: int | None = None) -> Grid:
     """Cases 1 and 2: every N. droptail_buffer: DropTail's, instead of the reading's."""
 
-    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
-        for flows in only:
-            if not settings.quick or flows in (2, 4, 8, 16, 32):
-                for queue in queues:
-                    made = scenario(queue, flows, delay_ms, reading)
-                    if queue == "DropTail" and droptail_buffer is not None:
-                        made = made.set("topology.bottleneck.buffer", droptail_buffer)
-                    yield Case({"aqm": queue, "N": flows}, made)
+    def build(queue: str, flows: int, reading: Reading) -> ps.Scenario:
+        made = scenario(queue, flows, delay_ms, reading)
+        own = queue == "DropTail" and droptail_buffer is not None
+        return made.set("topology.bottleneck.buffer", droptail_buffer) if own else made
 
-    return cases
+    return Grid(build=build, names=QUEUES, along="N", values=FLOWS, quick=(2, 4, 8, 16, 32))
 
 
-def over_spread(delay_ms: int) -> Cases:
+def over_spread(delay_ms: int) -> Grid:
     """Cases 3 and 4: N = 16, every D."""
 
-    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
-        for spread in SPREADS_MS:
-            for queue in QUEUES:
-                yield Case({"aqm": queue, "D_ms": spread}, scenario(queue, 16, delay_ms, reading, spread))
+    def build(queue: str, spread_ms: int, reading: Reading) -> ps.Scenario:
+        return scenario(queue, 16, delay_ms, reading, spread_ms)
 
-    return cases
+    return Grid(build=build, names=QUEUES, along="D_ms", values=SPREADS_MS)
 
 
 CASE_1, CASE_2, CASE_3, CASE_4 = over_flows(80), over_flows(250), over_spread(75), over_spread(250)
-CASE_2_FEW, CASE_2_MANY = over_flows(250, FLOWS[:3]), over_flows(250, FLOWS[3:])
+
+# ---- what is measured, figures and tables
 
 
-# ------------------------------------------------------------------ figures and tables
-
-
-def throughput(run: Run) -> float | None:
-    """What crosses the link, Mbit/s: headers and packets sent again count, as with a sink that counts bytes."""
+def throughput_mbit_s(run: Run) -> float | None:
+    """What crosses the link, with headers and packets sent again, as a sink that counts bytes has it."""
     bps = run.metrics["throughput_bps"]
     return None if bps is None else 1e-6 * bps
 
 
-def beside(x: str, quantity: Quantity, printed: Printed, xlabel: str, ylabel: str) -> Callable[[Runs], Figure]:
-    """Draws our curves with the paper's numbers as open marks."""
+THROUGHPUT = Measure(quantity=throughput_mbit_s, unit="Mbit/s", axis="throughput [Mbit/s]")
+FAIRNESS = Measure(quantity="jain", unit="of the index", axis="fairness index")
 
-    def show(runs: Runs) -> Figure:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of the paper's four cases with the table that has its numbers.
+
+    xlabel: of its figure's axis. head: of its table's first column.
+    """
+
+    cases: Grid
+    measure: Measure
+    printed: Printed
+    xlabel: str
+    head: str
+    digits: int
+
+    def figure(self, runs: Runs) -> Figure:
+        """Our curves with the paper's numbers as open marks."""
         with style.context():
-            made = figure()
+            made = draw.figure()
             ax = made.subplots()
-            curves_on(ax, runs, x, quantity, "aqm", order=QUEUES)
-            for i, queue in enumerate(QUEUES):
+            draw.curves_on(ax, runs, self.cases.along, self.measure.quantity, "aqm", order=QUEUES)
+            # RED's marks are wider: where the two print the same, one is seen inside the other.
+            for i, (queue, size) in enumerate(zip(QUEUES, (9, 6), strict=True)):
                 look = style.look(i)
-                numbers = printed.red if queue == "RED" else printed.droptail
-                # RED's marks are wider: where the two print the same, one is seen inside the other.
-                ax.plot(
-                    printed.at,
-                    numbers,
-                    color=look.colour,
-                    marker=look.marker,
-                    markersize=(9, 6)[i],
-                    linestyle="none",
-                    fillstyle="none",
-                )
+                open_marks = {"marker": look.marker, "markersize": size, "linestyle": "none", "fillstyle": "none"}
+                ax.plot(self.printed.at, self.printed.column(queue), color=look.colour, **open_marks)
             ax.annotate("open: printed in the paper", (0.02, 0.95), xycoords="axes fraction", color=style.MUTED)
-            ax.set_xticks(printed.at)
-            ax.set_ylim(0, 1 if x == "D_ms" else None)
-            ax.set_xlabel(xlabel)
-            ax.set_ylabel(ylabel)
-            label_ends(ax)
+            ax.set_xticks(self.printed.at)
+            ax.set_ylim(0, 1 if self.measure == FAIRNESS else None)
+            ax.set_xlabel(self.xlabel)
+            ax.set_ylabel(self.measure.axis)
+            draw.label_ends(ax)
         return made
 
-    return show
-
-
-def table(x: str, quantity: Quantity, printed: Printed, digits: int, head: str) -> Callable[[Runs], TableData]:
-    """One of the paper's tables with our numbers beside the printed ones."""
-
-    def show(runs: Runs) -> TableData:
-        rows = []
-        for at in runs.labels(x):
+    def table(self, runs: Runs) -> TableData:
+        """Our numbers beside the printed ones."""
+        rows, digits = [], self.digits
+        for at in runs.labels(self.cases.along):
             row = [f"{at}"]
             for queue in QUEUES:
-                ours, said = runs.estimate(quantity, **{x: at, "aqm": queue}), printed.of(queue, float(at))
+                ours = runs.estimate(self.measure.quantity, **{self.cases.along: at, "aqm": queue})
+                said = self.printed.of(queue, float(at))
                 assert ours.mean is not None
                 half = "" if ours.ci95 is None else f" ± {ours.ci95:.{digits}f}"
-                off = f"{100 * (ours.mean / said - 1):+.0f} %".replace("-", "−")
+                off = minus(f"{100 * (ours.mean / said - 1):+.0f} %")
                 row += [f"{said:.{digits}f}", f"{ours.mean:.{digits}f}{half}", off]
             rows.append(row)
         heads = [(f"{queue}: paper", f"{queue}: here", "off by") for queue in QUEUES]
-        return TableData((head, *heads[0], *heads[1]), rows)
+        return TableData((self.head, *heads[0], *heads[1]), rows)
 
-    return show
+    def deviations(self, gather: Callable[..., NDArray[np.float64]]) -> Values:
+        """A claim's values: |ours/printed − 1| in percent, gathered over the table by a function."""
 
+        def values(runs: Runs) -> Sequence[float]:
+            along = self.cases.along
+            rows = [
+                runs.values(self.measure.quantity, aqm=queue, **{along: at}) / self.printed.of(queue, float(at))
+                for queue in QUEUES
+                for at in runs.labels(along)
+            ]
+            return [float(v) for v in gather(100 * np.abs(np.array(rows) - 1), axis=0)]
 
-def _exhibits() -> Iterator[Exhibit]:
-    mbits, index = "throughput [Mbit/s]", "fairness index"
-    flows, spread = "number of connections N", "D [ms]"
-    dropless = "Source i of 16 is i·D away. No packet is dropped, so that RED and DropTail are the same run."
-    yield Exhibit(
-        "fig2",
-        "Throughput over N, T_p = 80 ms",
-        CASE_1,
-        beside("N", throughput, TABLE_1, flows, mbits),
-        "Case 1. The link has 45 Mbit/s. Flows start at one instant, so that seeds differ in hardly more than the "
-        "phase of the senders' clocks: the intervals say little about another order of packets (reading start=10ms).",
-    )
-    yield Exhibit(
-        "table1",
-        "Throughput in case 1",
-        CASE_1,
-        table("N", throughput, TABLE_1, 2, "N"),
-        "In Mbit/s. The text at hand has lost the points of 2.5, 3.5 and 7.5.",
-    )
-    yield Exhibit(
-        "fig3",
-        "Throughput over N, T_p = 250 ms",
-        CASE_2,
-        beside("N", throughput, TABLE_2, flows, mbits),
-        "Case 2. The link has 45 Mbit/s: an axis up to it would show nothing but its foot.",
-    )
-    yield Exhibit("table2", "Throughput in case 2", CASE_2, table("N", throughput, TABLE_2, 2, "N"), "In Mbit/s.")
-    yield Exhibit(
-        "fig4",
-        "Fairness over D, T_p = 75 ms",
-        CASE_3,
-        beside("D_ms", "jain", TABLE_3, spread, index),
-        f"Case 3. {dropless}",
-    )
-    yield Exhibit(
-        "table3",
-        "Fairness index in case 3",
-        CASE_3,
-        table("D_ms", "jain", TABLE_3, 3, "D [ms]"),
-        "The paper's text has RED above DropTail here; its own numbers have it below at 10 and 15 ms.",
-    )
-    yield Exhibit(
-        "fig5",
-        "Fairness over D, T_p = 250 ms",
-        CASE_4,
-        beside("D_ms", "jain", TABLE_4, spread, index),
-        f"Case 4. {dropless}",
-    )
-    yield Exhibit("table4", "Fairness index in case 4", CASE_4, table("D_ms", "jain", TABLE_4, 3, "D [ms]"), "")
+        return values
 
 
-# ------------------------------------------------------------------ claims
+over_n = partial(Part, measure=THROUGHPUT, xlabel="number of connections N", head="N", digits=2)
+over_d = partial(Part, measure=FAIRNESS, xlabel="D [ms]", head="D [ms]", digits=3)
+PART_1, PART_2 = over_n(cases=CASE_1, printed=TABLE_1), over_n(cases=CASE_2, printed=TABLE_2)
+PART_3, PART_4 = over_d(cases=CASE_3, printed=TABLE_3), over_d(cases=CASE_4, printed=TABLE_4)
 
-RED, DROPTAIL = {"aqm": "RED"}, {"aqm": "DropTail"}
+DROPLESS = "Source i of 16 is i·D away. No packet is dropped, so that RED and DropTail are the same run."
+
+EXHIBITS = (
+    Exhibit(
+        key="fig2",
+        title="Throughput over N, T_p = 80 ms",
+        cases=CASE_1,
+        show=PART_1.figure,
+        caption="Case 1. The link has 45 Mbit/s. Flows start at one instant, so that seeds differ in hardly more than "
+        "the phase of the senders' clocks: the intervals say little about another order of packets (reading "
+        "start=10ms).",
+    ),
+    Exhibit(
+        key="table1",
+        title="Throughput in case 1",
+        cases=CASE_1,
+        show=PART_1.table,
+        caption="In Mbit/s. The text at hand has lost the points of 2.5, 3.5 and 7.5.",
+    ),
+    Exhibit(
+        key="fig3",
+        title="Throughput over N, T_p = 250 ms",
+        cases=CASE_2,
+        show=PART_2.figure,
+        caption="Case 2. The link has 45 Mbit/s: an axis up to it would show nothing but its foot.",
+    ),
+    Exhibit(key="table2", title="Throughput in case 2", cases=CASE_2, show=PART_2.table, caption="In Mbit/s."),
+    Exhibit(
+        key="fig4",
+        title="Fairness over D, T_p = 75 ms",
+        cases=CASE_3,
+        show=PART_3.figure,
+        caption=f"Case 3. {DROPLESS}",
+    ),
+    Exhibit(
+        key="table3",
+        title="Fairness index in case 3",
+        cases=CASE_3,
+        show=PART_3.table,
+        caption="The paper's text has RED above DropTail here; its own numbers have it below at 10 and 15 ms.",
+    ),
+    Exhibit(
+        key="fig5",
+        title="Fairness over D, T_p = 250 ms",
+        cases=CASE_4,
+        show=PART_4.figure,
+        caption=f"Case 4. {DROPLESS}",
+    ),
+    Exhibit(key="table4", title="Fairness index in case 4", cases=CASE_4, show=PART_4.table, caption=""),
+)
+
+# ---- claims
+
+READINGS = OPEN.touching(*QUEUES)
 
 
-def deviations(x: str, quantity: Quantity, printed: Printed) -> Callable[[Runs], Any]:
-    """|ours/printed − 1| in percent: a row a number of the table, a column a seed."""
-
-    def of(runs: Runs) -> Any:
-        rows = [
-            runs.values(quantity, aqm=queue, **{x: at}) / printed.of(queue, float(at))
-            for queue in QUEUES
-            for at in runs.labels(x)
-        ]
-        return 100 * np.abs(np.array(rows) - 1)
-
-    return of
-
-
-def over_table(off: Callable[[Runs], Any], gather: Callable[..., Any]) -> Callable[[Runs], Sequence[float]]:
-    """The mean or the largest of a table's deviations, a number a seed."""
-    return lambda runs: [float(v) for v in gather(off(runs), axis=0)]
-
-
-def _places() -> Iterator[Claim]:
-    """What is left of the differences when as many packets may wait under both."""
-    for number, delay_ms in ((2, 80), (3, 250)):
-        yield Claim(
-            f"fig{number}.places",
-            f"Beyond the paper, case {number - 1}: with as many waiting places under DropTail as under RED the "
-            "throughputs are equal: the difference, mean over N, is within ±0.1 %.",
-            f"fig{number}",
-            "not considered",
-            "% of DropTail's",
-            over_flows(delay_ms, droptail_buffer=51),
-            percent_along("N", throughput, RED, DROPTAIL),
-            Within(-0.1, 0.1),
-        )
-
-
-def _tables() -> Iterator[Claim]:
-    """How near the reading comes to what is printed."""
-    for number, x, quantity, printed, cases in (
-        (1, "N", throughput, TABLE_1, CASE_1),
-        (2, "N", throughput, TABLE_2, CASE_2),
-        (3, "D_ms", "jain", TABLE_3, CASE_3),
-        (4, "D_ms", "jain", TABLE_4, CASE_4),
-    ):
-        off = deviations(x, quantity, printed)
-        yield Claim(
-            f"table{number}.mean",
-            f"The numbers of table {number} come out again: |ours/printed − 1|, mean over the table, is below 10 %.",
-            f"table{number}",
-            "0",
-            "%",
-            cases,
-            over_table(off, np.mean),
-            Below(10),
-            READINGS,
-        )
-        yield Claim(
-            f"table{number}.worst",
-            f"No number of table {number} is off by 25 % or more: the largest |ours/printed − 1|.",
-            f"table{number}",
-            "0",
-            "%",
-            cases,
-            over_table(off, np.max),
-            Below(25),
-            READINGS,
-        )
+def red_over_droptail(cases: Grid, at: Sequence[int] | None = None) -> Comparison:
+    """RED against DropTail."""
+    return Comparison.on(cases, *QUEUES, at=at, readings=READINGS)
 
 
 def smallest_step(runs: Runs) -> Sequence[float]:
     """The smallest change of throughput from one N to the next, RED's and DropTail's, Mbit/s."""
-    steps = [
-        np.diff([runs.values(throughput, aqm=queue, N=n) for n in sorted(runs.labels("N"), key=float)], axis=0)
-        for queue in QUEUES
-    ]
+    flows = sorted(runs.labels("N"), key=float)
+    steps = [np.diff([runs.values(throughput_mbit_s, aqm=queue, N=n) for n in flows], axis=0) for queue in QUEUES]
     return [float(v) for v in np.min(np.concatenate(steps), axis=0)]
 
 
 def highest_jain(runs: Runs) -> Sequence[float]:
     """The highest fairness index of either queue over D."""
-    return [
-        float(v)
-        for v in np.max(
-            [runs.values("jain", aqm=queue, D_ms=at) for queue in QUEUES for at in runs.labels("D_ms")], axis=0
-        )
-    ]
+    cases = [runs.values("jain", aqm=queue, D_ms=at) for queue in QUEUES for at in runs.labels("D_ms")]
+    return [float(v) for v in np.max(cases, axis=0)]
 
 
-def share_at_32(runs: Runs) -> Sequence[float]:
-    """Percent of the link that 32 connections use under DropTail."""
-    return [100 * float(v) for v in runs.values("utilization", aqm="DropTail", N=32)]
-
-
-def _claims() -> Iterator[Claim]:
-    yield Claim(
-        "fig2.same",
-        "Case 1: RED and DropTail perform almost equally: RED's throughput, mean over N, is within ±2 % of DropTail's.",
-        "fig2",
-        "almost equally (+0.1 %)",
-        "% of DropTail's",
-        CASE_1,
-        percent_along("N", throughput, RED, DROPTAIL),
-        Within(-2, 2),
-        READINGS,
-    )
-    for number, cases in ((2, CASE_1), (3, CASE_2)):
-        yield Claim(
-            f"fig{number}.grows",
-            f"Case {number - 1}: throughput grows with every step of N: the smallest step of either queue is above 0.",
-            f"fig{number}",
-            "almost a steady increase" if number == 2 else "not said; printed: −0.08 from 8 to 12",
-            "Mbit/s",
-            cases,
-            smallest_step,
-            Above(),
-            READINGS,
-        )
-        yield Claim(
-            f"fig{number}.congested",
-            f"Case {number - 1}: the connections congest the link: with N = 32 they use more than 90 % of it.",
-            f"fig{number}",
-            f"printed: {'23.0' if number == 2 else '2.30'} of 45 Mbit/s, {'51' if number == 2 else '5'} %",
-            "% of the link",
-            over_flows(80 if number == 2 else 250, (32,), queues=("DropTail",)),
-            share_at_32,
-            Above(90),
-            tuple(reading for reading in READINGS if not OPEN[reading].red),
-        )
-    yield Claim(
-        "fig3.few",
-        "Case 2: up to N = 8 they perform almost equally: RED's throughput, mean over N = 2…8, is within ±2 % of "
-        "DropTail's.",
-        "fig3",
-        "almost equally (0 %)",
-        "% of DropTail's",
-        CASE_2_FEW,
-        percent_along("N", throughput, RED, DROPTAIL),
-        Within(-2, 2),
-        READINGS,
+def throughput_of_case(number: int, cases: Grid, grows: str, printed: str) -> Iterator[Claim]:
+    """What the paper says of the throughput in case 1 or 2."""
+    yield red_over_droptail(cases).claim(
+        key=f"fig{number + 1}.grows",
+        text=f"Case {number}: throughput grows with every step of N: the smallest step of either queue is above 0.",
+        paper_value=grows,
+        unit="Mbit/s",
+        values=smallest_step,
+        rule=Above(),
     )
     yield Claim(
-        "fig3.many",
-        "Case 2: from there to N = 32 RED performs better: its throughput, mean over N = 12…32, less DropTail's is "
-        "above 0.",
-        "fig3",
-        "better (+3.3 %)",
-        "% of DropTail's",
-        CASE_2_MANY,
-        percent_along("N", throughput, RED, DROPTAIL),
-        Above(),
-        READINGS,
+        key=f"fig{number + 1}.congested",
+        text=f"Case {number}: the connections congest the link: with N = 32 they use more than 90 % of it.",
+        exhibit=f"fig{number + 1}",
+        paper_value=f"printed: {printed} %",
+        unit="% of the link",
+        cases=cases.only("DropTail", at=(32,)),
+        values=of_one_case("utilization", 100),
+        rule=Above(90),
+        readings=OPEN.touching("DropTail"),
     )
-    for number, cases, said, bound in (
-        (4, CASE_3, "better (printed: −0.005, −0.002, +0.100)", 0.7),
-        (5, CASE_4, "better (printed: +0.044, +0.095, +0.120)", 0.8),
+
+
+def fairness_of_case(number: int, cases: Grid, fairer: str, unfair: str, bound: float) -> Iterator[Claim]:
+    """What the paper says of the fairness in case 3 or 4."""
+    yield red_over_droptail(cases).difference(
+        FAIRNESS,
+        key=f"fig{number + 1}.fairer",
+        text=f"Case {number}: RED is fairer: its fairness index, mean over D, less DropTail's is above 0.",
+        paper_value=fairer,
+        rule=Above(),
+    )
+    yield red_over_droptail(cases).claim(
+        key=f"fig{number + 1}.unfair",
+        text=f"Case {number}: the fairness index of both is below {bound}: the highest over D.",
+        paper_value=unfair,
+        unit="of the index",
+        values=highest_jain,
+        rule=Below(bound),
+    )
+
+
+def equal_places(number: int, delay_ms: int) -> Claim:
+    """What is left of the difference when as many packets may wait under both."""
+    return Comparison.on(over_flows(delay_ms, droptail_buffer=51), *QUEUES).percent(
+        THROUGHPUT,
+        key=f"fig{number + 1}.places",
+        text=f"Beyond the paper, case {number}: with as many waiting places under DropTail as under RED the "
+        "throughputs are equal: the difference, mean over N, is within ±0.1 %.",
+        paper_value="not considered",
+        rule=Within(-0.1, 0.1),
+    )
+
+
+def printed_numbers(number: int, part: Part) -> Iterator[Claim]:
+    """How near the reading comes to what a table prints."""
+    for key, text, gather, bound in (
+        (
+            "mean",
+            f"The numbers of table {number} come out again: |ours/printed − 1|, mean over the table, is below 10 %.",
+            np.mean,
+            10,
+        ),
+        ("worst", f"No number of table {number} is off by 25 % or more: the largest |ours/printed − 1|.", np.max, 25),
     ):
-        yield Claim(
-            f"fig{number}.fairer",
-            f"Case {number - 1}: RED is fairer: its fairness index, mean over D, less DropTail's is above 0.",
-            f"fig{number}",
-            said,
-            "of the index",
-            cases,
-            difference_along("D_ms", "jain", RED, DROPTAIL),
-            Above(),
-            READINGS,
+        yield red_over_droptail(part.cases).claim(
+            key=f"table{number}.{key}",
+            text=text,
+            paper_value="0",
+            unit="%",
+            values=part.deviations(gather),
+            rule=Below(bound),
         )
-        yield Claim(
-            f"fig{number}.unfair",
-            f"Case {number - 1}: the fairness index of both is below {bound}: the highest over D.",
-            f"fig{number}",
-            "less than 0.7" if number == 4 else "never greater than 0.8",
-            "of the index",
-            cases,
-            highest_jain,
-            Below(bound),
-            READINGS,
-        )
-    yield from _places()
-    yield from _tables()
 
 
-# ------------------------------------------------------------------ what is open, and what was found
+CLAIMS = (
+    red_over_droptail(CASE_1).percent(
+        THROUGHPUT,
+        key="fig2.same",
+        text="Case 1: RED and DropTail perform almost equally: RED's throughput, mean over N, is within ±2 % of "
+        "DropTail's.",
+        paper_value="almost equally (+0.1 %)",
+        rule=Within(-2, 2),
+    ),
+    *throughput_of_case(1, CASE_1, "almost a steady increase", "23.0 of 45 Mbit/s, 51"),
+    *throughput_of_case(2, CASE_2, "not said; printed: −0.08 from 8 to 12", "2.30 of 45 Mbit/s, 5"),
+    red_over_droptail(CASE_2, FLOWS[:3]).percent(
+        THROUGHPUT,
+        key="fig3.few",
+        text="Case 2: up to N = 8 they perform almost equally: RED's throughput, mean over N = 2…8, is within ±2 % of "
+        "DropTail's.",
+        paper_value="almost equally (0 %)",
+        rule=Within(-2, 2),
+    ),
+    red_over_droptail(CASE_2, FLOWS[3:]).percent(
+        THROUGHPUT,
+        key="fig3.many",
+        text="Case 2: from there to N = 32 RED performs better: its throughput, mean over N = 12…32, less DropTail's "
+        "is above 0.",
+        paper_value="better (+3.3 %)",
+        rule=Above(),
+    ),
+    *fairness_of_case(3, CASE_3, "better (printed: −0.005, −0.002, +0.100)", "less than 0.7", 0.7),
+    *fairness_of_case(4, CASE_4, "better (printed: +0.044, +0.095, +0.120)", "never greater than 0.8", 0.8),
+    equal_places(1, 80),
+    equal_places(2, 250),
+    *(
+        claim
+        for number, part in enumerate((PART_1, PART_2, PART_3, PART_4), 1)
+        for claim in printed_numbers(number, part)
+    ),
+)
+
+# ---- what was read, and what was found
 
 UNSTATED = (
     "What the connections are and how long they run. A coarse search came nearest to tables 1 and 2 with Tahoe (ns-2's "
@@ -488,7 +453,7 @@ def discussion(found: Mapping[str, Finding]) -> str:
 
     def number(key: str, digits: int = 0) -> str:
         at = found[key].estimate
-        return "nothing" if at is None else f"{at:.{digits}f}".replace("-", "−")
+        return "nothing" if at is None else minus(f"{at:.{digits}f}")
 
     better = ("fig3.many", "fig4.fairer", "fig5.fairer")
     return f"""
@@ -526,8 +491,8 @@ PAPER = Paper(
     key="rvd",
     name="RvD",
     citation="Comparison of RED and DropTail (authors and title are not in the text at hand)",
-    exhibits=tuple(_exhibits()),
-    claims=tuple(_claims()),
+    exhibits=EXHIBITS,
+    claims=CLAIMS,
     unstated=UNSTATED,
     discussion=discussion,
 )
