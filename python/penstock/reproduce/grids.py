@@ -42,9 +42,9 @@ class Grid:
         """The cases under a reading."""
         kept = self.values if self.quick is None or not settings.quick else self.quick
         values = [value for value in self.values if value in kept]
-        pairs = itertools.product(self.names, values)
+        pairs = list(itertools.product(self.names, values))
         if not self.by_name:
-            pairs = iter([(name, value) for value in values for name in self.names])
+            pairs = [(name, value) for value in values for name in self.names]
         for name, value in pairs:
             labels = {self.series: name, self.along: value}
             yield Case(labels, self.build(name, value, reading), self.trace_s)

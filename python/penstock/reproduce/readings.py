@@ -7,12 +7,12 @@ specification settles on. A reading is another value of that dataclass.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from penstock.reproduce.model import DEFAULT, Reading
 
-#: A paper's dataclass of what it leaves open.
+#: The dataclass in which a paper's module declares what the paper leaves open.
 Open = TypeVar("Open")
 
 
@@ -31,6 +31,11 @@ class Alternative(Generic[Open]):
     taken: Open
     queues: Sequence[str] = field(default=(), kw_only=True)
     where: Sequence[str] = field(default=(), kw_only=True)
+
+
+def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
+    """These alternatives, which change the runs of these disciplines alone."""
+    return [replace(other, queues=queues) for other in others]
 
 
 def as_the_rfcs(taken: Open) -> Alternative[Open]:

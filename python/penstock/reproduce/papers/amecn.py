@@ -22,7 +22,7 @@ from penstock.reproduce.draw import Panel
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import LOSS, Measure
 from penstock.reproduce.model import Above, Below, Claim, Exhibit, Finding, Paper, Reading, Within
-from penstock.reproduce.readings import Alternative, Readings
+from penstock.reproduce.readings import Alternative, Readings, changing_only
 from penstock.reproduce.words import minus
 
 if TYPE_CHECKING:
@@ -71,19 +71,20 @@ OPEN = Readings(
         "TCP and queues as the RFCs have them, not as ns-2 does; timeouts last a second at least.",
         Open(profile="rfc"),
     ),
-    Alternative(
-        "p_max=0.02",
-        "P_max of MECN, and at AMECN's start, is 0.02.",
-        Open(levels={"p1_max": 0.02}),
-        queues=LEVELS,
-        where=(LOAD_CHANGE,),
-    ),
-    Alternative(
-        "p_max=0.5",
-        "P_max of MECN, and at AMECN's start, is 0.5.",
-        Open(levels={"p1_max": 0.5}),
-        queues=LEVELS,
-        where=(LOAD_CHANGE,),
+    *changing_only(
+        LEVELS,
+        Alternative(
+            "p_max=0.02",
+            "P_max of MECN, and at AMECN's start, is 0.02.",
+            Open(levels={"p1_max": 0.02}),
+            where=(LOAD_CHANGE,),
+        ),
+        Alternative(
+            "p_max=0.5",
+            "P_max of MECN, and at AMECN's start, is 0.5.",
+            Open(levels={"p1_max": 0.5}),
+            where=(LOAD_CHANGE,),
+        ),
     ),
     Alternative(
         "w_q=auto",
@@ -91,18 +92,17 @@ OPEN = Readings(
         Open(every={"w_q": "auto"}),
         where=(LOAD_CHANGE,),
     ),
-    Alternative(
-        "ared.mark_p=0.1",
-        "ARED drops above 0.1, as ns-2's does since 2002; AMECN never does so.",
-        Open(ared={"mark_p": 0.1}),
-        queues=("ARED",),
-        where=(DUMBBELL, PARKING_LOT),
+    *changing_only(
+        ("ARED",),
+        Alternative(
+            "ared.mark_p=0.1",
+            "ARED drops above 0.1, as ns-2's does since 2002; AMECN never does so.",
+            Open(ared={"mark_p": 0.1}),
+            where=(DUMBBELL, PARKING_LOT),
+        ),
     ),
     Alternative(
-        "reverse=droptail",
-        "The other direction has a DropTail queue.",
-        Open(reverse_droptail=True),
-        where=(DUMBBELL,),
+        "reverse=droptail", "The other direction has a DropTail queue.", Open(reverse_droptail=True), where=(DUMBBELL,)
     ),
     Alternative(
         "long=R0",
@@ -110,56 +110,48 @@ OPEN = Readings(
         Open(long_routes=("R0",)),
         where=(PARKING_LOT,),
     ),
-    Alternative(
-        "above_max=gentle-mark",
-        "Above max_th: moderate marks with rising probability.",
-        Open(levels={"above_max": "gentle-mark"}),
-        queues=LEVELS,
+    *changing_only(
+        LEVELS,
+        Alternative(
+            "above_max=gentle-mark",
+            "Above max_th: moderate marks with rising probability.",
+            Open(levels={"above_max": "gentle-mark"}),
+        ),
+        Alternative(
+            "above_max=drop", "Above max_th: every packet is dropped (section 2.1).", Open(levels={"above_max": "drop"})
+        ),
+        Alternative(
+            "incipient=hold",
+            "An incipient mark keeps the window from growing and cuts nothing.",
+            Open(sender={"incipient": "hold"}),
+        ),
+        Alternative(
+            "incipient=additive",
+            "An incipient mark takes one segment of the window.",
+            Open(sender={"incipient": "additive"}),
+        ),
     ),
-    Alternative(
-        "above_max=drop",
-        "Above max_th: every packet is dropped (section 2.1).",
-        Open(levels={"above_max": "drop"}),
-        queues=LEVELS,
-    ),
-    Alternative(
-        "incipient=hold",
-        "An incipient mark keeps the window from growing and cuts nothing.",
-        Open(sender={"incipient": "hold"}),
-        queues=LEVELS,
-    ),
-    Alternative(
-        "incipient=additive",
-        "An incipient mark takes one segment of the window.",
-        Open(sender={"incipient": "additive"}),
-        queues=LEVELS,
-    ),
-    Alternative(
-        "alpha_scale=0.17",
-        "α with the further factor 0.17 of equation (4).",
-        Open(adaptive={"alpha_scale": 0.17}),
-        queues=ADAPTER,
-    ),
-    Alternative(
-        "deadband=false",
-        "P_max adapts at any distance from the middle of the target range.",
-        Open(adaptive={"deadband": False}),
-        queues=ADAPTER,
-    ),
-    Alternative(
-        "adapt=p1",
-        "P_max is that of the incipient ramp; the moderate one stays at 0.1.",
-        Open(adaptive={"adapt": "p1"}),
-        queues=ADAPTER,
-    ),
-    Alternative(
-        "p2_over_p1=2",
-        "The moderate ramp rises to twice the incipient one's ceiling.",
-        Open(adaptive={"p2_over_p1": 2}),
-        queues=ADAPTER,
-    ),
-    Alternative(
-        "beta_floor=0.83", "β is not below 0.83 (section 3.3.2).", Open(adaptive={"beta_floor": 0.83}), queues=ADAPTER
+    *changing_only(
+        ADAPTER,
+        Alternative(
+            "alpha_scale=0.17", "α with the further factor 0.17 of equation (4).", Open(adaptive={"alpha_scale": 0.17})
+        ),
+        Alternative(
+            "deadband=false",
+            "P_max adapts at any distance from the middle of the target range.",
+            Open(adaptive={"deadband": False}),
+        ),
+        Alternative(
+            "adapt=p1",
+            "P_max is that of the incipient ramp; the moderate one stays at 0.1.",
+            Open(adaptive={"adapt": "p1"}),
+        ),
+        Alternative(
+            "p2_over_p1=2",
+            "The moderate ramp rises to twice the incipient one's ceiling.",
+            Open(adaptive={"p2_over_p1": 2}),
+        ),
+        Alternative("beta_floor=0.83", "β is not below 0.83 (section 3.3.2).", Open(adaptive={"beta_floor": 0.83})),
     ),
 )
 
@@ -533,11 +525,7 @@ def throughput_claims() -> Iterator[Claim]:
             "equal mean queues, over the range that both reach (curves interpolated).",
             np.mean,
         ),
-        (
-            "least",
-            "AMECN's curve lies above ARED's all along: the least of those differences over the range.",
-            np.min,
-        ),
+        ("least", "AMECN's curve lies above ARED's all along: the least of those differences over the range.", np.min),
     ):
         yield ARED_ON_DUMBBELL.claim(
             key=f"fig9.{key}",
@@ -574,6 +562,11 @@ def miss(runs: Runs, aqm: str, ratio: Callable[[Run], float]) -> NDArray[np.floa
     return found
 
 
+def misses(aqm: str, ratio: Callable[[Run], float]) -> Values:
+    """A claim's values: `miss` for one discipline."""
+    return lambda runs: list(miss(runs, aqm, ratio))
+
+
 def slope(runs: Runs) -> Sequence[float]:
     """Least-squares slope of the measured over the target delay, for the only discipline."""
     targets = runs.labels("target_ms")
@@ -587,18 +580,11 @@ def target_claims() -> Iterator[Claim]:
     for aqm in ("AMECN", "ARED"):
         close = f"{aqm}'s measured delay is very close to the target, within 10 %:"
         ratios: tuple[tuple[str, str, Callable[[Run], float]], ...] = (
-            (
-                "",
-                "|measured/target − 1|, mean over the targets, delays as the mean queue in packets.",
-                in_packets,
-            ),
+            ("", "|measured/target − 1|, mean over the targets, delays as the mean queue in packets.", in_packets),
             (".time", "the same measure, delays as the time that data packets wait.", in_time),
         )
         of_one = partial(
-            Claim,
-            exhibit="fig10",
-            cases=ON_DUMBBELL.only(aqm),
-            readings=OPEN.touching(aqm, where=DUMBBELL),
+            Claim, exhibit="fig10", cases=ON_DUMBBELL.only(aqm), readings=OPEN.touching(aqm, where=DUMBBELL)
         )
         for suffix, text, ratio in ratios:
             yield of_one(
@@ -606,7 +592,7 @@ def target_claims() -> Iterator[Claim]:
                 text=f"{close} {text}",
                 paper_value="very closely",
                 unit="%",
-                values=lambda runs, aqm=aqm, ratio=ratio: list(miss(runs, aqm, ratio)),
+                values=misses(aqm, ratio),
                 rule=Below(10.0),
             )
         yield of_one(

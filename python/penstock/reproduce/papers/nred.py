@@ -34,7 +34,7 @@ from penstock.reproduce.model import (
     TableData,
     Within,
 )
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, marking_up_to_0_1
+from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, marking_up_to_0_1
 from penstock.reproduce.words import measured, tally
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ OPEN = Readings(
     as_the_rfcs(Open(profile="rfc")),
     Alternative("unit=bytes", "Buffer and queues count bytes (headers too), not packets.", Open(in_bytes=True)),
     Alternative(
-        "ecn",
-        "The flows use ECN; RED and NRED mark at any p below 1 (Table 1: “dropped or marked”).",
-        Open(mark_p=1.0),
+        "ecn", "The flows use ECN; RED and NRED mark at any p below 1 (Table 1: “dropped or marked”).", Open(mark_p=1.0)
     ),
     marking_up_to_0_1(Open(mark_p=0.1)),
     Alternative("tcp=tahoe", "The flows are Tahoe, the plain agent of ns-2.", Open(tcp={"tcp": "tahoe"})),
@@ -80,20 +78,20 @@ OPEN = Readings(
         "The receivers' windows are 100 packets, not ns-2's 20: more than the buffer and the link hold.",
         Open(tcp={"window": 100}),
     ),
-    Alternative("n_max=3", "NRED's exponent is at most 3, not 5.", Open(nred={"n_max": 3}), queues=("NRED",)),
-    Alternative("n_max=10", "NRED's exponent is at most 10, not 5.", Open(nred={"n_max": 10}), queues=("NRED",)),
-    Alternative("n_0=1", "NRED's exponent starts at 1, not 2.", Open(nred={"n_0": 1}), queues=("NRED",)),
-    Alternative(
-        "gate=geometric",
-        "NRED drops each packet with p as it stands, without RED's count.",
-        Open(nred={"gate": "geometric"}),
-        queues=("NRED",),
+    *changing_only(
+        ("NRED",),
+        Alternative("n_max=3", "NRED's exponent is at most 3, not 5.", Open(nred={"n_max": 3})),
+        Alternative("n_max=10", "NRED's exponent is at most 10, not 5.", Open(nred={"n_max": 10})),
+        Alternative("n_0=1", "NRED's exponent starts at 1, not 2.", Open(nred={"n_0": 1})),
+        Alternative(
+            "gate=geometric",
+            "NRED drops each packet with p as it stands, without RED's count.",
+            Open(nred={"gate": "geometric"}),
+        ),
     ),
-    Alternative(
-        "gentle=false",
-        "RED drops every packet when the average is above max_th.",
-        Open(gentle=False),
-        queues=("RED",),
+    *changing_only(
+        ("RED",),
+        Alternative("gentle=false", "RED drops every packet when the average is above max_th.", Open(gentle=False)),
     ),
 )
 

@@ -34,7 +34,7 @@ from penstock.reproduce.model import (
     Settings,
     Within,
 )
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, marking_up_to_0_1
+from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, marking_up_to_0_1
 from penstock.reproduce.words import measured, tally
 
 if TYPE_CHECKING:
@@ -94,52 +94,31 @@ OPEN = Readings(
     Alternative("http=0", "All N sources are FTP.", Open(http_of=0)),
     Alternative("http=50%", "Half of the N sources are HTTP.", Open(http_of=0.5)),
     Alternative(
-        "http=30",
-        "N counts the FTP sources; 30 HTTP sources are always there.",
-        Open(http_of=0, extra_http=30),
+        "http=30", "N counts the FTP sources; 30 HTTP sources are always there.", Open(http_of=0, extra_http=30)
     ),
-    Alternative("ared=feng", "ARED is Feng's of 1999, max_p times 2 or over 3.", Open(ared="Feng"), queues=("ARED",)),
-    Alternative(
-        "ared=blue",
-        "ARED is what the paper's Fig. 4 prints under that name: BLUE.",
-        Open(ared="BLUE"),
-        queues=("ARED",),
+    *changing_only(
+        ("ARED",),
+        Alternative("ared=feng", "ARED is Feng's of 1999, max_p times 2 or over 3.", Open(ared="Feng")),
+        Alternative("ared=blue", "ARED is what the paper's Fig. 4 prints under that name: BLUE.", Open(ared="BLUE")),
+        Alternative(
+            "ared.gentle=false", "ARED, too, drops every packet above max_th.", Open(gentle=(False, False, False))
+        ),
     ),
-    Alternative(
-        "ared.gentle=false",
-        "ARED, too, drops every packet above max_th.",
-        Open(gentle=(False, False, False)),
-        queues=("ARED",),
-    ),
-    Alternative(
-        "bounds=20/10%",
-        "Narrower bounds: min_th ± 20 %, max_th ± 10 %.",
-        Open(red_at=bounds(0.2, 0.1)),
-        queues=("RED-AT",),
-    ),
-    Alternative(
-        "bounds=50/50%",
-        "Wider bounds of max_th: ± 50 %.",
-        Open(red_at=bounds(0.5, 0.5)),
-        queues=("RED-AT",),
-    ),
-    Alternative(
-        "region_a=min_minus",
-        "Region a is below min⁻, as Fig. 5 suggests, not below min⁺ as Fig. 6 prints.",
-        Open(red_at={"region_a": "min_minus"}),
-        queues=("RED-AT",),
-    ),
-    Alternative(
-        "reset=false",
-        "Between the regions the thresholds stay where they are.",
-        Open(red_at={"reset": False}),
-        queues=("RED-AT",),
-    ),
-    Alternative(
-        "alpha=0.01",
-        "Steps of a tenth: α = 0.01, β = 0.005.",
-        Open(red_at={"alpha": 0.01, "beta": 0.005}),
-        queues=("RED-AT",),
+    *changing_only(
+        ("RED-AT",),
+        Alternative("bounds=20/10%", "Narrower bounds: min_th ± 20 %, max_th ± 10 %.", Open(red_at=bounds(0.2, 0.1))),
+        Alternative("bounds=50/50%", "Wider bounds of max_th: ± 50 %.", Open(red_at=bounds(0.5, 0.5))),
+        Alternative(
+            "region_a=min_minus",
+            "Region a is below min⁻, as Fig. 5 suggests, not below min⁺ as Fig. 6 prints.",
+            Open(red_at={"region_a": "min_minus"}),
+        ),
+        Alternative(
+            "reset=false", "Between the regions the thresholds stay where they are.", Open(red_at={"reset": False})
+        ),
+        Alternative(
+            "alpha=0.01", "Steps of a tenth: α = 0.01, β = 0.005.", Open(red_at={"alpha": 0.01, "beta": 0.005})
+        ),
     ),
 )
 
@@ -207,11 +186,7 @@ ONLY_RED_AT = at_80("RED-AT")
 
 #: Experiment 2: every N.
 OVER_FLOWS = Grid(
-    build=scenario,
-    names=QUEUES,
-    along="N",
-    values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
-    quick=(5, 40, 100),
+    build=scenario, names=QUEUES, along="N", values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100), quick=(5, 40, 100)
 )
 #: The loads that claims are about, as the paper groups them: "low to medium" and "high".
 LOW, HIGH = (5, 20, 40), (60, 80, 100)

@@ -200,8 +200,8 @@ class Part:
             # RED's marks are wider: where the two print the same, one is seen inside the other.
             for i, (queue, size) in enumerate(zip(QUEUES, (9, 6), strict=True)):
                 look = style.look(i)
-                open_marks = {"marker": look.marker, "markersize": size, "linestyle": "none", "fillstyle": "none"}
-                ax.plot(self.printed.at, self.printed.column(queue), color=look.colour, **open_marks)
+                (marks,) = ax.plot(self.printed.at, self.printed.column(queue), color=look.colour, linestyle="none")
+                marks.set(marker=look.marker, markersize=size, fillstyle="none")
             ax.annotate("open: printed in the paper", (0.02, 0.95), xycoords="axes fraction", color=style.MUTED)
             ax.set_xticks(self.printed.at)
             ax.set_ylim(0, 1 if self.measure == FAIRNESS else None)
