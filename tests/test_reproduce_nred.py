@@ -8,7 +8,8 @@ import pytest
 
 from penstock.reproduce.model import DEFAULT
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.nred import OPEN, equation_1, scenario
+from penstock.reproduce.papers.nred.claims import equation_1
+from penstock.reproduce.papers.nred.scenarios import OPEN, scenario
 from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("nred")

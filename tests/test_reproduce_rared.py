@@ -9,7 +9,7 @@ import pytest
 from penstock.reproduce.claims import difference_along, percent_along
 from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.rared import LONG, OPEN, scenario
+from penstock.reproduce.papers.rared.scenarios import LONG, OPEN, scenario
 from penstock.reproduce.runs import Run, Runs
 from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.red_at import OPEN, scenario
+from penstock.reproduce.papers.red_at.scenarios import OPEN, scenario
 from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("red-at")
