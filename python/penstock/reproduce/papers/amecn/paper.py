@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.amecn.claims import CLAIMS
 from penstock.reproduce.papers.amecn.exhibits import EXHIBITS
 from penstock.reproduce.words import minus
-
-if TYPE_CHECKING:
-    pass
 
 
 def discussion(found: Mapping[str, Finding]) -> str:

@@ -10,12 +10,7 @@ import numpy as np
 from penstock.reproduce.claims import Comparison, difference
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import DELAY, LOSS
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Claim,
-    Within,
-)
+from penstock.reproduce.model import Above, Below, Claim, Within
 from penstock.reproduce.papers.nred.exhibits import mean_exponent
 from penstock.reproduce.papers.nred.scenarios import (
     BOTH,

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from penstock.reproduce.model import (
-    Finding,
-    Paper,
-)
+from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.nred.claims import CLAIMS
 from penstock.reproduce.papers.nred.exhibits import EXHIBITS
 from penstock.reproduce.words import measured, tally
-
-if TYPE_CHECKING:
-    pass
-
 
 UNSTATED = (
     "The exponent's start and bounds: n_0 = 2, n_min = 1, n_max = 5; others are readings. The step is the printed 1.",

@@ -8,11 +8,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import (
-    Case,
-    Reading,
-    Settings,
-)
+from penstock.reproduce.model import Case, Reading, Settings
 from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, marking_up_to_0_1
 
 # ---- what the paper leaves open

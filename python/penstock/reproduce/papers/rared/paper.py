@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.rared.claims import CLAIMS
 from penstock.reproduce.papers.rared.exhibits import EXHIBITS
 from penstock.reproduce.papers.rared.scenarios import QUEUES, SHORT
 from penstock.reproduce.words import measured, tally
-
-if TYPE_CHECKING:
-    pass
-
 
 UNSTATED = (
     "The topology's numbers (Fig. 2 is not in the text): bottleneck 1.5 Mbit/s and 90 ms, access links 10 Mbit/s with "

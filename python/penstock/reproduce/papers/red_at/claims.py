@@ -9,12 +9,7 @@ import numpy as np
 
 from penstock.reproduce.claims import Comparison
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Claim,
-    Within,
-)
+from penstock.reproduce.model import Above, Below, Claim, Within
 from penstock.reproduce.papers.red_at.exhibits import (
     CONSECUTIVE,
     DROPS,

@@ -12,9 +12,7 @@ from penstock import style
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import LOSS, Measure
-from penstock.reproduce.model import (
-    Exhibit,
-)
+from penstock.reproduce.model import Exhibit
 from penstock.reproduce.papers.red_at.scenarios import ONLY_RED_AT, OVER_FLOWS, QUEUES, at_80
 
 if TYPE_CHECKING:

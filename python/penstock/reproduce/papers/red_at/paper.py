@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from penstock.reproduce.model import (
-    Finding,
-    Paper,
-)
+from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.red_at.claims import CLAIMS
 from penstock.reproduce.papers.red_at.exhibits import EXHIBITS
 from penstock.reproduce.words import measured, tally
-
-if TYPE_CHECKING:
-    pass
-
 
 UNSTATED = (
     "The link's rate and delay and the access links' (Fig. 7 is not in the text): 10 Mbit/s and 20 ms, 100 Mbit/s and "

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.rvd.claims import CLAIMS
 from penstock.reproduce.papers.rvd.exhibits import EXHIBITS
 from penstock.reproduce.words import measured, minus, tally
-
-if TYPE_CHECKING:
-    pass
-
 
 UNSTATED = (
     "What the connections are and how long they run. A coarse search came nearest to tables 1 and 2 with Tahoe (ns-2's "
