@@ -25,7 +25,7 @@ Values: TypeAlias = Callable[[Runs], Sequence[float]]
 
 
 def of_one_case(quantity: Quantity, scale: float = 1.0, **labels: str | float | int) -> Values:
-    """The quantity of the case with these labels, times `scale`. Without labels there is one case."""
+    """The quantity of the case with these labels, times `scale`. No labels: there is one case."""
     return lambda runs: _list(scale * runs.values(quantity, **labels))
 
 

@@ -1,7 +1,8 @@
 """Runs what papers ask for, each run once, on all cores; what is kept is not run again.
 
-Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run with a record is
-another run than the one without: cases have intervals of their own.
+Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run
+that is recorded counts as another run than the same one without a record, because each case has its
+own sampling interval.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Called with (done, total, place): packets that the runs' links can carry, which is about proportional to time, and
-#: where the run that began last belongs. Called at least every `WAKE_S`.
+#: Called with (done, total, place), at least every `WAKE_S`. The first two count packets that the
+#: runs' links can carry, which is about proportional to time. `place` says where the run that began
+#: last belongs.
 Progress: TypeAlias = Callable[[float, float, str], object]
 
 #: Seconds between two reports while no run ends.
@@ -65,7 +67,8 @@ class Wanted:
 class Spent:
     """What a run cost: for `--timing`, never for results.
 
-    run_s: on the clock; as the simulator computes in threads of its own, Python cannot tell its share of a core.
+    run_s: time on the clock. The simulator computes in its own threads, so that Python cannot tell
+        its share of a core.
     """
 
     place: str
@@ -84,8 +87,11 @@ class _Task:
 
 
 def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
-    """Runs every case with every seed that the folder does not hold yet; what several places want, once. Ctrl-C keeps
-    what is finished. Raises `Error` if another process runs into the folder."""
+    """Runs every case with every seed that the folder does not hold yet.
+
+    What several places want is run once. Ctrl-C keeps what is finished. Raises `Error` if another
+    process runs into the folder.
+    """
     with Store(folder, alone=True) as kept:
         return _run_all(_missing(wanted, seeds, kept), kept, jobs, progress)
 

@@ -115,7 +115,10 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The claim is that the quantity lies in [low, high]: "the same" is a margin around 0, stated with the claim."""
+    """The claim is that the quantity lies in [low, high].
+
+    "The same" is a margin around 0, which the claim states.
+    """
 
     low: float
     high: float
@@ -178,7 +181,8 @@ class Paper:
 class Finding:
     """A claim judged under one reading.
 
-    estimate, low, high: mean over the seeds and its 95 % interval (Student's t); `None` where there is none.
+    estimate, low, high: the mean over the seeds and its 95 % interval (Student's t); `None` where
+        there is none.
     n: seeds.
     verdict: `"holds"`, `"does not hold"` or `"undecided"`.
     """

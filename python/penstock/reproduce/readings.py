@@ -67,7 +67,7 @@ class Readings(Mapping[Reading, Open]):
         return len(self._taken)
 
     def keyed(self, *keys: str) -> tuple[Reading, ...]:
-        """The readings with these keys, in the order given. Raises `KeyError` for an unknown one."""
+        """The readings with these keys, in the order given. Raises `KeyError` for an unknown key."""
         by_key = {reading.key: reading for reading in self}
         return tuple(by_key[key] for key in keys)
 

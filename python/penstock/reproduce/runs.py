@@ -64,7 +64,7 @@ class Runs:
         return len(self._runs)
 
     def where(self, **labels: str | float | int) -> Runs:
-        """The runs whose labels are these. Raises `LookupError` if there are none: a misspelled label."""
+        """The runs with these labels. Raises `LookupError` if there are none: a misspelled label."""
         found = [run for run in self._runs if all(run.labels.get(k) == v for k, v in labels.items())]
         if not found:
             raise LookupError(f"no run has {labels}")
@@ -82,7 +82,7 @@ class Runs:
     def values(self, quantity: Quantity, **labels: str | float | int) -> NDArray[np.float64]:
         """One number a seed, ascending by seed, of the one case that the labels leave.
 
-        A metric that does not apply is NaN. Raises `LookupError` where the labels leave several cases.
+        A metric that does not apply is NaN. Raises `LookupError` where several cases are left.
         """
         part = sorted(self.where(**labels) if labels else self, key=lambda run: run.seed)
         if len({run.seed for run in part}) != len(part):
@@ -100,7 +100,7 @@ class Runs:
         return [(float(at), part.estimate(quantity, **{x: at})) for at in sorted(part.labels(x), key=float)]
 
     def difference(self, quantity: Quantity, ours: Labels, theirs: Labels) -> NDArray[np.float64]:
-        """The quantity of the case `ours` minus that of `theirs`, paired by seed (common random numbers)."""
+        """The quantity of `ours` minus that of `theirs`, paired by seed (common random numbers)."""
         return self.values(quantity, **ours) - self.values(quantity, **theirs)
 
 

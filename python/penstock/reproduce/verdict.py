@@ -14,9 +14,9 @@ HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 def judge(paper: str, claim: Claim, reading: Reading, values: Sequence[float]) -> Finding:
     """The mean of `values` with its interval, and what it says of the claim.
 
-    A claim holds where the whole interval is on its side, and does not hold where the whole interval
-    is on the other. It is undecided where the interval contains the border, or where there is no
-    interval. A seed in which the quantity does not apply (NaN) does not count.
+    A claim holds where the whole interval is on its side, and does not hold where the whole
+    interval is on the other. It is undecided where the interval contains the border, or where
+    there is no interval. A seed in which the quantity does not apply (NaN) does not count.
     """
     estimate = Estimate.of([float(value) for value in values if not math.isnan(value)])
     if estimate.mean is None or estimate.ci95 is None:

@@ -174,7 +174,10 @@ SETTLED_S = 40.0
 
 
 def load_change(aqm: str, load: str, reading: Reading) -> ps.Scenario:
-    """Figures 5 to 8: 2 flows and 1 the other way; 20 more come at 25 s (`"rises"`) or go then (`"falls"`)."""
+    """Figures 5 to 8: 2 flows and 1 the other way.
+
+    At 25 s, 20 more flows start where the load `"rises"`, or stop where it `"falls"`.
+    """
     tcp = sender(aqm, reading)
     more: dict[str, Any] = {"start": {"every": "0.1 s", "from": "25 s"}}
     if load == "falls":
@@ -243,7 +246,7 @@ def dumbbell(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
 
 
 def parking_lot(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
-    """Figures 11 and 12: 20 flows from R0 and 20 from R1 to R3, and 20 over each of the three links alone."""
+    """Figures 11 and 12: 20 flows from R0 and 20 from R1 to R3, and 20 over each single link."""
     tcp = sender(aqm, reading)
     begin = {"uniform": ["0 s", "2 s"]}
     return ps.Scenario(

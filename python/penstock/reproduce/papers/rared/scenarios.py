@@ -72,7 +72,8 @@ OPEN = Readings(
 QUEUES = ("RED", "REM", "ARED", "RARED")
 #: A bottleneck's delay in ms: the paper's "long" and "short", as read.
 LONG, SHORT = 90, 10
-#: "Parameters used for RED is max_th = 15, min_th = 5, max_p = 0.1, w_q = 0.0019 and with gentle mode on."
+#: "Parameters used for RED is max_th = 15, min_th = 5, max_p = 0.1, w_q = 0.0019 and with gentle
+#: mode on."
 RED: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w_q": 0.0019, "gentle": True}
 
 

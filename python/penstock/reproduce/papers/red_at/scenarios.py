@@ -93,7 +93,8 @@ OPEN = Readings(
 # ---- the scenarios of section 6
 
 QUEUES = ("RED", "ARED", "RED-AT")
-#: "All three schemes use parameters w_q = 0.002, max_p = 0.1, min_th = 10 packets and max_th = 30 packets."
+#: "All three schemes use parameters w_q = 0.002, max_p = 0.1, min_th = 10 packets and max_th = 30
+#: packets."
 PARAMETERS: Mapping[str, Any] = {"w_q": 0.002, "max_p": 0.1, "min_th": 10, "max_th": 30}
 
 

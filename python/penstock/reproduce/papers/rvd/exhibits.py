@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def throughput_mbit_s(run: Run) -> float | None:
-    """What crosses the link, with headers and packets sent again, as a sink that counts bytes has it."""
+    """What crosses the link, headers and packets sent again included."""
     bps = run.metrics["throughput_bps"]
     return None if bps is None else 1e-6 * bps
 
@@ -96,7 +96,7 @@ class Part:
         return TableData((self.head, *heads[0], *heads[1]), rows)
 
     def deviations(self, gather: Callable[..., NDArray[np.float64]]) -> Values:
-        """A claim's values: |ours/printed − 1| in percent, gathered over the table by a function."""
+        """A claim's values: |ours/printed − 1| in percent; `gather` reduces the table to a number."""
 
         def values(runs: Runs) -> Sequence[float]:
             along = self.cases.along
