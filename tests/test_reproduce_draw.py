@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import style
-from penstock.reproduce import claims, draw
+from penstock.reproduce import comparisons, draw
 from penstock.reproduce.runs import Run, Runs
 from penstock.scenario import Scenario
 
@@ -45,7 +45,7 @@ def test_curves_are_compared_where_both_are() -> None:
             *sloped("B", 2, (2.0, 3.0), above=0.0),
         ]
     )
-    found = claims.at_equal(runs, "x", "y", "step", {"aqm": "A"}, {"aqm": "B"}, steps=3)
+    found = comparisons.at_equal(runs, "x", "y", "step", {"aqm": "A"}, {"aqm": "B"}, steps=3)
     assert found.shape == (2, 3)
     assert found[0] == pytest.approx([1.0, 1.0, 1.0])
     assert np.isnan(found[1]).all()

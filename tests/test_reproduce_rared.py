@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.reproduce.claims import difference_along, percent_along
+from penstock.reproduce.comparisons import difference_along, percent_along
 from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rared.scenarios import LONG, OPEN, scenario

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.reproduce.claims import Comparison, Values, at_equal, of_one_case
+from penstock.reproduce.comparisons import Comparison, Values, at_equal, of_one_case
 from penstock.reproduce.measures import LOSS, Measure
 from penstock.reproduce.model import Above, Below, Claim, Within
 from penstock.reproduce.papers.amecn.exhibits import (

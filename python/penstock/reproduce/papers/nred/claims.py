@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.reproduce.claims import Comparison, difference
+from penstock.reproduce.comparisons import Comparison, difference
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import Above, Below, Claim, Within

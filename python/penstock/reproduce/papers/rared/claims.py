@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.reproduce.claims import Comparison
+from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import Below, Claim, Within
 from penstock.reproduce.papers.rared.exhibits import JITTER, THROUGHPUT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.reproduce.claims import Comparison
+from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.model import Above, Below, Claim, Within
 from penstock.reproduce.papers.red_at.exhibits import (

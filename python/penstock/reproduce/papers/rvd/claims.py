@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.reproduce.claims import Comparison, of_one_case
+from penstock.reproduce.comparisons import Comparison, of_one_case
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Above, Below, Claim, Within
 from penstock.reproduce.papers.rvd.exhibits import (

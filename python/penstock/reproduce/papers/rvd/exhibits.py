@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock import style
 from penstock.reproduce import draw
-from penstock.reproduce.claims import Values
+from penstock.reproduce.comparisons import Values
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.model import Exhibit, TableData

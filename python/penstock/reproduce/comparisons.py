@@ -1,4 +1,4 @@
-"""Claims as numbers: from the runs of its cases to one number a seed.
+"""Claims as numbers: from the runs of a claim's cases to one number a seed.
 
 The functions here return the `values` of a claim. A `Comparison` returns whole claims about two
 series, because most claims of papers are of this kind.
