@@ -65,7 +65,7 @@ fmt: setup ## format Rust and Python, sort imports
 	$(BIN)/ruff format .
 
 generate: setup ## write again what is made from the Rust tables: kinds.py, docs/reference.md, docs/aqm, the examples' output
-	$(BIN)/python -m penstock._generate
+	$(BIN)/python tools/generate.py
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md

@@ -17,16 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock as ps
-import tiny_paper
 from conftest import ROOT, SCENARIOS, Command
+from helpers import tiny_paper
 from penstock.errors import Error
+from penstock.model.scenario import Scenario
 from penstock.reproduce import command
 from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
 from penstock.reproduce.model import DEFAULT, Above, Below, Case, Rule, Settings, Within
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
-from penstock.result import recorded
-from penstock.scenario import Scenario
+from penstock.runs.result import recorded
 from penstock.sweeps import store
 from penstock.sweeps.store import Store
 
@@ -140,7 +140,7 @@ def reproduce(folder: Path, *arguments: object) -> subprocess.CompletedProcess[s
 
 
 def line(*arguments: object) -> list[str]:
-    return [sys.executable, str(ROOT / "tests" / "tiny_paper.py"), *map(str, arguments)]
+    return [sys.executable, str(ROOT / "tests" / "helpers" / "tiny_paper.py"), *map(str, arguments)]
 
 
 def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:

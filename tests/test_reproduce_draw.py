@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock import style
 from penstock.reproduce import comparisons, draw
 from penstock.reproduce.runs import Run, Runs
-from penstock.scenario import Scenario
+from penstock.show import style
 
 
 class _Lasts:

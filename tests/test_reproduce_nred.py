@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.model import DEFAULT
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.nred.claims import equation_1
 from penstock.reproduce.papers.nred.scenarios import OPEN, scenario
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("nred")
 BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE = OPEN.keyed(

@@ -11,7 +11,6 @@ from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rared.scenarios import LONG, OPEN, scenario
 from penstock.reproduce.runs import Run, Runs
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("rared")
 MARK_P, BASE, CLIMB = OPEN.keyed("mark_p=0.1", "base=ared", "climb=ramp")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import tiny_paper
+from helpers import tiny_paper
 from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import DELAY

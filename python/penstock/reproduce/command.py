@@ -8,7 +8,6 @@ time; and `runs/`, a sweep's store, from which a second call takes what it needs
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
 import time
@@ -17,15 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import style
 from penstock._files import replacing, write
-from penstock._progress import Bar
-from penstock.errors import Error
+from penstock._names import known
 from penstock.reproduce import report
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
 from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import judge
+from penstock.show import style
+from penstock.show.progress import Bar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,25 +42,18 @@ def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
     Raises `Error` with the nearest name.
     """
     for name in names:
-        _known(name, (*KEYS, "all"), "paper")
+        known(name, (*KEYS, "all"), "paper")
     wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
     for key in wanted:
-        _known(key, (*KEYS, "all"), "paper")
+        known(key, (*KEYS, "all"), "paper")
     chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
     if not only:
         return chosen
     exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
     for name in only:
-        _known(name, exhibits, "exhibit")
+        known(name, exhibits, "exhibit")
     narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
     return [each for each in narrowed if each.exhibits]
-
-
-def _known(name: str, names: Sequence[str], what: str) -> None:
-    if name not in names:
-        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        hint = f"; nearest: {nearest[0]}" if nearest else ""
-        raise Error(f"no {what} is called {name!r}{hint}; there are: {', '.join(names)}")
 
 
 def _narrow(whole: Paper, only: Sequence[str]) -> Paper:

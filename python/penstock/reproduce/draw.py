@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from penstock import style
+from penstock.estimate import Estimate
 from penstock.reproduce.measures import Measure
-from penstock.result import Estimate
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

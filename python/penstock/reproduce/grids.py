@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock.reproduce.model import Case, Reading, Settings
 
 if TYPE_CHECKING:
-    from penstock.scenario import Scenario
+    from penstock.model.scenario import Scenario
 
 #: Builds the scenario for a name of the series, a value of the label and a reading.
 Build: TypeAlias = Callable[[Any, Any, Reading], "Scenario"]

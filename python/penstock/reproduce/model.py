@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from penstock.result import Estimate
+from penstock.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from penstock.model.scenario import Scenario
     from penstock.reproduce.runs import Labels, Runs
-    from penstock.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from penstock import __version__, style
-from penstock._tables import number
+from penstock import __version__
 from penstock.reproduce.model import (
     DEFAULT,
     Above,
@@ -30,6 +29,8 @@ from penstock.reproduce.model import (
     TableData,
 )
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.show import style
+from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {FAILS: "fails", UNDECIDED: "undecided", HOLDS: "holds"}

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from penstock.result import Estimate
+from penstock.estimate import Estimate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from penstock.scenario import Scenario
+    from penstock.model.scenario import Scenario
 
 #: What tells the cases of an exhibit apart: `{"aqm": "AMECN", "target_pkts": 20}`.
 Labels: TypeAlias = Mapping[str, str | float | int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from penstock.estimate import Estimate
 from penstock.reproduce.model import Above, Below, Claim, Finding, Reading, Rule
-from penstock.result import Estimate
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 

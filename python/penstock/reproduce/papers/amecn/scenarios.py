@@ -13,7 +13,7 @@ from penstock.reproduce.model import Reading
 from penstock.reproduce.readings import Alternative, Readings, changing_only
 
 if TYPE_CHECKING:
-    from penstock._table import Table
+    from penstock.model.table import Table
 
 
 # ---- what the paper leaves open

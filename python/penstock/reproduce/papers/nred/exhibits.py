@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock import style
 from penstock.reproduce import draw
 from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import Exhibit, TableData
 from penstock.reproduce.papers.nred.scenarios import EXPONENTS, FLOOD_BUFFER, OVER_BUFFER, OVER_LOAD, QUEUES, profiles
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

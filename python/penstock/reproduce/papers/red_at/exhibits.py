@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock import style
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import LOSS, Measure
 from penstock.reproduce.model import Exhibit
 from penstock.reproduce.papers.red_at.scenarios import ONLY_RED_AT, OVER_FLOWS, QUEUES, at_80
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

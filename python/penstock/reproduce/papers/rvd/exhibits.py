@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock import style
 from penstock.reproduce import draw
 from penstock.reproduce.comparisons import Values
 from penstock.reproduce.grids import Grid
@@ -28,6 +27,7 @@ from penstock.reproduce.papers.rvd.scenarios import (
     Printed,
 )
 from penstock.reproduce.words import minus
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
