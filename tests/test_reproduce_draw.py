@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from penstock.model.scenario import Scenario
 from penstock.reproduce import comparisons, draw
 from penstock.reproduce.runs import Run, Runs
 from penstock.show import style

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.comparisons import difference_along, percent_along
 from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
