@@ -1,7 +1,6 @@
 //! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of
 //! 4.4BSD and ns-2.
 
-use crate::TcpParams;
 use penstock_units::{Duration, Time};
 
 /// srtt, rttvar and the back-off.
@@ -24,7 +23,7 @@ enum State {
 
 impl RttEstimator {
     /// Before the first sample. `phase` is where in its tick the host's clock stood at time zero.
-    pub fn new(p: &TcpParams, phase: Duration) -> Self {
+    pub fn new(p: &RttParams, phase: Duration) -> Self {
         RttEstimator {
             state: if p.rtt_ticks {
                 State::Ticks { srtt8: 0, rttvar4: 0, phase }
@@ -43,7 +42,7 @@ impl RttEstimator {
     }
 
     /// The smoothed round trip in seconds; where there is none, the last sample, or 0.
-    pub(crate) fn smoothed(&self, p: &TcpParams) -> f64 {
+    pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
         let smooth = match self.state {
             State::Exact { srtt, .. } => srtt,
             State::Ticks { srtt8, .. } => {
@@ -55,7 +54,7 @@ impl RttEstimator {
 
     /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the
     /// caller's).
-    pub fn sample(&mut self, p: &TcpParams, sent: Time, now: Time) {
+    pub fn sample(&mut self, p: &RttParams, sent: Time, now: Time) {
         let r = now.since(sent);
         self.last = Some(r);
         match &mut self.state {
@@ -98,14 +97,14 @@ impl RttEstimator {
     }
 
     /// The timeout in force.
-    pub fn timeout(&self, p: &TcpParams) -> Duration {
+    pub fn timeout(&self, p: &RttParams) -> Duration {
         let base = self.rto.max(p.min_rto).as_nanos();
         let backed = base.saturating_mul(u64::from(self.backoff)).min(p.max_rto.as_nanos());
         Duration::from_nanos(backed.max(2 * p.tick.as_nanos()))
     }
 
     /// The timer expired: back off (RFC 6298, 5.5).
-    pub fn back_off(&mut self, p: &TcpParams) {
+    pub fn back_off(&mut self, p: &RttParams) {
         if self.backoff < 64 || self.timeout(p) < p.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }

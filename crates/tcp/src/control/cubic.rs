@@ -1,16 +1,17 @@
 //! CUBIC, RFC 9438. Windows are in segments, times in seconds.
 //!
-//! Readings: where `growth = "bytes"` an ACK of several segments moves the window as so many ACKs
-//! would (4.4 takes one step an ACK). Time in which the window was not what limited sending does
-//! not count (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10)
-//! is left out.
+//! Readings. Where `growth = "bytes"`, an ACK of several segments moves the window as that many ACKs
+//! would (4.4 takes one step per ACK). Time in which the window did not limit sending does not count
+//! (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10) is left
+//! out.
 
-use crate::TcpParams;
+use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
 use penstock_units::Time;
 
 /// What CUBIC keeps beside the common state.
 #[derive(Clone, Debug)]
-pub(crate) struct CubicState {
+pub(crate) struct Cubic {
+    p: CubicParams,
     /// The window before the last cut, or less (4.7); 0 before the first.
     w_max: f64,
     /// When the curve is back at W_max, from the start of the stage.
@@ -23,9 +24,10 @@ pub(crate) struct CubicState {
     after_timeout: bool,
 }
 
-impl CubicState {
-    pub(crate) fn new() -> Self {
-        CubicState {
+impl Cubic {
+    pub(crate) fn new(p: &CubicParams) -> Self {
+        Cubic {
+            p: p.clone(),
             w_max: 0.0,
             k: 0.0,
             w_est: 0.0,
@@ -36,70 +38,64 @@ impl CubicState {
         }
     }
 
-    /// A cut at `cwnd`: what it leaves of the window.
-    pub(crate) fn cut(&mut self, p: &TcpParams, cwnd: f64, timeout: bool) -> f64 {
-        // 4.7: a flow that did not get back to its last maximum makes room.
-        let lower = p.fast_convergence && cwnd < self.w_max;
-        self.w_max = if lower { cwnd * (1.0 + p.cubic_beta) / 2.0 } else { cwnd };
-        self.cwnd_prior = cwnd;
-        self.epoch = None;
-        self.after_timeout = timeout;
-        p.cubic_beta
-    }
-
     /// Figure 1: W_cubic(t) = C (t − K)³ + W_max.
-    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+    fn w_cubic(&self, t: f64) -> f64 {
         let x = t - self.k;
-        c * (x * x * x) + self.w_max
+        self.p.cubic_c * (x * x * x) + self.w_max
     }
 
     /// Figure 2: K = ∛((W_max − cwnd_epoch)/C); 0 after a timeout (4.8) and where there is no
     /// maximum to come back to.
-    fn begin(&mut self, p: &TcpParams, now: Time, cwnd: f64) {
+    fn begin(&mut self, now: Time, cwnd: f64) {
         if std::mem::take(&mut self.after_timeout) || cwnd >= self.w_max {
             self.w_max = cwnd;
         }
-        self.k = libm::cbrt((self.w_max - cwnd) / p.cubic_c);
+        self.k = libm::cbrt((self.w_max - cwnd) / self.p.cubic_c);
         self.w_est = cwnd;
         self.epoch = Some(now);
     }
+}
 
-    /// Something else than the window limits sending: the stage's time stands still.
-    pub(crate) fn unused(&mut self, now: Time) {
+impl CongestionControl for Cubic {
+    fn grow(&mut self, g: &Growth) -> f64 {
+        let (cwnd, beta) = (g.cwnd, self.p.cubic_beta);
+        if self.epoch.is_none() {
+            self.begin(g.now, cwnd);
+        }
+        self.last_ack = g.now;
+        let t = self.epoch.map_or(0.0, |epoch| g.now.since(epoch).as_secs_f64());
+        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then
+        // with 1.
+        let alpha =
+            if self.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        self.w_est += alpha * g.acked / cwnd;
+        if self.w_cubic(t) < self.w_est {
+            return cwnd.max(self.w_est);
+        }
+        // 4.2, 4.4, 4.5: where the curve stands a round trip ahead.
+        let target = self.w_cubic(t + g.srtt()).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) / cwnd * g.acked
+    }
+
+    /// The stage's time stands still.
+    fn unused(&mut self, now: Time) {
         if let Some(epoch) = &mut self.epoch {
             *epoch += now.since(self.last_ack);
         }
         self.last_ack = now;
     }
 
-    /// An ACK of `acked` segments in congestion avoidance: the new window.
-    pub(crate) fn grow(
-        &mut self,
-        p: &TcpParams,
-        now: Time,
-        rtt: f64,
-        cwnd: f64,
-        acked: f64,
-    ) -> f64 {
-        if self.epoch.is_none() {
-            self.begin(p, now, cwnd);
-        }
-        self.last_ack = now;
-        let t = self.epoch.map_or(0.0, |epoch| now.since(epoch).as_secs_f64());
-        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then
-        // with 1.
-        let alpha = if self.w_est < self.cwnd_prior {
-            3.0 * (1.0 - p.cubic_beta) / (1.0 + p.cubic_beta)
-        } else {
-            1.0
-        };
-        self.w_est += alpha * acked / cwnd;
-        if self.w_cubic(p.cubic_c, t) < self.w_est {
-            return cwnd.max(self.w_est);
-        }
-        // 4.2, 4.4, 4.5: where the curve stands a round trip ahead.
-        let target = self.w_cubic(p.cubic_c, t + rtt).clamp(cwnd, 1.5 * cwnd);
-        cwnd + (target - cwnd) / cwnd * acked
+    fn leaves(&self, c: &Cut) -> f64 {
+        c.base * self.p.cubic_beta
+    }
+
+    fn before_cut(&mut self, c: &Cut) {
+        // 4.7: a flow that did not get back to its last maximum makes room.
+        let lower = self.p.fast_convergence && c.cwnd < self.w_max;
+        self.w_max = if lower { c.cwnd * (1.0 + self.p.cubic_beta) / 2.0 } else { c.cwnd };
+        self.cwnd_prior = c.cwnd;
+        self.epoch = None;
+        self.after_timeout = c.cause == Cause::Timeout;
     }
 }
 
