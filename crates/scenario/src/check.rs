@@ -22,7 +22,7 @@ pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
 }
 
 fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
-    let wrong = || ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) });
+    let wrong = || ScenarioError::at(node, path, Problem::Value { allowed: ty.allowed() });
     match ty {
         Ty::Bool => match node.item {
             Item::Bool(b) => Ok(Value::Bool(b)),
@@ -51,40 +51,6 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
         Ty::NumOr(_, words) if text(node).is_some() => word(node, words, path, wrong),
         Ty::NumOr(number, _) => typed(node, number, path).map_err(|_| wrong()),
-    }
-}
-
-/// What a type allows, for a person: "a number in (0, 1]".
-pub(crate) fn allowed(ty: &Ty) -> String {
-    let words = |w: &[&str]| format!("\"{}\"", w.join("\", \""));
-    match ty {
-        Ty::Bool => "true or false".into(),
-        Ty::Int { min, max } => format!("a whole number in [{min}, {max}]"),
-        Ty::Num { min, max, open } => format!("a number in {}{min}, {max}]", if *open { "(" } else { "[" }),
-        Ty::Word(w) => format!("one of {}", words(w)),
-        Ty::Text => "a text".into(),
-        Ty::Duration => "a time with its unit, for example \"40 ms\"".into(),
-        Ty::Rate => "a rate with its unit, for example \"1.5 Mbit/s\"".into(),
-        Ty::Size => "a size with its unit, for example \"1000 B\"".into(),
-        Ty::Queue => "a number of packets, or a size, for example 40, \"40 packets\" or \"30 kB\"".into(),
-        Ty::Delay => {
-            "a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = [\"2 ms\", \"27 ms\"] }"
-                .into()
-        }
-        Ty::Start => "a time, { uniform = [a, b] } or { every = d, from = t }, \
-                      for example { uniform = [\"0 s\", \"0.1 s\"] }"
-            .into(),
-        Ty::SizeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }, \
-                         { exponential = \"12 kB\" } or { constant = \"12 kB\" }"
-            .into(),
-        Ty::TimeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"1 s\" } }, \
-                         { exponential = \"1 s\" } or { constant = \"1 s\" }"
-            .into(),
-        Ty::Loss => "a probability in [0, 1], or for example { gilbert_elliott = { p = 0.01, r = 0.3 } }".into(),
-        Ty::Schedule => "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
-                         or a mahimahi trace, { mahimahi = \"file.trace\" } or \"file.trace\""
-            .into(),
-        Ty::NumOr(number, w) => format!("{} or one of {}", allowed(number), words(w)),
     }
 }
 
@@ -139,7 +105,7 @@ fn quantity<T>(
         Item::Int(i) => parse(&i.to_string()),
         // Debug writes large numbers with an exponent, not with hundreds of digits.
         Item::Float(x) if x.is_finite() => parse(&format!("{x:?}")),
-        _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) })),
+        _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: ty.allowed() })),
     };
     parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
 }

@@ -1,6 +1,5 @@
 //! What `penstock list` prints, from the declarations.
 
-use crate::check;
 use crate::tables::{
     ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN,
     SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
@@ -46,7 +45,7 @@ pub(crate) fn param(p: &Param) -> Json {
         "name": p.name,
         "doc": p.doc,
         "type": type_name(&p.ty),
-        "range": check::allowed(&p.ty),
+        "range": p.ty.allowed(),
         "unit": p.unit,
         "default": p.default.map(plain),
         "ns2": p.ns2.map(plain),

@@ -113,7 +113,7 @@ impl<'a> Section<'a> {
             } else if let Some(text) = defaults.of(param) {
                 values.set(param.name, walk::default(param, text));
             } else if param.auto == REQUIRED {
-                let problem = Problem::Missing { allowed: check::allowed(&param.ty) };
+                let problem = Problem::Missing { allowed: param.ty.allowed() };
                 return Err(ScenarioError::new(self.origin, path, problem));
             }
         }

@@ -260,7 +260,7 @@ pub(crate) fn traffic_kind(entry: &Node, i: usize) -> Result<&'static tables::Tr
     table(entry, &path)?;
     let name = kind(Some(entry), &path, TRAFFIC_KIND)?;
     let missing = || {
-        let problem = Problem::Missing { allowed: check::allowed(&TRAFFIC_KIND[0].ty) };
+        let problem = Problem::Missing { allowed: TRAFFIC_KIND[0].ty.allowed() };
         ScenarioError::new(entry.origin, format!("{path}.kind"), problem)
     };
     name.and_then(|n| tables::traffic(&n)).ok_or_else(missing)
@@ -433,7 +433,7 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             Err(ScenarioError::at(value, &join("sweep", param.name), problem))
         }
         _ if ranges && node.child("samples").is_none() => {
-            let problem = Problem::Missing { allowed: check::allowed(&SWEEP_DESIGN[0].ty) };
+            let problem = Problem::Missing { allowed: SWEEP_DESIGN[0].ty.allowed() };
             Err(ScenarioError::new(node.origin, "sweep.samples", problem))
         }
         _ => Ok(()),

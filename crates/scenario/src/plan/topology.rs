@@ -1,7 +1,6 @@
 //! Routers and links: a chain of like links or a graph, and the routes through it.
 
 use super::{check_buffer, discipline, line, side, Defaults, Discipline, Result, Section};
-use crate::check;
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
@@ -315,7 +314,7 @@ fn fill_link(section: &Section, params: &Params) -> Result<Values> {
         .and_then(|n| n.child("schedule"))
         .is_some_and(|n| !matches!(n.item, Item::List(_)));
     if !trace && !section.given("rate") {
-        let problem = Problem::Missing { allowed: check::allowed(&Ty::Rate) };
+        let problem = Problem::Missing { allowed: Ty::Rate.allowed() };
         return Err(ScenarioError::new(section.origin, join(&section.path, "rate"), problem));
     }
     section.fill(params, Defaults::default())
