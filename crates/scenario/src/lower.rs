@@ -357,7 +357,7 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
         // A window never grows beyond what has been acknowledged; a slower link further on drops
         // instead.
         Some(tcp) if onward.is_some_and(|onward| rate <= onward) => {
-            f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
+            f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment_bytes())))
         }
         Some(_) => 0.0,
         None if traffic.packets.is_some() => {

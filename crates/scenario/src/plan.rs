@@ -543,7 +543,7 @@ fn ends_of_chain(section: &Section, values: &Values, last: u32) -> Result<(u32, 
 
 /// Whether an entry reads a parameter: keys that belong to other TCP variants it does not.
 pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
-    let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
+    let mut owners = VARIANTS.iter().filter(|v| v.owns(param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
 }
 

@@ -1,7 +1,6 @@
 //! What happens to a sender: the application gives data, an ACK arrives, a timer expires. Each is
 //! handed to the way of repairing losses that the connection uses.
 
-use crate::control::algorithm::CongestionControl;
 use crate::control::Control;
 use crate::ecn::answer;
 use crate::recovery::kind::Recovery;

@@ -4,7 +4,7 @@
 //! [`crate::PARAMS`]); the comments name them where they differ. `events.rs` says what happens to a
 //! sender; `recovery/` repairs losses, `control/` sizes the window, `ecn/answer.rs` answers marks.
 
-use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
+use crate::control::algorithm::{Cause, Cut, Growth};
 use crate::control::Control;
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
 use crate::ecn::{accecn, classic, mecn};
@@ -366,9 +366,8 @@ impl Sender {
             }
             let seq = if self.in_recovery {
                 let edge = self.highest_ack + i64::from(self.p.window);
-                let (highest_ack, max_sent) = (self.highest_ack, self.max_sent);
-                let (next, limit) = (self.next, self.limit);
-                self.sack.next(ns2, &Edges { highest_ack, max_sent, next, limit, edge })
+                let (highest_ack, next, limit) = (self.highest_ack, self.next, self.limit);
+                self.sack.next(ns2, &Edges { highest_ack, next, limit, edge })
             } else {
                 let seq = self.sack.board.skip(self.next);
                 (seq <= self.highest_ack + self.window() && seq < self.limit).then_some(seq)

@@ -1,7 +1,9 @@
 //! What a congestion control is asked, and what it is told. Every method has a default, Reno's, so
 //! that a control states only what it does differently.
 
+use crate::ecn::bits::Ecn;
 use crate::rtt::{RttEstimator, RttParams};
+use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
 /// An ACK, as a control sees it.
@@ -45,6 +47,8 @@ pub(crate) enum Cause {
     Loss,
     Timeout,
     Mark,
+    /// A moderate mark in a window that was cut for an incipient one.
+    Deeper,
 }
 
 /// A cut of the window.
@@ -61,7 +65,24 @@ pub(crate) struct Cut {
 
 /// A congestion control: how the window grows in congestion avoidance, and what a cut leaves of it.
 /// Slow start, the timer and the repair of losses are the sender's.
-pub(crate) trait CongestionControl {
+pub(crate) trait CongestionControl: Sized {
+    /// What a user sets.
+    type Params;
+
+    /// Whether the answer to marks depends on how many there are.
+    const COUNTS_MARKS: bool = false;
+
+    /// Whether [`CongestionControl::on_ack`] does anything.
+    const WATCHES: bool = false;
+
+    /// Returns the control of a connection that has sent nothing.
+    fn new(p: &Self::Params) -> Self;
+
+    /// Checks parameters against each other and against the use of ECN.
+    fn check(_p: &Self::Params, _ecn: Ecn) -> Result<(), ParamError> {
+        Ok(())
+    }
+
     /// The first data were given, at `now`.
     fn started(&mut self, _now: Time) {}
 

@@ -6,7 +6,41 @@
 //! out.
 
 use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::recovery::kind::Recovery;
+use penstock_units::param::num_open;
 use penstock_units::Time;
+
+penstock_units::params! {
+    /// CUBIC's curve.
+    pub struct CubicParams: Default {
+        /// CUBIC's C: how steeply the window grows.
+        pub cubic_c: f64 {
+            ty: num_open(0.0, 1000.0),
+            unit: "segments/s^3",
+            default: 0.4,
+            source: "RFC 9438 5.1",
+        },
+        /// CUBIC's beta: what a cut leaves of the window.
+        pub cubic_beta: f64 {
+            ty: num_open(0.0, 0.999_999),
+            unit: "1",
+            default: 0.7,
+            source: "RFC 9438 4.6",
+        },
+        /// CUBIC aims lower than the last maximum where that was below the one before.
+        pub fast_convergence: bool { default: true, source: "RFC 9438 4.7" },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "cubic",
+    doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
+    source: "RFC 9438",
+    own: &[CubicParams::TABLE, Recovery::TABLE],
+    linux: Some("cubic"),
+    ..VARIANT
+};
 
 /// What CUBIC keeps beside the common state.
 #[derive(Clone, Debug)]
@@ -25,19 +59,6 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    pub(crate) fn new(p: &CubicParams) -> Self {
-        Cubic {
-            p: p.clone(),
-            w_max: 0.0,
-            k: 0.0,
-            w_est: 0.0,
-            cwnd_prior: 0.0,
-            epoch: None,
-            last_ack: Time::ZERO,
-            after_timeout: false,
-        }
-    }
-
     /// Figure 1: W_cubic(t) = C (t − K)³ + W_max.
     fn w_cubic(&self, t: f64) -> f64 {
         let x = t - self.k;
@@ -57,6 +78,21 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    type Params = CubicParams;
+
+    fn new(p: &CubicParams) -> Self {
+        Cubic {
+            p: p.clone(),
+            w_max: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            last_ack: Time::ZERO,
+            after_timeout: false,
+        }
+    }
+
     fn grow(&mut self, g: &Growth) -> f64 {
         let (cwnd, beta) = (g.cwnd, self.p.cubic_beta);
         if self.epoch.is_none() {
@@ -90,11 +126,14 @@ impl CongestionControl for Cubic {
     }
 
     fn before_cut(&mut self, c: &Cut) {
+        self.epoch = None;
+        if c.cause == Cause::Deeper {
+            return; // the first cut of this window has noted its maximum
+        }
         // 4.7: a flow that did not get back to its last maximum makes room.
         let lower = self.p.fast_convergence && c.cwnd < self.w_max;
         self.w_max = if lower { c.cwnd * (1.0 + self.p.cubic_beta) / 2.0 } else { c.cwnd };
         self.cwnd_prior = c.cwnd;
-        self.epoch = None;
         self.after_timeout = c.cause == Cause::Timeout;
     }
 }
@@ -102,8 +141,7 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rfc;
-    use crate::Variant;
+    use crate::rtt::{RttEstimator, RttParams};
     use penstock_units::Duration;
 
     fn near(got: f64, want: f64) {
@@ -114,17 +152,34 @@ mod tests {
         Time::ZERO + Duration::from_secs_f64(seconds)
     }
 
+    fn cubic() -> Cubic {
+        Cubic::new(&CubicParams::default())
+    }
+
+    /// A cut of a window of `cwnd` segments, and what it leaves.
+    fn cut(c: &mut Cubic, cwnd: f64, cause: Cause) -> f64 {
+        let cut = Cut { cause, cwnd, base: cwnd, reno: 0.5 };
+        c.before_cut(&cut);
+        c.leaves(&cut)
+    }
+
+    fn grow(c: &mut Cubic, now: Time, rtt: f64, cwnd: f64, acked: f64) -> f64 {
+        let p = RttParams::default();
+        let mut e = RttEstimator::new(&p, Duration::ZERO);
+        e.sample(&p, Time::ZERO, at(rtt));
+        c.grow(&Growth { now, cwnd, acked, rtt: &e, rtt_params: &p })
+    }
+
     /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =
     /// 95.64, W(K) = 100, W(K + 5) = 100 + 0.4 · 125 = 150.
     #[test]
     fn the_curve_by_hand() {
-        let p = rfc(Variant::Cubic);
-        let mut c = CubicState::new();
-        near(c.cut(&p, 100.0, false) * 100.0, 70.0);
-        c.begin(&p, Time::ZERO, 70.0);
+        let mut c = cubic();
+        near(cut(&mut c, 100.0, Cause::Loss), 70.0);
+        c.begin(Time::ZERO, 70.0);
         near(c.k, 4.217);
         for (t, want) in [(0.0, 70.0), (2.0, 95.640), (c.k, 100.0), (c.k + 5.0, 150.0)] {
-            near(c.w_cubic(0.4, t), want);
+            near(c.w_cubic(t), want);
         }
     }
 
@@ -132,27 +187,25 @@ mod tests {
     /// 1.204/95. Far below, it is 1.5 cwnd.
     #[test]
     fn steps_towards_the_target() {
-        let p = rfc(Variant::Cubic);
-        let mut c = CubicState::new();
-        c.cut(&p, 100.0, false);
-        c.begin(&p, Time::ZERO, 70.0);
-        near(c.clone().grow(&p, at(2.0), 0.1, 95.0, 1.0), 95.0 + 1.204 / 95.0);
-        near(c.clone().grow(&p, at(2.0), 0.1, 95.0, 2.0), 95.0 + 2.0 * 1.204 / 95.0);
-        near(c.clone().grow(&p, at(2.0), 0.1, 99.0, 1.0), 99.0); // never down
-        near(c.grow(&p, at(60.0), 0.1, 80.0, 1.0), 80.5);
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Loss);
+        c.begin(Time::ZERO, 70.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 95.0, 1.0), 95.0 + 1.204 / 95.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 95.0, 2.0), 95.0 + 2.0 * 1.204 / 95.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 99.0, 1.0), 99.0); // never down
+        near(grow(&mut c, at(60.0), 0.1, 80.0, 1.0), 80.5);
     }
 
     /// W_est from 7 with α = 3 · 0.3/1.7 = 0.5294 until it is back at 10, then with 1. The curve's
     /// K is ∛(3/0.4) = 1.957 s.
     #[test]
     fn never_slower_than_reno() {
-        let p = rfc(Variant::Cubic);
-        let mut c = CubicState::new();
-        c.cut(&p, 10.0, false);
+        let mut c = cubic();
+        cut(&mut c, 10.0, Cause::Loss);
         let mut cwnd = 7.0;
         let mut seen = vec![];
         for round in 0..9 {
-            cwnd = c.grow(&p, at(0.01 * f64::from(round)), 0.01, cwnd, cwnd);
+            cwnd = grow(&mut c, at(0.01 * f64::from(round)), 0.01, cwnd, cwnd);
             seen.push(cwnd);
         }
         near(seen[0], 7.5294);
@@ -164,10 +217,9 @@ mod tests {
     #[test]
     fn fast_convergence_aims_lower() {
         for (fast_convergence, want) in [(true, 68.0), (false, 80.0)] {
-            let p = TcpParams { fast_convergence, ..rfc(Variant::Cubic) };
-            let mut c = CubicState::new();
-            c.cut(&p, 100.0, false);
-            c.cut(&p, 80.0, false);
+            let mut c = Cubic::new(&CubicParams { fast_convergence, ..CubicParams::default() });
+            cut(&mut c, 100.0, Cause::Loss);
+            cut(&mut c, 80.0, Cause::Loss);
             near(c.w_max, want);
             near(c.cwnd_prior, 80.0);
         }
@@ -176,21 +228,31 @@ mod tests {
     /// 4.8: the first stage after a timeout starts on the convex side, from its own window.
     #[test]
     fn after_a_timeout_k_is_zero() {
-        let p = rfc(Variant::Cubic);
-        let mut c = CubicState::new();
-        c.cut(&p, 100.0, true);
-        c.begin(&p, Time::ZERO, 70.0);
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Timeout);
+        c.begin(Time::ZERO, 70.0);
         assert_eq!((c.k, c.w_max), (0.0, 70.0));
     }
 
     #[test]
     fn time_without_use_does_not_count() {
-        let p = rfc(Variant::Cubic);
-        let mut c = CubicState::new();
-        c.cut(&p, 100.0, false);
-        c.grow(&p, at(0.0), 0.1, 70.0, 1.0);
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Loss);
+        grow(&mut c, at(0.0), 0.1, 70.0, 1.0);
         c.unused(at(50.0));
-        let used = c.grow(&p, at(52.0), 0.1, 95.0, 1.0);
+        let used = grow(&mut c, at(52.0), 0.1, 95.0, 1.0);
         near(used, 95.0 + 1.204 / 95.0); // as at t = 2
+    }
+
+    /// Multi-level ECN, `escalate`: the second cut of a window aims at the maximum that the first
+    /// one noted, from where it left the window.
+    #[test]
+    fn a_deeper_cut_keeps_the_maximum() {
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Mark);
+        grow(&mut c, at(0.0), 0.1, 80.0, 1.0);
+        cut(&mut c, 80.0, Cause::Deeper);
+        grow(&mut c, at(1.0), 0.1, 70.0, 1.0);
+        assert_eq!((c.w_max, c.epoch), (100.0, Some(at(1.0))));
     }
 }

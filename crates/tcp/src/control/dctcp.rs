@@ -4,6 +4,33 @@
 //! SYN-ACK are ECT (3.6). Retransmissions follow RFC 3168, since RFC 8257 does not mention them.
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::ecn::bits::Ecn;
+use crate::recovery::kind::Recovery;
+use penstock_units::param::{num_open, ParamError};
+
+penstock_units::params! {
+    /// DCTCP's estimate.
+    pub struct DctcpParams: Default {
+        /// Weight of the newest window in DCTCP's estimate of the marked fraction.
+        pub g: f64 {
+            ty: num_open(0.0, 1.0),
+            unit: "1",
+            default: 0.0625,
+            source: "RFC 8257 4.2",
+        },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "dctcp",
+    doc: "Cuts the window by half the estimated fraction of marked packets.",
+    source: "RFC 8257",
+    own: &[DctcpParams::TABLE, Recovery::TABLE],
+    defaults: &[("ecn", "\"classic\"")],
+    linux: Some("dctcp"),
+    ..VARIANT
+};
 
 /// What DCTCP keeps beside the common state: 3.3's variables, in segments.
 #[derive(Clone, Debug)]
@@ -16,13 +43,31 @@ pub(crate) struct Dctcp {
     marked: i64,
 }
 
-impl Dctcp {
-    pub(crate) fn new(p: &DctcpParams) -> Self {
+impl CongestionControl for Dctcp {
+    type Params = DctcpParams;
+    const COUNTS_MARKS: bool = true;
+    const WATCHES: bool = true;
+
+    fn new(p: &DctcpParams) -> Self {
         Dctcp { g: p.g, alpha: 1.0, window_end: 0, acked: 0, marked: 0 }
     }
-}
 
-impl CongestionControl for Dctcp {
+    fn check(_p: &DctcpParams, ecn: Ecn) -> Result<(), ParamError> {
+        match ecn {
+            Ecn::Classic | Ecn::AccEcn => Ok(()),
+            Ecn::Off => Err(ParamError::new(
+                "ecn",
+                "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which lives on marks",
+            )),
+            // Nothing of DCTCP would be left: its window grows like Reno's.
+            Ecn::Mecn => Err(ParamError::new(
+                "ecn",
+                "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which cuts by the fraction \
+                 of marked packets; table 3 of multi-level ECN has a cut for each mark instead",
+            )),
+        }
+    }
+
     fn on_ack(&mut self, a: &Acked) {
         self.acked += a.newly.max(0);
         self.marked += a.marked;
@@ -40,7 +85,7 @@ impl CongestionControl for Dctcp {
 
     fn leaves(&self, c: &Cut) -> f64 {
         match c.cause {
-            Cause::Mark => c.cwnd * (1.0 - self.alpha / 2.0),
+            Cause::Mark | Cause::Deeper => c.cwnd * (1.0 - self.alpha / 2.0),
             Cause::Loss | Cause::Timeout => c.base * c.reno,
         }
     }

@@ -5,8 +5,51 @@
 //! `cwnd + α`; the original compares with α.
 
 use crate::control::algorithm::CongestionControl;
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::ecn::bits::Ecn;
+use crate::recovery::kind::Recovery;
+use penstock_units::param::{num, num_open, ParamError};
 use penstock_units::Time;
 use std::collections::VecDeque;
+
+penstock_units::params! {
+    /// Vegas's thresholds.
+    pub struct VegasParams: Default {
+        /// Vegas grows below this many segments queued.
+        pub alpha: f64 {
+            ty: num(0.0, 1e6),
+            unit: "segments",
+            default: 2,
+            source: "Brakmo 1994",
+        },
+        /// Vegas shrinks above this many segments queued.
+        pub beta: f64 {
+            ty: num(0.0, 1e6),
+            unit: "segments",
+            default: 4,
+            source: "Brakmo 1994",
+        },
+        /// Vegas leaves slow start above this many segments queued.
+        pub gamma: f64 {
+            ty: num_open(0.0, 1e6),
+            unit: "segments",
+            default: 1,
+            source: "Brakmo 1994",
+        },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "vegas",
+    doc: "Keeps between alpha and beta segments of its own in the queue, judged from the \
+          round-trip time.",
+    source: "Brakmo, O'Malley, Peterson 1994",
+    recovery: Some(Recovery::Reno), // and retransmissions of its own: recovery/vegas.rs
+    own: &[VegasParams::TABLE],
+    ns2: &[("alpha", "1"), ("beta", "3"), ("header", "\"0 B\""), ("handshake", "false")],
+    linux: Some("vegas"),
+    ..VARIANT
+};
 
 /// What Vegas keeps beside the common state. Times are in seconds since the first segment.
 #[derive(Clone, Debug)]
@@ -59,29 +102,6 @@ pub(crate) struct Window<'a> {
 }
 
 impl Vegas {
-    pub(crate) fn new(p: &VegasParams) -> Self {
-        Vegas {
-            p: p.clone(),
-            first_sent: None,
-            sent: VecDeque::new(),
-            base: 0,
-            base_rtt: f64::INFINITY,
-            sa: 0.0,
-            sd: 0.0,
-            timeout: 1000.0,
-            answered: false,
-            begin_seq: 0,
-            begin_time: 0.0,
-            sum_rtt: 0.0,
-            n_rtt: 0,
-            step: 0.0,
-            grow_now: true,
-            worried: 0,
-            new_cwnd: 0.0,
-            changed: 0.0,
-        }
-    }
-
     fn clock(&self, now: Time) -> f64 {
         self.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
     }
@@ -249,6 +269,50 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
+    type Params = VegasParams;
+
+    fn new(p: &VegasParams) -> Self {
+        Vegas {
+            p: p.clone(),
+            first_sent: None,
+            sent: VecDeque::new(),
+            base: 0,
+            base_rtt: f64::INFINITY,
+            sa: 0.0,
+            sd: 0.0,
+            timeout: 1000.0,
+            answered: false,
+            begin_seq: 0,
+            begin_time: 0.0,
+            sum_rtt: 0.0,
+            n_rtt: 0,
+            step: 0.0,
+            grow_now: true,
+            worried: 0,
+            new_cwnd: 0.0,
+            changed: 0.0,
+        }
+    }
+
+    fn check(p: &VegasParams, ecn: Ecn) -> Result<(), ParamError> {
+        if p.alpha > p.beta {
+            return Err(ParamError::new("alpha", format!("must not be above beta ({})", p.beta)));
+        }
+        match ecn {
+            Ecn::Off => Ok(()),
+            Ecn::Classic | Ecn::AccEcn => Err(ParamError::new(
+                "ecn",
+                "must be \"off\" with tcp = \"vegas\", which has no answer to marks",
+            )),
+            // Two controls would pull at one window.
+            Ecn::Mecn => Err(ParamError::new(
+                "ecn",
+                "must be \"off\" with tcp = \"vegas\": table 3 of multi-level ECN grows the window \
+                 until a mark says otherwise, and Vegas stops by the round-trip time before that",
+            )),
+        }
+    }
+
     fn started(&mut self, now: Time) {
         self.first_sent.get_or_insert(now);
     }

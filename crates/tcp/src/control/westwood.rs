@@ -12,7 +12,50 @@
 //! says.
 
 use crate::control::algorithm::{Acked, CongestionControl, Cut};
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::recovery::kind::Recovery;
+use penstock_units::param::num;
 use penstock_units::{Duration, Time};
+
+penstock_units::words! {
+    /// What three duplicate ACKs make of cwnd.
+    pub enum WestwoodCwnd {
+        /// The smaller of cwnd and ssthresh.
+        Min = "min",
+        /// ssthresh, even where that is above cwnd.
+        Printed = "printed",
+    }
+}
+
+penstock_units::params! {
+    /// Westwood+'s filter and cut.
+    pub struct WestwoodParams: Default {
+        /// Westwood's filter: how much of the bandwidth estimate stays from one round trip to the
+        /// next.
+        pub gain: f64 {
+            ty: num(0.0, 0.999_999),
+            unit: "1",
+            default: 0.9,
+            source: "Mascolo 2001; Patel 2014, eq. 3",
+        },
+        /// Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh.
+        pub westwood_cwnd: WestwoodCwnd {
+            default: "min",
+            source: "Grieco 2004; printed: Patel 2014, fig. 3",
+        },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "westwood",
+    doc: "Westwood+: a loss sets ssthresh to what the estimated bandwidth delivers in the \
+          shortest round trip.",
+    source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
+    own: &[WestwoodParams::TABLE, Recovery::TABLE],
+    defaults: &[("recovery", "\"newreno\"")],
+    linux: Some("westwood"),
+    ..VARIANT
+};
 
 /// What Westwood keeps beside the common state. Rates are in segments per second.
 #[derive(Clone, Debug)]
@@ -31,18 +74,6 @@ pub(crate) struct Westwood {
 }
 
 impl Westwood {
-    pub(crate) fn new(p: &WestwoodParams) -> Self {
-        Westwood {
-            p: p.clone(),
-            estimate: None,
-            last: 0.0,
-            since: None,
-            acked: 0,
-            told: 0,
-            rtt_min: Duration::from_ticks(u64::MAX),
-        }
-    }
-
     fn sample(&mut self, b: f64) {
         let a = self.p.gain;
         self.estimate = Some(match self.estimate {
@@ -59,6 +90,21 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
+    type Params = WestwoodParams;
+    const WATCHES: bool = true;
+
+    fn new(p: &WestwoodParams) -> Self {
+        Westwood {
+            p: p.clone(),
+            estimate: None,
+            last: 0.0,
+            since: None,
+            acked: 0,
+            told: 0,
+            rtt_min: Duration::from_ticks(u64::MAX),
+        }
+    }
+
     fn on_ack(&mut self, a: &Acked) {
         if a.newly < 0 {
             return;

@@ -1,6 +1,6 @@
 //! A sender's answer to marks: at most one cut per window of data (RFC 3168, 6.1.2).
 
-use crate::control::algorithm::{Acked, Cause, CongestionControl};
+use crate::control::algorithm::{Acked, Cause};
 use crate::ecn::bits::{Ecn, Mark};
 use crate::ecn::{accecn, classic, mecn};
 use crate::segment::Ack;

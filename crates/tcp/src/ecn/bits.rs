@@ -1,19 +1,18 @@
 //! The three ECN bits of the TCP header, and how a SYN and its answer agree on their meaning. RFC
 //! 3168, section 6.1.1; RFC 9768, section 3.1; multi-level ECN's code points are in `mecn.rs`.
 
-/// How the two ends use ECN.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ecn {
-    /// Not at all.
-    #[default]
-    Off,
-    /// RFC 3168.
-    Classic,
-    /// Multi-level ECN.
-    Mecn,
-    /// RFC 9768.
-    AccEcn,
+penstock_units::words! {
+    /// How the two ends use ECN.
+    pub enum Ecn {
+        /// Not at all.
+        Off = "off",
+        /// RFC 3168.
+        Classic = "classic",
+        /// Multi-level ECN.
+        Mecn = "mecn",
+        /// RFC 9768.
+        AccEcn = "accecn",
+    }
 }
 
 /// A TCP header's bits AE, CWR and ECE, from the highest to the lowest.

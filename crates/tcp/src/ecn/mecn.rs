@@ -15,6 +15,76 @@
 //! compatibility"; beta3 is Reno's alone.
 
 use crate::ecn::bits::{Bits, Mark};
+use penstock_units::param::{num, ParamError};
+
+penstock_units::words! {
+    /// How a multi-level sender answers an incipient mark.
+    pub enum Incipient {
+        /// By β1.
+        Decrease = "decrease",
+        /// By not growing.
+        Hold = "hold",
+        /// By one segment.
+        Additive = "additive",
+    }
+}
+
+penstock_units::words! {
+    /// What the two ECN-capable code points of IP mean.
+    pub enum Codepoints {
+        /// Data are ECT(0), ECT(1) is incipient congestion.
+        Wire = "wire",
+        /// Data are ECT(1), ECT(0) is incipient congestion.
+        Literal = "literal",
+    }
+}
+
+penstock_units::params! {
+    /// Multi-level ECN's two ends.
+    pub struct MecnParams: Default {
+        /// mecn: the part of the window that an incipient mark takes.
+        pub beta1: f64 {
+            ty: num(0.0, 0.99),
+            unit: "1",
+            default: 0.2,
+            source: "Durresi 2007, table 3",
+        },
+        /// mecn: the part of the window that a moderate mark takes.
+        pub beta2: f64 {
+            ty: num(0.0, 0.99),
+            unit: "1",
+            default: 0.4,
+            source: "Durresi 2007, table 3",
+        },
+        /// mecn: the part of the window that a loss takes.
+        pub beta3: f64 {
+            ty: num(0.0, 0.99),
+            unit: "1",
+            default: 0.5,
+            source: "Durresi 2007, table 3",
+        },
+        /// mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or
+        /// takes one segment (at most half).
+        pub incipient: Incipient {
+            default: "decrease",
+            source: "Durresi 2007, table 3; hold and additive: section 2.3",
+        },
+        /// mecn: a moderate mark in a window already cut for an incipient one deepens that cut.
+        pub escalate: bool { default: false, source: "our reading: the paper is silent" },
+        /// mecn: the receiver repeats the highest level until the sender says that it has reduced
+        /// its window; false: each ACK tells the highest level among the packets that it answers.
+        pub latch: bool {
+            default: false,
+            source: "RFC 3168 6.1.3 does so; Durresi 2007 reflects each mark once",
+        },
+        /// mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits,
+        /// the other way round.
+        pub codepoints: Option<Codepoints> {
+            auto: "as the discipline says",
+            source: "Durresi 2007, table 1; RFC 2481",
+        },
+    }
+}
 
 /// Table 2: returns the bits of an ACK that reflects `level`.
 pub(crate) fn reflected(level: Mark) -> Bits {
@@ -70,6 +140,19 @@ impl MecnParams {
             Incipient::Additive => (cwnd + 1.0) * (1.0 - self.beta2),
             Incipient::Decrease | Incipient::Hold => cwnd * (1.0 - self.beta2) / (1.0 - self.beta1),
         }
+    }
+
+    /// Checks that each level takes at least as much as the one below it.
+    pub(crate) fn check_order(&self) -> Result<(), ParamError> {
+        for (low, high, below, above) in
+            [("beta1", "beta2", self.beta1, self.beta2), ("beta2", "beta3", self.beta2, self.beta3)]
+        {
+            if below > above {
+                let problem = format!("must not be above {high} ({above})");
+                return Err(ParamError::new(low, problem));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a mark cuts the window at all.

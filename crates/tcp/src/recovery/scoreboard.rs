@@ -101,7 +101,6 @@ impl Scoreboard {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edges {
     pub(crate) highest_ack: i64,
-    pub(crate) max_sent: i64,
     /// The next new segment.
     pub(crate) next: i64,
     /// One past the last segment that the application has given.
