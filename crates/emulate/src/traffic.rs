@@ -6,7 +6,7 @@ use crate::flows::Known;
 use crate::path::Side;
 use crate::transfer::Transfer;
 use penstock_sim::{App, Config, UdpPattern};
-use penstock_tcp::{Ecn, TcpParams, VARIANTS};
+use penstock_tcp::{ControlParams, Ecn, TcpParams, VARIANTS};
 use penstock_units::Time;
 use std::net::Ipv4Addr;
 
@@ -128,8 +128,14 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                     Ecn::Off => EcnUse::Off,
                     Ecn::Classic => EcnUse::Classic,
                     Ecn::Mecn => EcnUse::Mecn,
-                    Ecn::AccEcn => EcnUse::Accurate,;
+                    Ecn::AccEcn => EcnUse::Accurate,
+                };
                 if ecn == EcnUse::Mecn {
+                    if tcp.control != ControlParams::Reno {
+                        return refuse(format!(
+                            "{place}.ecn = \"mecn\": on real packets with reno, newreno and sack"
+                        ));
+                    }
                     betas = Some([tcp.mecn.beta1, tcp.mecn.beta2, tcp.mecn.beta3]);
                 }
                 let to = ADDRESSES[receiver as usize][usize::from(ecn != EcnUse::Off)];

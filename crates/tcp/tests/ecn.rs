@@ -336,3 +336,70 @@ fn accecn_suspects_a_cycle_only_where_acks_are_missing() {
         assert_eq!(s.tcp.counters().ecn_cuts, cuts);
     }
 }
+
+/// Multi-level marks under other controls, from a window of ten: table 3's cut, but never more than
+/// a loss would take. CUBIC's loss takes 30 %, HighSpeed's at ten segments 50 %. A loss stays the
+/// control's, whatever beta3 says.
+#[test]
+fn levels_cut_every_window_that_grows_by_itself() {
+    for (variant, incipient, moderate, loss) in
+        [("cubic", 8.0, 7.0, 7.0), ("highspeed", 8.0, 6.0, 5.0)]
+    {
+        let p = with_mecn(TcpParams { limited_transmit: false, ..rfc(variant) }, |m| m.beta3 = 0.9);
+        for (mark, want) in [(Mark::Incipient, incipient), (Mark::Ce, moderate)] {
+            let mut s = Story::at_window(p.clone(), 10);
+            s.wait(100).marked(1, mark).marked(2, mark);
+            near(s.cwnd(), want); // once per window
+            near(s.ssthresh(), want);
+            assert_eq!(s.tcp.counters().ecn_cuts, 1, "{variant}");
+        }
+        let mut s = Story::at_window(p, 10);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        near(s.cwnd(), loss);
+    }
+}
+
+/// Westwood on a path that holds eight of its ten segments: an incipient mark leaves eight either
+/// way, and a moderate one, which would leave six, stops there as a loss does.
+#[test]
+fn westwood_is_not_cut_below_what_the_path_holds() {
+    for (mark, want) in [(Mark::Incipient, 8.0), (Mark::Ce, 8.0)] {
+        let p = TcpParams {
+            initial_window: 10,
+            initial_ssthresh: Some(2.0),
+            window: 10,
+            ..rfc("westwood")
+        };
+        let mut s = Story::given(with_mecn(p, |_| ()), 1 << 40);
+        s.wait(80).ack(0).wait(80);
+        for seq in 1..=3000 {
+            s.wait(10).ack(seq);
+        }
+        s.wait(10).marked(3001, mark);
+        near(s.cwnd(), want);
+        near(s.ssthresh(), want);
+    }
+}
+
+/// `escalate` under CUBIC: the moderate mark deepens an incipient one's cut of ten to eight, but
+/// only to the seven that a loss would leave.
+#[test]
+fn a_deeper_cut_stops_where_a_loss_would() {
+    let mut s = Story::at_window(with_mecn(rfc("cubic"), |m| m.escalate = true), 10);
+    s.wait(100).marked(1, Mark::Incipient).marked(2, Mark::Ce);
+    near(s.cwnd(), 7.0);
+    assert_eq!(s.tcp.counters().ecn_cuts, 2);
+}
+
+/// What the paper's table cannot mean: for Vegas, which stops growing before a mark, and for DCTCP,
+/// which counts marks.
+#[test]
+fn levels_are_refused_with_a_reason() {
+    for (variant, reason) in [("vegas", "round-trip time"), ("dctcp", "fraction of marked packets")] {
+        let error = with_mecn(rfc(variant), |_| ()).check().unwrap_err().to_string();
+        assert!(error.starts_with("ecn: must be") && error.contains(reason), "{error}");
+    }
+    for variant in ["tahoe", "reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
+        assert_eq!(with_mecn(rfc(variant), |_| ()).check(), Ok(()), "{variant}");
+    }
+}

@@ -137,3 +137,19 @@ fn dctcp_keeps_sending_at_one_segment() {
     assert_eq!(s.sent(), [2, 3]);
     assert!(s.ack_with(3, Bits::NONE).sent().contains(&4));
 }
+
+/// HighSpeed at 1000 segments: by its equations a(w) = 7.847 and b(w) = 0.3299, so that a round trip
+/// adds almost eight segments and a loss leaves 670.1. At 20 it is Reno: one segment, and one half.
+#[test]
+fn highspeed_steps_and_cuts_by_its_window() {
+    for (window, added, left) in [(1000, 7.847, 670.1), (20, 1.0, 10.0)] {
+        let p = TcpParams { window: 5000, ..without_limited_transmit("highspeed", Recovery::Sack) };
+        let cwnd = f64::from(window);
+        let mut s = Story::at_window(p.clone(), window);
+        s.wait(100).acks(1..=i64::from(window));
+        assert!((s.cwnd() - cwnd - added).abs() < 0.03 * added, "{}", s.cwnd());
+        let mut s = Story::at_window(p, window);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        assert!((s.cwnd() - left).abs() < 0.1, "{}", s.cwnd());
+    }
+}

@@ -56,7 +56,7 @@ penstock_units::params! {
             default: 0.4,
             source: "Durresi 2007, table 3",
         },
-        /// mecn: the part of the window that a loss takes.
+        /// mecn: the part of Reno's window that a loss takes.
         pub beta3: f64 {
             ty: num(0.0, 0.99),
             unit: "1",
