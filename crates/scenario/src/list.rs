@@ -1,8 +1,8 @@
 //! What `penstock list` prints, from the declarations.
 
 use crate::tables::{
-    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN,
-    SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+    Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
+    SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
@@ -150,29 +150,29 @@ fn traffic() -> Vec<Json> {
             own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
         entry(kind.name, kind.doc, kind.source, params(own))
     });
-    kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(TRAFFIC))]).collect()
+    kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(Group::TABLE))]).collect()
 }
 
 fn topology() -> Vec<Json> {
     let kinds = TOPOLOGIES.iter().map(|k| entry(k.name, k.doc, "", params(k.params)));
     let all = entry("any", "Keys of every [topology].", "", params(TOPOLOGY));
-    let link = entry("bottleneck, link", "A link between routers.", "", params(LINK));
-    let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(ACCESS)));
-    let node = entry("[[topology.node]]", NODE_DOC, "", params(NODE));
-    let graph_link = entry("[[topology.link]]", GRAPH_LINK_DOC, "", params(GRAPH_LINK));
+    let link = entry("bottleneck, link", "A link between routers.", "", params(Link::TABLE));
+    let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(Access::TABLE)));
+    let node = entry("[[topology.node]]", NODE_DOC, "", params(Router::TABLE));
+    let graph_link = entry("[[topology.link]]", GRAPH_LINK_DOC, "", params(GraphLink::TABLE));
     kinds.chain([all, link, node, graph_link]).chain(sides).collect()
 }
 
 fn scenario() -> Vec<Json> {
     vec![
-        entry("top", "Keys at the top of a scenario.", "", params(TOP)),
-        entry("measure", "The measured window.", "", params(MEASURE)),
+        entry("top", "Keys at the top of a scenario.", "", params(Top::TABLE)),
+        entry("measure", "The measured window.", "", params(Measure::TABLE)),
         entry(
             "sweep",
             "Axes of a grid: a key path to a list of values, or to a range between two: { uniform = [a, b] }, \
              { log_uniform = [a, b] } or { integer = [a, b] } (of packets, whole ends give whole numbers); besides:",
             "",
-            params([&SWEEP_SEEDS].into_iter().chain(SWEEP_DESIGN)),
+            params([&SWEEP_SEEDS].into_iter().chain(DesignKeys::TABLE)),
         ),
     ]
 }

@@ -6,13 +6,11 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::range::Range;
 use crate::tables::{
-    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
-    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
+    self, Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, AQM_KIND, SWEEP_SEEDS,
+    TOPOLOGIES, TOPOLOGY, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -117,7 +115,7 @@ const SECTIONS: &[&str] = &["measure", "topology", "aqm", "traffic", "sweep", "v
 
 /// Checks the whole tree.
 pub(crate) fn scenario(root: &Node) -> Result<()> {
-    let top = Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
         "topology" => topology(root, node),
@@ -137,7 +135,7 @@ fn nothing(_: &str, _: &Node) -> Result<()> {
 }
 
 fn measure() -> Keys {
-    Keys::new("measure", vec![MEASURE])
+    Keys::new("measure", vec![Measure::TABLE])
 }
 
 /// The checked word under `kind`, or its default; `None` where it is required and absent.
@@ -167,14 +165,9 @@ pub(crate) fn literal(param: &Param, text: &str) -> Value {
     check::value(&node, param, param.name).unwrap_or_else(|e| panic!("default: {e}"))
 }
 
-/// [`literal`], read once on each thread: a scenario has far more defaults than written values.
+/// Returns the value of a default: as it stands, or, where it is a TOML table, parsed.
 pub(crate) fn default(param: &'static Param, text: &'static str) -> Value {
-    thread_local! {
-        // By their places: what is static keeps its own.
-        static READ: RefCell<BTreeMap<(usize, usize, usize), Value>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    let place = (std::ptr::from_ref(param) as usize, text.as_ptr() as usize, text.len());
-    READ.with_borrow_mut(|read| read.entry(place).or_insert_with(|| literal(param, text)).clone())
+    param.ty.literal(text).unwrap_or_else(|| literal(param, text))
 }
 
 /// The kind of the tree's topology.
@@ -217,13 +210,13 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
 fn graph_entry(key: &str, i: usize) -> Keys {
     let path = format!("topology.{key}.{i}");
     match key {
-        "node" => Keys::new(&path, vec![NODE]),
-        _ => Keys::new(&path, vec![GRAPH_LINK, LINK]).sections(&["aqm"]),
+        "node" => Keys::new(&path, vec![Router::TABLE]),
+        _ => Keys::new(&path, vec![GraphLink::TABLE, Link::TABLE]).sections(&["aqm"]),
     }
 }
 
 fn topology_section(key: &str) -> Keys {
-    let params = if matches!(key, "access" | "egress") { ACCESS } else { LINK };
+    let params = if matches!(key, "access" | "egress") { Access::TABLE } else { Link::TABLE };
     Keys::new(&join("topology", key), vec![params])
 }
 
@@ -251,7 +244,7 @@ fn aqm(root: &Node, path: &str) -> Result<Keys> {
 
 /// The tables of a kind of traffic.
 pub(crate) fn traffic_params(kind: &tables::TrafficKind) -> Params {
-    [TRAFFIC_KIND, TRAFFIC].into_iter().chain(kind.params.iter().copied()).collect()
+    [TRAFFIC_KIND, Group::TABLE].into_iter().chain(kind.params.iter().copied()).collect()
 }
 
 /// The kind of an entry of `[[traffic]]`.
@@ -289,7 +282,7 @@ pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
 
 /// What may stand under a section's path.
 fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
-    let top = || Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = || Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     let segments: Vec<&str> = section.split('.').collect();
     match segments[..] {
         [""] => Ok(top()),
@@ -403,7 +396,7 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             check::value(values, &SWEEP_SEEDS, "sweep.seeds")?;
             continue;
         }
-        if let Some(param) = SWEEP_DESIGN.iter().find(|p| p.name == path) {
+        if let Some(param) = DesignKeys::TABLE.iter().find(|p| p.name == path) {
             check::value(values, param, &join("sweep", &path))?;
             continue;
         }
@@ -426,14 +419,14 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             }
         }
     }
-    let given = SWEEP_DESIGN.iter().find_map(|p| Some((p, node.child(p.name)?)));
+    let given = DesignKeys::TABLE.iter().find_map(|p| Some((p, node.child(p.name)?)));
     match given {
         Some((param, value)) if !ranges => {
             let problem = Problem::Conflict("chooses values of ranges, and no axis has one".into());
             Err(ScenarioError::at(value, &join("sweep", param.name), problem))
         }
         _ if ranges && node.child("samples").is_none() => {
-            let problem = Problem::Missing { allowed: SWEEP_DESIGN[0].ty.allowed() };
+            let problem = Problem::Missing { allowed: DesignKeys::TABLE[0].ty.allowed() };
             Err(ScenarioError::new(node.origin, "sweep.samples", problem))
         }
         _ => Ok(()),

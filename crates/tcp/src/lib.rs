@@ -25,10 +25,7 @@ mod rtt;
 mod segment;
 mod sender;
 
-pub use control::{
-    ControlParams, CubicParams, DctcpParams, HighSpeedParams, VariantInfo, VegasParams,
-    WestwoodCwnd, WestwoodParams, VARIANTS,
-};
+pub use control::*;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Codepoints, Incipient, MecnParams};
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};

@@ -13,15 +13,8 @@ mod variant;
 pub(crate) mod vegas;
 mod westwood;
 
-pub use cubic::CubicParams;
-pub use dctcp::DctcpParams;
-pub use highspeed::HighSpeedParams;
 pub use variant::VariantInfo;
-pub use vegas::VegasParams;
-pub use westwood::{WestwoodCwnd, WestwoodParams};
 
-use crate::ecn::bits::Ecn;
-use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
 use penstock_units::param::{Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::Time;
@@ -56,6 +49,8 @@ pub(crate) const fn length<T>(tables: &[&[T]]) -> usize {
 /// Makes of a list of `Name: module, Params;` the closed set of controls beside Reno's.
 macro_rules! controls {
     ($($name:ident: $module:ident, $params:ident;)*) => {
+        $( pub use $module::*; )*
+
         /// A congestion control and its parameters.
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]

@@ -5,7 +5,7 @@
 ///
 /// A field's doc comment is the parameter's `doc`, its name the key. In braces stand the other
 /// parts of its row: `ty` (a range, where the field's type alone is too wide), `unit`, `default` and
-/// `ns2` (literals), `auto` (what an absent key means, for an `Option`), `source`. With `: Default`
+/// `ns2` (literals; `default_toml` for one that is a TOML table, as a string), `auto` (what an absent key means, for an `Option`), `source`. With `: Default`
 /// behind its name the struct also gets `Default` (every key then has a default or is an `Option`).
 /// Fields that stand after `with` are structs of parameters themselves, whose tables follow.
 ///
@@ -86,6 +86,7 @@ macro_rules! params {
     };
     (@part $p:ident default $value:expr) => { $p.default = Some(stringify!($value)); };
     (@part $p:ident ns2 $value:expr) => { $p.ns2 = Some(stringify!($value)); };
+    (@part $p:ident default_toml $value:expr) => { $p.default = Some($value); };
     (@part $p:ident $part:ident $value:expr) => { $p.$part = $value; };
     (@default Default $name:ident) => {
         impl Default for $name {
