@@ -395,7 +395,8 @@ fn a_deeper_cut_stops_where_a_loss_would() {
 /// which counts marks.
 #[test]
 fn levels_are_refused_with_a_reason() {
-    for (variant, reason) in [("vegas", "round-trip time"), ("dctcp", "fraction of marked packets")] {
+    for (variant, reason) in [("vegas", "round-trip time"), ("dctcp", "fraction of marked packets")]
+    {
         let error = with_mecn(rfc(variant), |_| ()).check().unwrap_err().to_string();
         assert!(error.starts_with("ecn: must be") && error.contains(reason), "{error}");
     }

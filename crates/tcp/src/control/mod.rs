@@ -15,6 +15,8 @@ mod westwood;
 
 pub use variant::VariantInfo;
 
+use crate::ecn::bits::Ecn;
+use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
 use penstock_units::param::{Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::Time;
