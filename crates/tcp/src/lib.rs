@@ -11,7 +11,7 @@
 //! - `segment.rs`: what the two ends hand to each other; `ecn/`: what its bits mean.
 //! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as numbers.
 //! - `params.rs`: everything that a user sets.
-//! - `sender.rs`: sequence numbers, window, timer, sending. `receiver.rs`: the other end.
+//! - `sender.rs`: sequence numbers, window, timer; `sending.rs`. `receiver.rs`: the other end.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
 //! - `events.rs`: the way in, data, ACKs and timers.
 
@@ -24,6 +24,7 @@ mod recovery;
 mod rtt;
 mod segment;
 mod sender;
+mod sending;
 
 pub use control::*;
 pub use ecn::bits::{Bits, Ecn, Mark};

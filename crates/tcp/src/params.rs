@@ -2,7 +2,7 @@
 //!
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
-use crate::control::{join, length, ControlParams};
+use crate::control::{join, length, ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::{Codepoints, MecnParams};
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
@@ -208,7 +208,7 @@ impl TcpParams {
 
     /// Returns the defaults of `tcp = name`, if there is such a variant.
     pub fn of(name: &str) -> Option<Self> {
-        let variant = crate::VARIANTS.iter().find(|v| v.name == name)?;
+        let variant = VARIANTS.iter().find(|v| v.name == name)?;
         let mut values = Values::defaults(&[PARAMS], variant.defaults, false);
         values.put("tcp", &variant.name.to_owned());
         Some(TcpParams::read(&values))
@@ -248,7 +248,7 @@ impl TcpParams {
     }
 
     /// Returns the row of [`VARIANTS`](crate::VARIANTS) that this connection is.
-    pub fn variant(&self) -> &'static crate::VariantInfo {
+    pub fn variant(&self) -> &'static VariantInfo {
         self.control.variant(self.recovery)
     }
 
