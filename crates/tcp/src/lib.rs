@@ -9,7 +9,8 @@
 //! (`control/`). Each value of an axis is a file. From the bottom up:
 //!
 //! - `segment.rs`: what the two ends hand to each other; `ecn/`: what its bits mean.
-//! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as numbers.
+//! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as
+//!   numbers.
 //! - `params.rs`: everything that a user sets.
 //! - `sender.rs`: sequence numbers, window, timer; `sending.rs`. `receiver.rs`: the other end.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.

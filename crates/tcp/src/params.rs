@@ -128,8 +128,8 @@ penstock_units::params! {
         },
         /// Whether retransmissions are ECN-capable.
         pub retransmit_ect: bool { default: false, ns2: true, source: "RFC 3168 6.1.5" },
-        /// Whether successive connections of the same two ends (web) inherit the receiver's echo and
-        /// the sender's CWR.
+        /// Whether successive connections of the same two ends (web) inherit the receiver's echo
+        /// and the sender's CWR.
         pub ecn_across_connections: bool {
             default: false,
             ns2: true,

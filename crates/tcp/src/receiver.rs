@@ -177,8 +177,8 @@ impl Receiver {
                 false
             }
             Feedback::Count => {
-                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to be
-                // reported.
+                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to
+                // be reported.
                 let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
                 self.marks = (self.marks + u8::from(ce)) & 7;
                 self.unsaid += u8::from(ce);

@@ -2,7 +2,8 @@
 //!
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see
 //! [`crate::PARAMS`]); the comments name them where they differ. `sending.rs` puts segments on the
-//! wire, `recovery/` repairs losses, `control/` sizes the window, `ecn/answer.rs` answers marks, and
+//! wire, `recovery/` repairs losses, `control/` sizes the window, `ecn/answer.rs` answers marks,
+//! and
 //! `events.rs` says what happens to a sender.
 
 use crate::control::algorithm::{Cause, Cut, Growth};
@@ -181,8 +182,8 @@ impl Sender {
         self.cwnd
     }
 
-    /// Returns the slow-start threshold in segments: infinity before the first cut, unless a limit was
-    /// set.
+    /// Returns the slow-start threshold in segments: infinity before the first cut, unless a limit
+    /// was set.
     pub fn ssthresh(&self) -> f64 {
         self.ssthresh
     }

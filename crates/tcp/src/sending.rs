@@ -60,7 +60,8 @@ impl Sender {
         }
     }
 
-    /// With `send_overhead`, starts its timer. Returns whether nothing may be sent before it expires.
+    /// With `send_overhead`, starts its timer. Returns whether nothing may be sent before it
+    /// expires.
     fn delay_send(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
         if force || self.p.send_overhead == Duration::ZERO {
             return false;

@@ -202,7 +202,8 @@ fn other_answers_to_incipient_marks() {
         (Incipient::Decrease, true, 8.0, 6.0),
         (Incipient::Additive, false, 9.0, 9.0),
         (Incipient::Additive, true, 9.0, 6.0),
-        (Incipient::Hold, false, 10.0, 6.0), // it was no cut, so the moderate mark is the window's first
+        // It was no cut, so the moderate mark is the window's first.
+        (Incipient::Hold, false, 10.0, 6.0),
         (Incipient::Hold, true, 10.0, 6.0),
     ] {
         let p = with_mecn(rfc("reno"), |m| (m.incipient, m.escalate) = (incipient, escalate));

@@ -138,8 +138,9 @@ fn dctcp_keeps_sending_at_one_segment() {
     assert!(s.ack_with(3, Bits::NONE).sent().contains(&4));
 }
 
-/// HighSpeed at 1000 segments: by its equations a(w) = 7.847 and b(w) = 0.3299, so that a round trip
-/// adds almost eight segments and a loss leaves 670.1. At 20 it is Reno: one segment, and one half.
+/// HighSpeed at 1000 segments: by its equations a(w) = 7.847 and b(w) = 0.3299, so that a round
+/// trip adds almost eight segments and a loss leaves 670.1. At 20 it is Reno: one segment, and one
+/// half.
 #[test]
 fn highspeed_steps_and_cuts_by_its_window() {
     for (window, added, left) in [(1000, 7.847, 670.1), (20, 1.0, 10.0)] {

@@ -1,9 +1,9 @@
 //! CUBIC, RFC 9438. Windows are in segments, times in seconds.
 //!
-//! Readings. Where `growth = "bytes"`, an ACK of several segments moves the window as that many ACKs
-//! would (4.4 takes one step per ACK). Time in which the window did not limit sending does not count
-//! (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10) is left
-//! out.
+//! Readings. Where `growth = "bytes"`, an ACK of several segments moves the window as that many
+//! ACKs would (4.4 takes one step per ACK). Time in which the window did not limit sending does not
+//! count (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10) is
+//! left out.
 
 use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};

@@ -9,9 +9,9 @@
 //! a(w) = w² p(w) 2 b(w)/(2 − b(w)).
 //!
 //! Up to Low_Window it is Reno. The appendix's table rounds a(w) to whole segments. Readings: a(w)
-//! is never below Reno's 1 (at 38 the formula gives 0.96, the table 1), nor above w, slow start's step. Beyond High_Window b(w)
-//! stays at High_Decrease, where the formula would go on to 0, and p(w) goes on falling. The new
-//! slow start of RFC 3742 is left out.
+//! is never below Reno's 1 (at 38 the formula gives 0.96, the table 1), nor above w, slow start's
+//! step. Beyond High_Window b(w) stays at High_Decrease, where the formula would go on to 0, and
+//! p(w) goes on falling. The new slow start of RFC 3742 is left out.
 
 use crate::control::algorithm::{CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};

@@ -134,7 +134,8 @@ impl Vegas {
         }
     }
 
-    /// Returns the segment after `seq`, if it has been out for longer than the fine-grained timeout.
+    /// Returns the segment after `seq`, if it has been out for longer than the fine-grained
+    /// timeout.
     fn expired(&self, t: f64, seq: i64) -> Option<i64> {
         (t - self.when(seq + 1).0 >= self.timeout).then_some(seq + 1)
     }

@@ -51,8 +51,8 @@ fn news(s: &mut Sender, ack: &Ack) -> (Mark, i64) {
 
 fn answer(s: &mut Sender, now: Time, ack: &Ack, mark: Mark) {
     let levels = s.agreed == Ecn::Mecn;
-    // A timeout has cut for its window too: until new data carry CWR every ACK repeats the echo, and
-    // to answer each would leave cwnd at one for ever. ns-2 answers.
+    // A timeout has cut for its window too: until new data carry CWR every ACK repeats the echo,
+    // and to answer each would leave cwnd at one for ever. ns-2 answers.
     let new_window = ack.seq > s.recover || (s.p.ns2() && s.last_event == Event::Timeout);
     if !new_window {
         let incipient = s.last_event == Event::Mark && s.cut_level == Mark::Incipient;

@@ -89,8 +89,8 @@ pub(crate) fn accept(ecn: Ecn, syn: Bits) -> Ecn {
     }
 }
 
-/// Returns the bits of a SYN's answer. AccECN's tell which ECN field the SYN arrived with (RFC 9768,
-/// table 2).
+/// Returns the bits of a SYN's answer. AccECN's tell which ECN field the SYN arrived with (RFC
+/// 9768, table 2).
 pub(crate) fn confirm(agreed: Ecn, syn_is_ect: bool, syn_is_ce: bool) -> Bits {
     match agreed {
         Ecn::Off => Bits::NONE,

@@ -1,5 +1,5 @@
-//! Classic ECN, RFC 3168, section 6.1: one level of congestion, echoed until the sender says that it
-//! has reduced its window.
+//! Classic ECN, RFC 3168, section 6.1: one level of congestion, echoed until the sender says that
+//! it has reduced its window.
 
 use crate::ecn::bits::{Bits, Mark};
 

@@ -9,10 +9,10 @@
 //! beta3, except in a window that a mark has already cut, as in classic ECN.
 //!
 //! Table 3 is written for Reno's window. With another congestion control β1 and β2 still say what a
-//! mark takes, but never more than a loss would take under that control: section 2.3 wants an answer
-//! to marks because "such a drastic step" as the answer to a drop "is not necessary". The answer to
-//! a drop remains the control's, as the paper keeps Reno's 50 % for it "to maintain backward
-//! compatibility"; beta3 is Reno's alone.
+//! mark takes, but never more than a loss would take under that control: section 2.3 wants an
+//! answer to marks because "such a drastic step" as the answer to a drop "is not necessary". The
+//! answer to a drop remains the control's, as the paper keeps Reno's 50 % for it "to maintain
+//! backward compatibility"; beta3 is Reno's alone.
 
 use crate::ecn::bits::{Bits, Mark};
 use penstock_units::param::{num, ParamError};
@@ -63,8 +63,8 @@ penstock_units::params! {
             default: 0.5,
             source: "Durresi 2007, table 3",
         },
-        /// mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or
-        /// takes one segment (at most half).
+        /// mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it,
+        /// or takes one segment (at most half).
         pub incipient: Incipient {
             default: "decrease",
             source: "Durresi 2007, table 3; hold and additive: section 2.3",

@@ -148,8 +148,8 @@ impl Sack {
         unreported(lost - 1, max_sent) + unreported(highest_ack, rxt)
     }
 
-    /// Returns what recovery sends next: a hole not yet sent again (rule 1), else new data (2), else
-    /// any hole (3). RFC 6675, NextSeg.
+    /// Returns what recovery sends next: a hole not yet sent again (rule 1), else new data (2),
+    /// else any hole (3). RFC 6675, NextSeg.
     pub(crate) fn next(&mut self, ns2: bool, at: &Edges) -> Option<i64> {
         let after = self.high_rxt.max(at.highest_ack) + 1;
         let hole = self.board.hole(after).filter(|h| self.board.high().is_some_and(|r| *h < r));

@@ -1,6 +1,6 @@
-//! Vegas's own repair of losses, Brakmo, O'Malley, Peterson 1994, section 3.1: a duplicate ACK sends
-//! a segment again that has been out for longer than the fine-grained timeout, without waiting for
-//! the third duplicate. `control/vegas.rs` keeps that timeout, and the window.
+//! Vegas's own repair of losses, Brakmo, O'Malley, Peterson 1994, section 3.1: a duplicate ACK
+//! sends a segment again that has been out for longer than the fine-grained timeout, without
+//! waiting for the third duplicate. `control/vegas.rs` keeps that timeout, and the window.
 
 use crate::control::vegas::{NewAck, Vegas, Window};
 use crate::control::Control;
