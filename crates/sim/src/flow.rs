@@ -183,7 +183,7 @@ impl Tcp {
             sender: Sender::new(Arc::clone(p), rng.unit()),
             receiver: Receiver::new(p),
             p: Arc::clone(p),
-            last: (i64::MAX, p.segment),
+            last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
             ack_timer_at: Time::NEVER,
             app,
