@@ -117,12 +117,12 @@ fn aqm() -> Vec<Json> {
 
 /// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
-    let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let owned = |p: &Param| VARIANTS.iter().any(|v| v.owns(p.name));
     let default = |own: &[(&'static str, &'static str)], p: &Param| {
         own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
     };
     let variants = VARIANTS.iter().map(|v| {
-        let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
+        let own = penstock_tcp::PARAMS.iter().filter(|p| v.owns(p.name));
         let own: Vec<Param> = own
             .map(|p| Param {
                 default: default(v.defaults, p).or(p.default),

@@ -1,8 +1,19 @@
-//! What the two ends say to each other about congestion: the three ECN bits of the TCP header, and
-//! how a SYN and its answer agree on their meaning. RFC 3168, section 6.1.1; RFC 9768, section 3.1;
-//! multi-level ECN's code points are in `mecn.rs`.
+//! The three ECN bits of the TCP header, and how a SYN and its answer agree on their meaning. RFC
+//! 3168, section 6.1.1; RFC 9768, section 3.1; multi-level ECN's code points are in `mecn.rs`.
 
-use crate::Ecn;
+penstock_units::words! {
+    /// How the two ends use ECN.
+    pub enum Ecn {
+        /// Not at all.
+        Off = "off",
+        /// RFC 3168.
+        Classic = "classic",
+        /// Multi-level ECN.
+        Mecn = "mecn",
+        /// RFC 9768.
+        AccEcn = "accecn",
+    }
+}
 
 /// A TCP header's bits AE, CWR and ECE, from the highest to the lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +31,12 @@ impl Bits {
     /// All three: an AccECN SYN.
     pub const ALL: Bits = Bits(0b111);
 
-    /// The three bits as a number, of which higher bits are cut off: RFC 9768's ACE field.
+    /// The lowest three bits of a number: RFC 9768's ACE field.
     #[inline]
     pub const fn from_number(n: u8) -> Self {
         Bits(n & 0b111)
     }
-    /// As a number below eight.
+    /// The bits as a number below eight.
     #[inline]
     pub const fn number(self) -> u8 {
         self.0
@@ -44,19 +55,19 @@ impl Bits {
     }
 }
 
-/// How strongly a packet is marked, or an ACK says that one was.
+/// How strongly a packet is marked, or how strong a mark an ACK reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// Not.
+    /// No mark.
     #[default]
     None,
-    /// Multi-level ECN's first level; other receivers take no notice of it.
+    /// Multi-level ECN's first level. Other receivers ignore it.
     Incipient,
     /// Congestion experienced; multi-level ECN's moderate level.
     Ce,
 }
 
-/// The bits of a SYN that asks for `ecn`.
+/// Returns the bits of a SYN that asks for `ecn`.
 pub(crate) fn request(ecn: Ecn) -> Bits {
     match ecn {
         Ecn::Off => Bits::NONE,
@@ -66,19 +77,20 @@ pub(crate) fn request(ecn: Ecn) -> Bits {
     }
 }
 
-/// What a receiver that can do `ecn` makes of a SYN's bits.
+/// Returns what a receiver that can do `ecn` agrees to when it reads a SYN's bits.
 pub(crate) fn accept(ecn: Ecn, syn: Bits) -> Ecn {
     match (ecn, syn) {
         (Ecn::Classic, bits) if bits.cwr() && bits.ece() => Ecn::Classic, // RFC 3168 knows no AE
         (Ecn::AccEcn, Bits::CWR_ECE) => Ecn::Classic,
         (Ecn::Mecn, Bits::CWR) => Ecn::Mecn,
-        // RFC 9768 3.1.3 takes what it does not know for AccECN; CWR alone we know.
+        // RFC 9768 3.1.3 takes unknown bits for AccECN. CWR alone is known: multi-level ECN.
         (Ecn::AccEcn, bits) if bits != Bits::NONE && bits != Bits::CWR => Ecn::AccEcn,
         _ => Ecn::Off,
     }
 }
 
-/// The bits of a SYN's answer. AccECN tells with which ECN field the SYN came (RFC 9768, Table 2).
+/// Returns the bits of a SYN's answer. AccECN's tell which ECN field the SYN arrived with (RFC
+/// 9768, table 2).
 pub(crate) fn confirm(agreed: Ecn, syn_is_ect: bool, syn_is_ce: bool) -> Bits {
     match agreed {
         Ecn::Off => Bits::NONE,
@@ -90,7 +102,7 @@ pub(crate) fn confirm(agreed: Ecn, syn_is_ect: bool, syn_is_ce: bool) -> Bits {
     }
 }
 
-/// What a sender that asked for `ecn` makes of the answer's bits.
+/// Returns what a sender that asked for `ecn` concludes from the answer's bits.
 pub(crate) fn conclude(ecn: Ecn, answer: Bits) -> Ecn {
     match (ecn, answer) {
         (Ecn::Classic | Ecn::AccEcn, Bits::ECE) => Ecn::Classic,
@@ -104,8 +116,8 @@ pub(crate) fn conclude(ecn: Ecn, answer: Bits) -> Ecn {
 mod tests {
     use super::*;
 
-    /// Every pair of ends. Only AccECN falls back; a classic end never takes multi-level ECN's bits
-    /// for its own, nor the reverse.
+    /// Every pair of ends. Only AccECN falls back. A classic end never mistakes multi-level ECN's
+    /// bits for its own, nor the other way round.
     #[test]
     fn ends_agree_or_do_without() {
         use Ecn::{AccEcn, Classic, Mecn, Off};

@@ -1,18 +1,22 @@
-//! Accurate ECN, RFC 9768: every ACK carries the low three bits of the count of packets that came
-//! marked CE, the ACE field. The AccECN TCP option, with its byte counters, is left out; without it
-//! the field alone decides, as it does where a middlebox strips the option. Nor are the tests for
-//! mangled and zeroed fields (3.2.2.3, 3.2.2.4) there: the simulated network changes no header.
+//! Accurate ECN, RFC 9768. Every ACK carries the ACE field: the low three bits of the count of
+//! packets that arrived marked CE. The AccECN TCP option, with its byte counters, is left out. The
+//! field alone then decides, as it does where a middlebox strips the option. The tests for mangled
+//! and zeroed fields (3.2.2.3, 3.2.2.4) are left out too: the simulated network changes no header.
+
+use crate::ecn::bits::Bits;
 
 /// Both ends' first count (3.2.1).
 pub(crate) const FIRST: u8 = 5;
 
-/// A receiver with unacknowledged data acknowledges at once when so many marks have come
-/// (3.2.2.5.1).
+/// A data segment's bits: the sender's own count, which stays, since ACKs are never marked.
+pub(crate) const ON_DATA: Bits = Bits::from_number(FIRST);
+
+/// A receiver that holds back an ACK sends it as soon as this many marks have arrived (3.2.2.5.1).
 pub(crate) const MARKS_PER_ACK: u8 = 2;
 
-/// How many marks an ACE field newly tells: it wraps at eight, and more packets than that may have
-/// been answered, so the largest number that fits (3.2.2.5.2: "the safest likely case"). `packets`
-/// have arrived there since the last ACK was sent.
+/// Returns how many new marks an ACE field reports. `packets` have arrived at the receiver since it
+/// sent the last ACK. The field wraps at eight. Where more packets than that were answered, this is
+/// the largest number that fits (3.2.2.5.2: "the safest likely case").
 pub(crate) fn newly_marked(known: u8, ace: u8, packets: i64) -> i64 {
     let least = i64::from(ace.wrapping_sub(known) & 7);
     if packets < 8 {
