@@ -20,13 +20,13 @@ CIRCLES = {
     "crates/aqm/src: adapter amecn ared avq blue codel custom discipline droptail dt_red feng "
     "fq_codel mecn nlred nred pdt_red pi pie rared red red_at registry rem step",
     "crates/py/src: emulate lib probe run scenario",
-    "crates/tcp/src: mecn sack sender vegas",
     "crates/emulate/src: programs session watch",
     "crates/scenario/src: plan plan/topology plan/traffic",
     "crates/units/src/param: field ty value",
     "crates/emulate/src: flows path",
     "crates/scenario/src: range walk",
     "crates/sim/src: engine link",
+    "crates/tcp/src/control: mod reno",
 }
 #: Packages that import each other.
 CIRCLES_OF_ROOMS = {"python/penstock/reproduce python/penstock/reproduce/papers"}
