@@ -237,7 +237,7 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
 }
 
-/// The metrics of a run, as the simulator has them. Where the user's own programs ran, `config` has
+/// The metrics of a run, as the simulator has them. Where the user's programs ran, `config` has
 /// no flows, and every connection counts in `goodput_bps`.
 pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let bps = |m: &Measured| m.bytes as f64 * 8.0 / w.seconds;

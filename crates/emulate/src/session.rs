@@ -418,7 +418,7 @@ fn settings(
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
     let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
-    // Passive: those flows ask for it whose route says so.
+    // Passive: only flows whose route asks for ECN negotiate it.
     host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
         if accurate {
             io::Error::other(format!(

@@ -78,7 +78,7 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = interface as i32;
-    // SAFETY: the address lives here and is as long as said.
+    // SAFETY: the address lives here and has the given length.
     check(unsafe {
         libc::bind(
             raw,
@@ -218,7 +218,7 @@ fn with_address(
 /// Gives a socket a local port.
 pub fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
-    // SAFETY: the address lives during the call and is as long as said.
+    // SAFETY: the address lives during the call and has the given length.
     with_address(any, |to, length| unsafe { libc::bind(fd.as_raw_fd(), to, length) })
 }
 
@@ -256,7 +256,7 @@ pub fn receive(
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `n` messages point to buffers that live and are as long as said.
+    // SAFETY: the first `n` messages point to live buffers of the given lengths.
     let result = unsafe {
         libc::recvmmsg(
             fd.as_raw_fd(),
@@ -290,7 +290,7 @@ pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `n` messages point to frames that live and are as long as said; the kernel
+    // SAFETY: the first `n` messages point to live frames of the given lengths; the kernel
     // only reads them.
     let result = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), n as u32, libc::MSG_DONTWAIT as _)
@@ -304,7 +304,7 @@ pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
 
 /// Reads one packet.
 pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    // SAFETY: the buffer lives and is as long as said.
+    // SAFETY: the buffer lives and has the given length.
     let got = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     if got >= 0 {
         return Ok(Some(got as usize));
@@ -319,7 +319,7 @@ pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> 
 
 /// Writes one packet. Returns whether it was sent.
 pub fn write(fd: BorrowedFd<'_>, packet: &[u8]) -> io::Result<bool> {
-    // SAFETY: the packet lives and is as long as said.
+    // SAFETY: the packet lives and has the given length.
     let put = unsafe { libc::write(fd.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
     if put >= 0 {
         return Ok(true);

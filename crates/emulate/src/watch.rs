@@ -232,7 +232,7 @@ impl<'a> Watch<'a> {
     /// congestion control of multi-level ECN's flows, if it is loaded.
     pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
         self.plan.flows.iter().enumerate().find_map(|(i, f)| {
-            // iperf3 chooses the congestion control when it has connected and said its 37 bytes;
+            // iperf3 chooses the congestion control when it has connected and sent its 37 bytes;
             // the SYN counts as one.
             let (c, info) = self
                 .sender(i)

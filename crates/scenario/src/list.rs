@@ -94,7 +94,7 @@ fn aqm() -> Vec<Json> {
         let effective: Vec<Param> = tables
             .map(|p| Param {
                 default: own(kind.defaults, p).or(p.default),
-                // A default of the kind's own stands before the table's for ns-2.
+                // A kind's default takes precedence over the table's for ns-2.
                 ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
                 ..*p
             })
@@ -117,12 +117,12 @@ fn aqm() -> Vec<Json> {
 
 /// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
-    let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let owned = |p: &Param| VARIANTS.iter().any(|v| v.owns(p.name));
     let default = |own: &[(&'static str, &'static str)], p: &Param| {
         own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
     };
     let variants = VARIANTS.iter().map(|v| {
-        let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
+        let own = penstock_tcp::PARAMS.iter().filter(|p| v.owns(p.name));
         let own: Vec<Param> = own
             .map(|p| Param {
                 default: default(v.defaults, p).or(p.default),
@@ -139,7 +139,7 @@ fn tcp() -> Vec<Json> {
 
 fn traffic() -> Vec<Json> {
     let kinds = TRAFFICS.iter().map(|kind| {
-        // TCP's keys have a list of their own.
+        // TCP's keys have a separate list.
         let own = kind
             .params
             .iter()

@@ -1,7 +1,8 @@
 """Runs what papers ask for, each run once, on all cores; what is kept is not run again.
 
-Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run with a record is
-another run than the one without: cases have intervals of their own.
+Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run
+that is recorded counts as another run than the same one without a record, because each case has its
+own sampling interval.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Called with (done, total, place): packets that the runs' links can carry, which is about proportional to time, and
-#: where the run that began last belongs. Called whenever a run ends, and some times per second.
+#: Called with (done, total, place) whenever a run ends, and some times per second. The first two
+#: count packets that the runs' links can carry, which is about proportional to time. `place` says
+#: where the run that began last belongs.
 Progress: TypeAlias = Callable[[float, float, str], object]
 
 #: The series that is recorded.
@@ -62,7 +64,8 @@ class Wanted:
 class Spent:
     """What a run cost: for `--timing`, never for results.
 
-    run_s: on the clock; as the simulator computes in threads of its own, Python cannot tell its share of a core.
+    run_s: time on the clock. The simulator computes in its own threads, so that Python cannot tell
+        its share of a core.
     """
 
     place: str
@@ -81,8 +84,11 @@ class _Task:
 
 
 def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
-    """Runs every case with every seed that the folder does not hold yet; what several places want, once. Ctrl-C keeps
-    what is finished. Raises `Error` if another process runs into the folder."""
+    """Runs every case with every seed that the folder does not hold yet.
+
+    What several places want is run once. Ctrl-C keeps what is finished. Raises `Error` if another
+    process runs into the folder.
+    """
     with Store(folder, alone=True) as kept:
         return _run_all(_missing(wanted, seeds, kept), kept, jobs, progress)
 
@@ -145,7 +151,15 @@ class Finished:
             raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
         metrics, groups, listed = self._runs[key]
         links = {link["name"]: {name: link[name] for name in link if name != "name"} for link in listed}
-        return Run(case.labels, seed, case.scenario, metrics, groups, links, self._traces[key] if traced else None)
+        return Run(
+            labels=case.labels,
+            seed=seed,
+            scenario=case.scenario,
+            metrics=metrics,
+            groups=groups,
+            links=links,
+            trace=self._traces[key] if traced else None,
+        )
 
     @cached_property
     def _traces(self) -> dict[str, pa.Table]:

@@ -1,7 +1,7 @@
-"""The report: one page that opens from a file, with every claim and verdict first and every exhibit below.
+"""The report: one page that opens from a file, with every claim and verdict first.
 
-`page/report.html` is its template, with the style and the script beside it; they go into the page, so that nothing is
-fetched. The same runs give the same bytes.
+Every exhibit is below them. `page/report.html` is the template, with the style and the script beside
+it. They go into the page, so that nothing is fetched. The same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Claim:
 
     @property
     def differing(self) -> list[tuple[str, list[Finding]]]:
-        """Verdict → the findings of the other readings that come to it, where it is another than the default's."""
+        """Verdict → the findings of the other readings that come to it; without the default's."""
         verdicts = {v: [each for each in self.others.values() if each.verdict == v] for v in reversed(SIGNS)}
         return [(v, found) for v, found in verdicts.items() if found and v != self.found.verdict]
 

@@ -294,7 +294,7 @@ impl GraphLinks<'_> {
     fn disciplines(&self, path: &str) -> Result<[Option<Discipline>; 2]> {
         let here = join(path, "aqm");
         let back = join(&here, "reverse");
-        // A table that holds `reverse` alone says nothing of the forward direction.
+        // A table that holds `reverse` alone does not set the forward direction.
         let table = self.root.at(&here).and_then(Node::table);
         let ahead = table.is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
         let read = |path: &str| discipline(self.root, path, self.ns2);
