@@ -1,8 +1,8 @@
 //! What `penstock list` prints, from the declarations.
 
 use crate::tables::{
-    Access, GraphLink, GRAPH_LINK_DOC, Link, Measure, Router, NODE_DOC, SIDES, DesignKeys,
-    SWEEP_SEEDS, Top, TOPOLOGIES, TOPOLOGY, Group, TRAFFICS,
+    Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
+    SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;

@@ -5,11 +5,11 @@ use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
-use crate::tables::{Access, GraphLink, Link, Measure, Router, Top, TOPOLOGY};
+use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
 use penstock_tcp::Ecn;
-use penstock_units::param::{Param, Values};
+use penstock_units::param::Param;
 use penstock_units::Duration;
 use serde_json::{json, Map, Value as Json};
 use std::fmt;
@@ -130,7 +130,7 @@ impl Scenario {
                         _ => None,
                     };
                 }
-                Ok(Scenario { file, root, name: plan.top.word("name"), plan, user })
+                Ok(Scenario { file, root, name: plan.top.name.clone(), plan, user })
             }
             Err(e) => Err(e.in_file(file.as_deref())),
         }
@@ -199,8 +199,8 @@ impl Scenario {
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 let multi_level = traffic
-                    .tcp
-                    .as_ref()
+                    .source
+                    .tcp()
                     .is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
@@ -251,12 +251,12 @@ impl Scenario {
 
     /// The first seed.
     pub fn seed(&self) -> u64 {
-        self.plan.top.int("seed").unsigned_abs()
+        self.plan.top.seed.unsigned_abs()
     }
 
     /// Simulated time.
     pub fn duration(&self) -> Duration {
-        self.plan.top.duration("duration")
+        self.plan.top.duration
     }
 
     /// Simulated time in seconds.
@@ -274,9 +274,8 @@ impl Scenario {
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
         let entries = self.plan.traffic.iter();
-        let mut names: Vec<String> = entries
-            .map(|t| t.values.opt_word("name").unwrap_or_else(|| t.kind.name.into()))
-            .collect();
+        let mut names: Vec<String> =
+            entries.map(|t| t.group.name.clone().unwrap_or_else(|| t.kind.name.into())).collect();
         if self.plan.topology.cross_flows() > 0 {
             names.push("cross".into());
         }
@@ -294,8 +293,8 @@ impl Scenario {
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
-        root.extend(show::values(Top::TABLE.iter(), top));
-        root.insert("measure".into(), Json::Object(show::values(Measure::TABLE.iter(), measure)));
+        root.extend(show::params(top));
+        root.insert("measure".into(), Json::Object(show::params(measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
         let mut at_bottleneck = discipline(aqm, &self.user.forward);
         at_bottleneck
@@ -345,12 +344,12 @@ fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json>
 }
 
 fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
-    let side = |values: &Option<Values>| {
-        values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(Access::TABLE.iter(), v)))
+    let side = |keys: &Option<Access>| {
+        keys.as_ref().map_or(Json::Null, |keys| Json::Object(show::params(keys)))
     };
-    let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
+    let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.values);
     if t.kind.graph {
-        let node = |name: &String| json!({ Router::TABLE[0].name: name });
+        let node = |name: &String| json!({ "name": name });
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
             let mut link = show::values(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
@@ -365,7 +364,10 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         };
         out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
     } else {
-        out.insert(t.kind.link.into(), Json::Object(show::values(Link::TABLE.iter(), &t.wires[0].values)));
+        out.insert(
+            t.kind.link.into(),
+            Json::Object(show::values(Link::TABLE.iter(), &t.wires[0].values)),
+        );
     }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));

@@ -2,8 +2,8 @@
 
 use crate::show;
 use crate::tables::{
-    Access, AQM_KIND, GraphLink, GRAPH_LINK_DOC, Link, Measure, Router, NODE_DOC, REQUIRED, SIDES,
-    DesignKeys, SWEEP_SEEDS, Top, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    Access, DesignKeys, GraphLink, Link, Measure, Router, Top, AQM_KIND, GRAPH_LINK_DOC, NODE_DOC,
+    REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use crate::walk;
 use penstock_aqm::{COMMON, KINDS};
@@ -206,7 +206,9 @@ fn topology() -> Json {
         } else {
             vec![(kind.link, table(one, Link::TABLE.iter(), vec![]))]
         };
-        inner.extend(SIDES.iter().map(|(name, doc)| (*name, table(doc, Access::TABLE.iter(), vec![]))));
+        inner.extend(
+            SIDES.iter().map(|(name, doc)| (*name, table(doc, Access::TABLE.iter(), vec![]))),
+        );
         let mut schema = table(kind.doc, TOPOLOGY.iter().chain(kind.params), inner);
         schema["properties"]["kind"]["enum"] = json!([kind.name]);
         // A dumbbell need not say so.

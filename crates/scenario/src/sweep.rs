@@ -6,8 +6,8 @@ use crate::node::{Item, Node, Origin};
 use crate::range::Range;
 use crate::scenario::Scenario;
 use crate::tables::DesignKeys;
-use crate::walk::{join, leaves, literal};
-use penstock_units::param::{Param, Value};
+use crate::walk::{join, leaves};
+use penstock_units::param::{Params as _, Values};
 use serde_json::Value as Json;
 
 /// One axis of a grid.
@@ -51,18 +51,18 @@ impl Scenario {
     /// How the values of ranges are chosen; `None` where there is no range.
     pub fn design(&self) -> Option<Design> {
         let sweep = self.root.child("sweep")?;
-        let samples = whole(sweep.child("samples")?)?;
-        let [_, method, seed] = DesignKeys::TABLE else { return None };
-        let given = |param: &Param| match sweep.child(param.name) {
-            Some(node) => check::value(node, param, param.name).ok(),
-            None => param.default.map(|text| literal(param, text)),
-        };
-        match (given(method)?, given(seed)?) {
-            (Value::Word(method), Value::Int(seed)) => {
-                Some(Design { samples, method, seed: seed as u64 })
+        let mut values = Values::defaults(DesignKeys::TABLES, &[], false);
+        for param in DesignKeys::TABLE {
+            if let Some(node) = sweep.child(param.name) {
+                values.set(param.name, check::value(node, param, param.name).ok()?);
             }
-            _ => None,
         }
+        let keys = DesignKeys::read(&values);
+        Some(Design {
+            samples: keys.samples?.unsigned_abs(),
+            method: keys.method.word().into(),
+            seed: keys.design_seed.unsigned_abs(),
+        })
     }
 
     /// `sweep.seeds`: the number of seeds of each point.

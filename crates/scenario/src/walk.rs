@@ -6,13 +6,11 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::range::Range;
 use crate::tables::{
-    self, Access, AQM_KIND, GraphLink, Link, Measure, Router, DesignKeys, SWEEP_SEEDS, Top,
-    TOPOLOGIES, TOPOLOGY, Group, TRAFFICS, TRAFFIC_KIND,
+    self, Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, AQM_KIND, SWEEP_SEEDS,
+    TOPOLOGIES, TOPOLOGY, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -167,14 +165,9 @@ pub(crate) fn literal(param: &Param, text: &str) -> Value {
     check::value(&node, param, param.name).unwrap_or_else(|e| panic!("default: {e}"))
 }
 
-/// [`literal`], read once on each thread: a scenario has far more defaults than written values.
+/// Returns the value of a default: as it stands, or, where it is a TOML table, parsed.
 pub(crate) fn default(param: &'static Param, text: &'static str) -> Value {
-    thread_local! {
-        // By their places: what is static keeps its own.
-        static READ: RefCell<BTreeMap<(usize, usize, usize), Value>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    let place = (std::ptr::from_ref(param) as usize, text.as_ptr() as usize, text.len());
-    READ.with_borrow_mut(|read| read.entry(place).or_insert_with(|| literal(param, text)).clone())
+    param.ty.literal(text).unwrap_or_else(|| literal(param, text))
 }
 
 /// The kind of the tree's topology.

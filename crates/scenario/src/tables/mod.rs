@@ -6,14 +6,14 @@ mod top;
 mod topology;
 mod traffic;
 
-pub(crate) use sweep::{DesignKeys, Method, SWEEP_SEEDS};
+pub(crate) use sweep::{DesignKeys, SWEEP_SEEDS};
 pub(crate) use top::{Measure, Profile, Ties, Top};
 pub(crate) use topology::{
-    topology, Access, Graph, GraphLink, Link, ParkingLot, Router, TopologyKind, GRAPH_LINK_DOC,
+    topology, Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, GRAPH_LINK_DOC,
     NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
 };
 pub(crate) use traffic::{
-    traffic, Datagrams, Direction, Ftp, Group, OnOff, Replay, TrafficKind, Web, TRAFFICS,
+    traffic, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Web, TRAFFICS,
     TRAFFIC_KIND,
 };
 

@@ -1,8 +1,10 @@
 //! Topologies: routers, the links between them, the links of hosts.
 
 use super::REQUIRED;
-use penstock_units::param::{int, DelaySpec, Loss, Param, RateSchedule, PARAM, Ty};
-use penstock_units::{params, Bytes, Duration, QueueLen, Rate};
+use penstock_units::param::{
+    int, DelaySpec, Loss, Param, Params as _, RateSchedule, Ty, Values, PARAM,
+};
+use penstock_units::{params, Duration, QueueLen, Rate};
 
 /// A kind of topology: a chain of routers R0 … Rn, whose links are alike, or any graph.
 #[derive(Clone, Copy)]
@@ -14,6 +16,16 @@ pub(crate) struct TopologyKind {
     pub link: &'static str,
     /// Whether routers and links are listed one by one.
     pub graph: bool,
+    /// Reads `params`.
+    pub shape: fn(&Values) -> Shape,
+}
+
+/// What the keys of a kind of topology say of it.
+#[derive(Clone)]
+pub(crate) enum Shape {
+    Dumbbell,
+    ParkingLot(ParkingLot),
+    Graph(Graph),
 }
 
 pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
@@ -23,6 +35,7 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
         params: &[],
         link: "bottleneck",
         graph: false,
+        shape: |_| Shape::Dumbbell,
     },
     TopologyKind {
         name: "parking-lot",
@@ -31,6 +44,7 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
         params: ParkingLot::TABLE,
         link: "link",
         graph: false,
+        shape: |v| Shape::ParkingLot(ParkingLot::read(v)),
     },
     TopologyKind {
         name: "graph",
@@ -41,6 +55,7 @@ pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
         params: Graph::TABLE,
         link: "link",
         graph: true,
+        shape: |v| Shape::Graph(Graph::read(v)),
     },
 ];
 
@@ -163,4 +178,3 @@ pub(crate) const SIDES: &[(&str, &str)] = &[
 pub(crate) fn topology(name: &str) -> Option<&'static TopologyKind> {
     TOPOLOGIES.iter().find(|k| k.name == name)
 }
-

@@ -14,6 +14,18 @@ pub(crate) struct TrafficKind {
     pub params: &'static [&'static [Param]],
     /// Whether it takes TCP's keys, which `params` then holds.
     pub tcp: bool,
+    pub sends: Sends,
+}
+
+/// What a kind of traffic sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sends {
+    Ftp,
+    Web,
+    Cbr,
+    Poisson,
+    OnOff,
+    Replay,
 }
 
 pub(crate) const TRAFFICS: &[TrafficKind] = &[
@@ -23,6 +35,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: Application/Ftp::TABLE",
         params: &[Ftp::TABLE, penstock_tcp::PARAMS],
         tcp: true,
+        sends: Sends::Ftp,
     },
     TrafficKind {
         name: "web",
@@ -30,6 +43,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: web traffic; RARED paper, section 4",
         params: &[Web::TABLE, penstock_tcp::PARAMS],
         tcp: true,
+        sends: Sends::Web,
     },
     TrafficKind {
         name: "cbr",
@@ -37,6 +51,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: Application/Traffic/CBR",
         params: &[Datagrams::TABLE],
         tcp: false,
+        sends: Sends::Cbr,
     },
     TrafficKind {
         name: "poisson",
@@ -44,6 +59,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: exponential source without burst time",
         params: &[Datagrams::TABLE],
         tcp: false,
+        sends: Sends::Poisson,
     },
     TrafficKind {
         name: "onoff",
@@ -51,6 +67,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: Application/Traffic/Exponential, /Pareto",
         params: &[Datagrams::TABLE, OnOff::TABLE],
         tcp: false,
+        sends: Sends::OnOff,
     },
     TrafficKind {
         name: "replay",
@@ -58,6 +75,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         source: "ns-2: Application/Traffic/Trace",
         params: &[Replay::TABLE],
         tcp: false,
+        sends: Sends::Replay,
     },
 ];
 
@@ -196,4 +214,3 @@ params! {
 pub(crate) fn traffic(name: &str) -> Option<&'static TrafficKind> {
     TRAFFICS.iter().find(|k| k.name == name)
 }
-
