@@ -57,9 +57,9 @@ pub trait Aqm {
     fn drawn(&mut self, _handle: u32, _waiting: &Packet) {}
 
     /// Called after every `arrive`, whatever its verdict: a waiting packet to drop, and why. The
-    /// arriving packet is not counted by `q` yet. The driver drops the named packet and asks again,
-    /// with `q` and `full` (the arriving packet finds no room) as they are then, until the answer is
-    /// `None`. Only where [`Aqm::draws`] or [`Aqm::schedules`].
+    /// arriving packet is not counted by `q` yet. The driver drops the named packet and asks again
+    /// until the answer is `None`. Each time `q` and `full` (the arriving packet finds no room) are
+    /// as they are then. Only where [`Aqm::draws`] or [`Aqm::schedules`].
     fn evict(
         &mut self,
         _now: Time,

@@ -134,8 +134,8 @@ impl<A: Aqm> Driver<A> {
         }
     }
 
-    /// One dequeue: drops at the head what the discipline wants dropped, and returns the packet that
-    /// is sent with its ECN field; `None` if none is left.
+    /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
+    /// sent, with its ECN field; `None` if none is left.
     pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
         loop {
             let handle = if self.orders { Some(self.aqm.next(now)?) } else { None };

@@ -115,7 +115,9 @@ impl Held {
     /// middle moves those behind it: that happens per eviction, not per packet.
     fn take(&mut self, handle: u32) -> HeldPacket {
         match self {
-            Held::Fifo(line) => line.remove(handle as usize).expect("the handle of a waiting packet"),
+            Held::Fifo(line) => {
+                line.remove(handle as usize).expect("the handle of a waiting packet")
+            }
             Held::Ordered { places, free } => {
                 debug_assert!(!free.contains(&handle), "the handle of a waiting packet");
                 free.push(handle);
@@ -672,9 +674,7 @@ impl Link {
 
     /// Drops what the discipline gives up for the packet that arrives.
     fn make_room(&mut self, now: Time, pkt: &Packet) {
-        while let Some((handle, reason)) =
-            self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes))
-        {
+        while let Some((handle, reason)) = self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes)) {
             let h = self.held.take(handle);
             if let Some(stats) = &mut self.stats {
                 stats.held(now, self.q.pkts);

@@ -24,17 +24,18 @@ pub const KIND: Kind = Kind {
     name: "blue",
     doc: "One probability, raised when packets are lost and lowered when the link is idle.",
     source: "Feng, Shin, Kandlur, Saha 2001",
-    equations: "overflow (or q > L):  now − last > freeze_time:  p_m ← min(1, p_m + d1), last = now\n\
+    equations:
+        "overflow (or q > L):  now − last > freeze_time:  p_m ← min(1, p_m + d1), last = now\n\
         link idle:            now − last > freeze_time:  p_m ← max(0, p_m − d2), last = now\n\
         arrival:              signal with p_m",
-    expect: "It looks at no queue length, only at losses and idle time, so it needs no averaging and no \
-        thresholds. Under a lasting load p_m settles between too many losses and an idle link, with little \
-        buffer and, with ECN, few losses. Every event moves it by d1 = 0.25 % or d2 = 0.025 %, at most ten \
-        times a second.",
-    weaknesses: "It is slow: from 0 to 10 % takes 4 s of overflow, and back 40 s of idle link. Between the two events \
-        it is DropTail with a constant p_m: the queue may stand full or nearly empty for long. The paper \
-        leaves open whether a link that stays idle lowers p_m again; here it does after every freeze_time \
-        (`idle_events`).",
+    expect: "It looks at no queue length, only at losses and idle time, so it needs no averaging \
+        and no thresholds. Under a lasting load p_m settles between too many losses and an idle \
+        link, with little buffer and, with ECN, few losses. Every event moves it by d1 = 0.25 % \
+        or d2 = 0.025 %, at most ten times a second.",
+    weaknesses: "It is slow: from 0 to 10 % takes 4 s of overflow, and back 40 s of idle link. \
+        Between the two events it is DropTail with a constant p_m: the queue may stand full or \
+        nearly empty for long. The paper leaves open whether a link that stays idle lowers p_m \
+        again; here it does after every freeze_time (`idle_events`).",
     params: own_tables::<BlueParams>(),
     state: &states(COLUMNS),
     defaults: BlueParams::DEFAULTS,

@@ -3,10 +3,9 @@
 //! arriving packet is first compared with a packet drawn at random from the queue. If both are of
 //! one flow, both are dropped.
 //!
-//! Left open by the paper: whether a pair that is dropped counts among the packets since RED's last
-//! signal (here it does not, as in Linux), and what a capable packet is told (here a pair is dropped
-//! whatever its ECN field). Of the paper's variants with several draws only the one with a single
-//! draw is here.
+//! Left open by the paper: whether a dropped pair counts among the packets since RED's last signal
+//! (here it does not, as in Linux), and what happens to a capable packet (here a pair is dropped
+//! whatever its ECN field). The paper's variants with several draws are not here.
 
 use crate::aqm::Aqm;
 use crate::context::{Common, Context};
@@ -30,14 +29,16 @@ pub const KIND: Kind = Kind {
         else draw a waiting packet at random\n\
         same flow as the arriving one:  drop both\n\
         else as RED:  drop (or mark) with p_a below max_th, drop (forced) beyond",
-    expect: "A flow that holds a share s of the queue loses a share s of its arrivals, and as many packets again \
-        from the queue. So a flow that sends too much and does not slow down is held back, and no state is \
-        kept per flow. TCP flows with a few packets each in the queue hardly notice. In the figure five \
-        flows share the queue evenly, so above min_th every fifth arrival takes a waiting packet with it.",
-    weaknesses: "One draw per arrival is not enough against several flows that send too much, and the paper's \
-        variants with more draws are not here. With few flows it punishes those that behave: alone, a flow \
-        matches itself at every arrival above min_th. Drops come in pairs, which costs a flow with a small \
-        window a timeout. A pair is dropped even if ECN could have marked it.",
+    expect: "A flow that holds a share s of the queue loses a share s of its arrivals, and as \
+        many packets again from the queue. So a flow that sends too much and does not slow down \
+        is held back, and no state is kept per flow. TCP flows with a few packets each in the \
+        queue hardly notice. In the figure five flows share the queue evenly, so above min_th \
+        every fifth arrival takes a waiting packet with it.",
+    weaknesses: "One draw per arrival is not enough against several flows that send too much, and \
+        the paper's variants with more draws are not here. With few flows it punishes those that \
+        behave: alone, a flow matches itself at every arrival above min_th. Drops come in pairs, \
+        which costs a flow with a small window a timeout. A pair is dropped even if ECN could \
+        have marked it.",
     params: own_tables::<ChokeParams>(),
     state: &states(COLUMNS),
     defaults: ChokeParams::DEFAULTS,
@@ -143,8 +144,8 @@ mod tests {
         Choke::new(&params(&KIND, &set), &context()).unwrap()
     }
 
-    /// Fig. 1, by hand: the queue, the flow of the packet drawn (the arriving one is of flow 1), the
-    /// verdict, and whether the drawn packet goes too.
+    /// Fig. 1, by hand: the queue, the flow of the packet drawn (the arriving one is of flow 1),
+    /// the verdict, and whether the drawn packet goes too.
     #[test]
     fn both_packets_of_a_flow_go() {
         let (pair, forced) = (Verdict::Drop(Reason::Early), Verdict::Drop(Reason::Forced));

@@ -26,17 +26,16 @@ pub const KIND: Kind = Kind {
         sojourn < target, or at most maxpacket bytes wait behind:  all is well\n\
         above for an interval:  drop (or mark), count = 1;  from then on again at\n\
         drop_next ← drop_next + interval/√count,  count ← count + 1,  until the sojourn is below target",
-    expect:
-        "It needs no knowledge of the link's rate: it looks at time. A standing queue falls to about 5 ms; a \
-        burst that drains within 100 ms is left alone. While the delay stays above the target, signals come \
-        ever faster: 27 in the first second, some 500 a second after ten. Dropping at the head tells the \
-        sender a queueing time earlier.",
-    weaknesses:
-        "The rate of signals grows slowly: against many flows or an unresponsive load it takes many seconds, \
-        and until then the buffer is what bounds the queue. interval must be near the largest usual \
-        round-trip time, so short paths (data centres) need other numbers. On slow links target must be at \
-        least a packet's time. One queue: a greedy flow still delays all others. With ECN it marks only, and \
-        an unresponsive capable flow is never dropped.",
+    expect: "It needs no knowledge of the link's rate: it looks at time. A standing queue falls \
+        to about 5 ms; a burst that drains within 100 ms is left alone. While the delay stays \
+        above the target, signals come ever faster: 27 in the first second, some 500 a second \
+        after ten. Dropping at the head tells the sender a queueing time earlier.",
+    weaknesses: "The rate of signals grows slowly: against many flows or an unresponsive load it \
+        takes many seconds, and until then the buffer is what bounds the queue. interval must be \
+        near the largest usual round-trip time, so short paths (data centres) need other numbers. \
+        On slow links target must be at least a packet's time. One queue: a greedy flow still \
+        delays all others. With ECN it marks only, and an unresponsive capable flow is never \
+        dropped.",
     params: own_tables::<CodelParams>(),
     state: &states(COLUMNS),
     defaults: CodelParams::DEFAULTS,

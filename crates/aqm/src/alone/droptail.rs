@@ -14,11 +14,13 @@ pub const KIND: Kind = Kind {
     doc: "First in, first out; the arriving packet is dropped when the buffer is full.",
     source: "ns-2: DropTail",
     equations: "arrival:  the buffer is full → drop, else queue",
-    expect: "Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at \
-        10 Mbit/s are 80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. \
-        Losses come in bursts, when the buffer overflows. It is what all others are measured against.",
-    weaknesses: "Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in \
-        bursts loses more than its share. There is no signal before a loss: with ECN nothing is ever marked.",
+    expect: "Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 \
+        packets of 1000 B at 10 Mbit/s are 80 ms. The link is busy as long as the buffer holds \
+        about a bandwidth-delay product. Losses come in bursts, when the buffer overflows. All \
+        other disciplines are measured against it.",
+    weaknesses: "Delay grows with the buffer. Flows that lose together back off together, and a \
+        flow that sends in bursts loses more than its share. There is no signal before a loss: \
+        with ECN nothing is ever marked.",
     params: own_tables::<DropTailParams>(),
     state: &[],
     defaults: DropTailParams::DEFAULTS,

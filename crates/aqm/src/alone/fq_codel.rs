@@ -21,19 +21,21 @@ use penstock_units::{group, params, Bytes, Duration, Rng, Time};
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
     name: "fq-codel",
-    doc: "Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.",
+    doc: "Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go \
+        first.",
     source: "RFC 8290",
     equations: "arrival:    queue i = hash(flow) mod flows; at the limit the fullest queue loses half its packets (at most drop_batch) from its head\n\
         departure:  new queues before old ones, each quantum bytes a round (deficit round robin)\n\
         each queue: CoDel, on its own packets",
-    expect: "Flows share the link equally, whatever they send; a flow that sends less than its share (DNS, SYN, \
-        voice) passes the standing queues of the others. Each long flow has its own 5 ms of queue. In the \
-        figure five flows share what is held, and each has its own row of signals, so their share is five \
-        times CoDel's. An unresponsive flow harms itself only.",
-    weaknesses: "Fairness counts flows: who opens ten has ten shares, and a tunnel is one flow. Flows that fall into \
-        one of the 1024 queues share it. CoDel's 5 ms hold for each queue, so the total delay of a packet \
-        grows with the number of busy flows. It needs more state than any other here: a queue a flow and the \
-        order of all packets.",
+    expect: "Flows share the link equally, whatever they send; a flow that sends less than its \
+        share (DNS, SYN, voice) passes the standing queues of the others. Each long flow has its \
+        own 5 ms of queue. In the figure five flows share what is held, and each has its own row \
+        of signals, so their share is five times CoDel's. An unresponsive flow harms itself only.",
+    weaknesses: "Fairness counts flows: whoever opens ten flows gets ten shares, and a tunnel is \
+        one flow. Flows that fall into one of the 1024 queues share it. CoDel's 5 ms hold for \
+        each queue, so the total delay of a packet grows with the number of busy flows. It needs \
+        more state than any other discipline here: a queue per flow, and the order of all \
+        packets.",
     params: own_tables::<FqCodelParams>(),
     state: &states(COLUMNS),
     defaults: FqCodelParams::DEFAULTS,

@@ -18,13 +18,13 @@ pub const KIND: Kind = Kind {
     source: "Hollot, Misra, Towsley, Gong 2001",
     equations: "w times a second:  p ← p + a·(q − q_ref) − b·(q_old − q_ref),  p in [0, 1]\n\
         arrival:           signal with p",
-    expect: "The queue settles at q_ref whatever the load, since only there p stands still. a is little more than \
-        b: p follows the queue's change at once, by a, and its distance from q_ref slowly, by a − b = 6e-8 \
-        for each packet at each step.",
-    weaknesses: "The gains were designed for one network: 15 Mbit/s of 500 B packets, about 60 flows, 240 ms. On a \
-        slower link or with fewer flows it takes minutes to find p: with the queue held at 100 packets, 50 \
-        above q_ref, p is 0.7 % after ten seconds. The target, 50 packets, is a length and not a delay: on a \
-        slow link it is much.",
+    expect: "The queue settles at q_ref whatever the load, since only there p stands still. a is \
+        little more than b: p follows the queue's change at once, by a, and its distance from \
+        q_ref slowly, by a − b = 6e-8 for each packet at each step.",
+    weaknesses: "The gains were designed for one network: 15 Mbit/s of 500 B packets, about 60 \
+        flows, 240 ms. On a slower link or with fewer flows it takes minutes to find p: with the \
+        queue held at 100 packets, 50 above q_ref, p is 0.7 % after ten seconds. The target, 50 \
+        packets, is a length and not a delay: on a slow link it is much.",
     params: own_tables::<PiParams>(),
     state: &states(COLUMNS),
     defaults: PiParams::DEFAULTS,

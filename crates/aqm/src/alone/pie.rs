@@ -23,14 +23,15 @@ pub const KIND: Kind = Kind {
         \u{20}                qdelay = bytes waiting/measured departure rate\n\
         arrival:         drop (or mark, p ≤ mark_ecnth) with p, but not in the first max_burst of congestion,\n\
         \u{20}                nor while qdelay_old < qdelay_ref/2 and p < 0.2, nor while at most two packets wait",
-    expect: "The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's rate. Decisions are \
-        made at arrival, so it costs no work at the head. The first 150 ms of congestion pass freely. \
-        Derandomisation spaces the drops: none before the probabilities since the last one add up to 0.85; \
-        where p itself is above that, the figure has its kink.",
-    weaknesses: "It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = \
-        0.1 it drops capable packets too. The departure rate is measured only while 16 kB wait: below that, \
-        at 10 Mbit/s 13 ms, no measurement begins and the last one holds (`delay_from = \"timestamps\"` does \
-        without). One queue: flows are not isolated. Of RFC 8033 it leaves out switching itself off (5.3).",
+    expect: "The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's \
+        rate. Decisions are made at arrival, so it costs no work at the head. The first 150 ms of \
+        congestion pass freely. Derandomisation spaces the drops: none before the probabilities \
+        since the last one add up to 0.85; where p itself is above that, the figure has its kink.",
+    weaknesses: "It takes seconds to find p after a change, and the queue overshoots meanwhile. \
+        With ECN, above p = 0.1 it drops capable packets too. The departure rate is measured only \
+        while 16 kB wait: below that, at 10 Mbit/s 13 ms, no measurement begins and the last one \
+        holds (`delay_from = \"timestamps\"` does without). One queue: flows are not isolated. Of \
+        RFC 8033 it leaves out switching itself off (5.3).",
     params: own_tables::<PieParams>(),
     state: &states(COLUMNS),
     defaults: PieParams::DEFAULTS,

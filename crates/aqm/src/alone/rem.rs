@@ -24,16 +24,15 @@ pub const KIND: Kind = Kind {
     equations: "every period:  price ← max(0, price + γ·(α·(q − b*) + x − c))\n\
         \u{20}              x = arrivals, c = capacity of the period, in packets\n\
         p = 1 − φ^(−price):  signal with p",
-    expect:
-        "The price integrates, so in steady state the queue stands at b* and the arrivals match the link, \
-        however many flows there are: the load changes the price, not the queue. Prices of several links add \
-        up along a path. The figure shows the integrator: a queue held above b* gives a probability that \
-        keeps growing.",
-    weaknesses:
-        "The gains fix how fast it is: with γ = 0.001 the price needs seconds to tens of seconds, in which \
-        the buffer overflows or the queue runs empty. Stability depends on round-trip time and load. The \
-        period and α are ns-2's; the RARED paper, where the other settings are from, gives neither. Marks at \
-        departure are ns-2's too (`mark_at`), and then nothing is dropped early at all.",
+    expect: "The price integrates, so in steady state the queue stands at b* and the arrivals \
+        match the link, however many flows there are: the load changes the price and not the \
+        queue. Prices of several links add up along a path. The figure shows the integrator: a \
+        queue held above b* gives a probability that keeps growing.",
+    weaknesses: "The gains fix how fast it is: with γ = 0.001 the price needs seconds to tens of \
+        seconds, in which the buffer overflows or the queue runs empty. Stability depends on \
+        round-trip time and load. The period and α are ns-2's; the RARED paper, where the other \
+        settings are from, gives neither. Marks at departure are ns-2's too (`mark_at`), and then \
+        nothing is dropped early at all.",
     params: own_tables::<RemParams>(),
     state: &states(COLUMNS),
     defaults: RemParams::DEFAULTS,

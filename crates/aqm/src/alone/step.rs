@@ -21,14 +21,15 @@ pub const KIND: Kind = Kind {
     doc: "Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.",
     source: "Alizadeh et al. 2010 (DCTCP); RFC 8257",
     equations: "arrival:  q > K → mark CE, else pass",
-    expect: "Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, without average \
-        or chance, tells it exactly when the queue is above K. With DCTCP the queue stands around K, at full \
-        utilisation if K is above about a seventh of the bandwidth-delay product.",
-    weaknesses: "For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then be a whole \
-        bandwidth-delay product, or the link idles. All flows are marked at once and back off at once. What \
-        is not capable passes by default and competes with the others by filling the buffer; with \
-        `not_capable = \"drop\"` it loses everything above K, its SYNs too. The paper does not say which: a \
-        reading.",
+    expect: "Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, \
+        without average or chance, tells it exactly when the queue is above K. With DCTCP the \
+        queue stands around K, at full utilisation if K is above about a seventh of the \
+        bandwidth-delay product.",
+    weaknesses: "For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then \
+        be a whole bandwidth-delay product, or the link idles. All flows are marked at once and \
+        back off at once. A packet that is not ECN-capable passes by default and competes with \
+        the others by filling the buffer; with `not_capable = \"drop\"` it loses everything above \
+        K, its SYNs too. The paper does not say which of the two is meant.",
     params: own_tables::<StepParams>(),
     state: &[],
     defaults: StepParams::DEFAULTS,

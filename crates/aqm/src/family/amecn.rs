@@ -28,14 +28,15 @@ pub const KIND: Kind = Kind {
         avg above the target range and P_max ≤ 0.5:   P_max ← P_max + 0.25·((avg − target)/target)·P_max\n\
         avg below the target range and P_max ≥ 0.01:  P_max ← P_max·(1 − 0.17·(target − avg)/(target − min_th))\n\
         target range: min_th + 0.4…0.6·(max_th − min_th);  P_max in [0.01, 0.5];  p1_max = P_max, p2_max = P_max·p2_over_p1",
-    expect: "As ARED, the average returns to the middle of the thresholds whatever the load; steps grow with the \
-        distance, so it is there sooner: the paper shows about 15 s. The target lies below mid_th, so in \
-        steady state marks are incipient; moderate ones answer a rise in load. One number is to be chosen: \
-        target_delay or target_queue.",
-    weaknesses: "The paper contradicts itself: equation (4) has a further factor 0.17 in the increment, against Fig. \
-        3 (`alpha_scale`); β falls to 0.66 at avg = 0 though the text says 0.83 (`beta_floor`). It does not \
-        say which ramp P_max is: here both (`adapt`, `p2_over_p1`). At light load P_max stands at its floor, \
-        0.01, and the queue lies below the target.",
+    expect: "As ARED, the average returns to the middle of the thresholds whatever the load; \
+        steps grow with the distance, so it is there sooner: the paper shows about 15 s. The \
+        target lies below mid_th, so in steady state marks are incipient; moderate ones answer a \
+        rise in load. One number is to be chosen: target_delay or target_queue.",
+    weaknesses: "The paper contradicts itself: equation (4) has a further factor 0.17 in the \
+        increment, against Fig. 3 (`alpha_scale`); β falls to 0.66 at avg = 0 though the text \
+        says 0.83 (`beta_floor`). It does not say which ramp P_max is: here both (`adapt`, \
+        `p2_over_p1`). At light load P_max stands at its floor, 0.01, and the queue lies below \
+        the target.",
     params: own_tables::<AmecnParams>(),
     state: &states(Amecn::LEVELS),
     defaults: AmecnParams::DEFAULTS,

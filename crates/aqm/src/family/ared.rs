@@ -19,15 +19,14 @@ pub const KIND: Kind = Kind {
     equations: "RED, gentle, and every interval:\n\
         avg > min_th + 0.6·(max_th − min_th) and max_p ≤ 0.5:   max_p ← max_p + min(0.01, max_p/4)\n\
         avg < min_th + 0.4·(max_th − min_th) and max_p ≥ 0.01:  max_p ← 0.9·max_p",
-    expect:
-        "Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is \
-        known in advance, and only target_delay is left to choose. That takes time: from max_p 0.01 to 0.5 \
-        some 25 s, back down some 20 s. Until then it is RED with the old max_p.",
-    weaknesses:
-        "It does not help against a sudden change, only after it. The instantaneous queue still oscillates \
-        around the average as RED's does. With few flows max_p stands at 0.01 and the average lies below the \
-        target; with very many it stands at 0.5 and the gentle part takes over. Where every flow is short, \
-        max_p never arrives.",
+    expect: "Whatever the load, the average comes back into the middle fifth of the thresholds: \
+        the delay is known in advance, and only target_delay is left to choose. Getting there \
+        takes time: from max_p 0.01 to 0.5 some 25 s, back down some 20 s. Until then it is RED \
+        with the old max_p.",
+    weaknesses: "It does not help during a sudden change, only after it. The instantaneous queue \
+        still oscillates around the average as RED's does. With few flows max_p stands at 0.01 \
+        and the average lies below the target; with very many it stands at 0.5 and the gentle \
+        part takes over. Where every flow is short, max_p never arrives.",
     params: own_tables::<AredParams>(),
     state: &states(COLUMNS),
     defaults: AredParams::DEFAULTS,

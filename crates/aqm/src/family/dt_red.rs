@@ -28,13 +28,14 @@ pub const KIND: Kind = Kind {
         min_th ← n·k within [4, target]     n flows, k packets in a burst of one of them\n\
         max_th ← 2·min_th                   below the target\n\
         max_th ← max_th + (1 − w)^{nk}·a0 + (1 − (1 − w)^{nk})·q0, at most B    at the target (a0 average, q0 queue)",
-    expect: "The thresholds make room for one burst of every flow: few smooth flows get a short queue, many or \
-        bursty ones a long one. At the target max_th grows to the buffer within some intervals, and the ramp \
-        is flat.",
-    weaknesses: "The original (Murshed 2005) was not at hand: the RED-AT paper tells only that much. How flows and \
-        bursts are counted, that min_th = n·k, the target (a quarter of the buffer) and when equation (4) \
-        acts are readings. As printed equation (4) only ever adds; `max_th_rule = \"average\"` sets instead. \
-        Flows are counted by hashing into 1024 bits, which saturates at some thousands.",
+    expect: "The thresholds make room for one burst of every flow: few smooth flows get a short \
+        queue, many or bursty ones a long one. At the target max_th grows to the buffer within \
+        some intervals, and the ramp is flat.",
+    weaknesses: "The original (Murshed 2005) was not at hand, and the RED-AT paper tells no more \
+        than this. How flows and bursts are counted, that min_th = n·k, the target (a quarter of \
+        the buffer) and when equation (4) acts are readings. As printed equation (4) only ever \
+        adds; `max_th_rule = \"average\"` sets instead. Flows are counted by hashing into 1024 \
+        bits, which saturates at some thousands.",
     params: own_tables::<DtRedParams>(),
     state: &states(COLUMNS),
     defaults: DtRedParams::DEFAULTS,

@@ -14,19 +14,22 @@ use penstock_units::{group, params, words};
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
     name: "feng-ared",
-    doc: "Self-configuring RED: max_p is divided or multiplied when the average crosses a threshold.",
+    doc: "Self-configuring RED: max_p is divided or multiplied when the average crosses a \
+        threshold.",
     source: "Feng, Kandlur, Saha, Shin 1999",
     equations: "RED, and where the average crosses a threshold:\n\
         avg falls below min_th:  max_p ← max_p/3\n\
         avg rises above max_th:  max_p ← 2·max_p\n\
         between:                 max_p stays",
-    expect: "The first self-configuring RED: when the average leaves the thresholds, max_p changes by a large \
-        factor, once at each crossing. It keeps the average between the thresholds rather than at a point, \
-        and finds a new order of magnitude of max_p within a few crossings.",
-    weaknesses: "The steps are coarse: the average swings from one threshold to the other, and each swing costs delay \
-        or utilisation. While it stays above max_th nothing more happens. Neither the paper nor ns-2 bounds \
-        max_p; here it stays in [0.0001, 1] (a reading), and a queue that starts empty counts as entering \
-        from between, so its first packet divides max_p once (another).",
+    expect: "The first self-configuring RED: when the average leaves the thresholds, max_p \
+        changes by a large factor, once at each crossing. It keeps the average between the \
+        thresholds rather than at a point, and finds a new order of magnitude of max_p within a \
+        few crossings.",
+    weaknesses: "The steps are coarse: the average swings from one threshold to the other, and \
+        each swing costs delay or utilisation. While it stays above max_th nothing more happens. \
+        Neither the paper nor ns-2 bounds max_p; here it stays in [0.0001, 1] (a reading), and a \
+        queue that starts empty counts as entering from between, so its first packet divides \
+        max_p once (another).",
     params: own_tables::<FengParams>(),
     state: &states(COLUMNS),
     defaults: FengParams::DEFAULTS,

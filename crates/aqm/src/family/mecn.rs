@@ -31,17 +31,16 @@ pub const KIND: Kind = Kind {
         mid_th ≤ avg < max_th:    moderate mark with p2, else incipient mark with p1\n\
         max_th ≤ avg < 2·max_th:  drop with p, from max(p1_max, p2_max) to 1 (gentle-drop)\n\
         beyond:                   drop",
-    expect:
-        "Senders that know two levels (`ecn = \"mecn\"`) take a fifth off their window for an incipient mark \
-        and two fifths for a moderate one, instead of half: the windows swing less, so the link stays busy \
-        with a shorter queue. Most signals at light load are incipient. What is not ECN-capable is dropped \
-        where it would be marked, at either level. See docs/mecn.md for the end systems and for mixed \
-        traffic.",
-    weaknesses:
-        "As in RED the average moves with the load. The paper states neither p1_max nor p2_max (0.1 both, a \
-        reading) and says two things of the range above max_th: 2.1 drops everything, 3.3.1 speaks of gentle \
-        mode (`above_max`). A classic ECN flow does not see incipient marks and halves for moderate ones. \
-        ECT(1) on the wire is L4S's codepoint: both cannot be used on one path.",
+    expect: "Senders that know two levels (`ecn = \"mecn\"`) take a fifth off their window for an \
+        incipient mark and two fifths for a moderate one, instead of half: the windows swing \
+        less, so the link stays busy with a shorter queue. Most signals at light load are \
+        incipient. What is not ECN-capable is dropped where it would be marked, at either level. \
+        See docs/mecn.md for the end systems and for mixed traffic.",
+    weaknesses: "As in RED the average moves with the load. The paper states neither p1_max nor \
+        p2_max (0.1 both, a reading) and says two things of the range above max_th: 2.1 drops \
+        everything, 3.3.1 speaks of gentle mode (`above_max`). A classic ECN flow does not see \
+        incipient marks and halves for moderate ones. ECT(1) on the wire is L4S's codepoint: both \
+        cannot be used on one path.",
     params: own_tables::<MecnParams>(),
     state: &states(Mecn::LEVELS),
     defaults: MecnParams::DEFAULTS,

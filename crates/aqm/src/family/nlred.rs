@@ -19,14 +19,13 @@ pub const KIND: Kind = Kind {
     equations: "avg as in RED\n\
         p_b = 1.5·max_p·((avg − min_th)/(max_th − min_th))²  min_th ≤ avg < max_th\n\
         drop (forced)                                        beyond",
-    expect:
-        "A parabola with the same area under it as RED's ramp: gentler near min_th, steeper near max_th. \
-        Light load costs less throughput; under heavy load it signals more than RED, so the average depends \
-        less on the load. It is RED in everything else, and as cheap.",
-    weaknesses:
-        "It has RED's parameters, and they need the same care; the average still moves with the load. At \
-        max_th the probability jumps from 1.5·max_p to 1, as in RED of 1993, and capable packets are dropped \
-        there; `gentle` ramps instead, which the paper has not.",
+    expect: "A parabola with the same area under it as RED's ramp: gentler near min_th, steeper \
+        near max_th. Light load costs less throughput; under heavy load it signals more than RED, \
+        so the average depends less on the load. It is RED in everything else, and as cheap.",
+    weaknesses: "It has RED's parameters, and they need the same care; the average still moves \
+        with the load. At max_th the probability jumps from 1.5·max_p to 1, as in RED of 1993, \
+        and capable packets are dropped there; `gentle` ramps instead, which the paper does not \
+        do.",
     params: own_tables::<NlredParams>(),
     state: &states(COLUMNS),
     defaults: NlredParams::DEFAULTS,

@@ -25,16 +25,15 @@ pub const KIND: Kind = Kind {
         p = ((avg − min_th)/(B − min_th))^n        min_th ≤ avg < B\n\
         entering avg < min_th:  n ← min(n_max, n + 1)\n\
         entering avg > max_th:  n ← max(n_min, n − 1)",
-    expect:
-        "One curve from min_th to the full buffer instead of max_p: nearly flat at first, steep towards the \
-        end, and with n the load decides how flat. At light load (n up to 5) almost nothing is signalled \
-        before half the buffer is full; under a heavy one n falls to 1, a straight line. Losses are fewer \
-        than RED's at the price of a longer queue.",
-    weaknesses:
-        "The profile ends at the buffer: with a large one the queue becomes long, with a small one it is \
-        DropTail with averaging. n moves only when the average crosses a threshold, one step at a time. The \
-        paper gives no bounds, start or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th \
-        and B nothing bounds the delay but the buffer.",
+    expect: "One curve from min_th to the full buffer instead of max_p: nearly flat at first, \
+        steep towards the end, and with n the load decides how flat. At light load (n up to 5) \
+        almost nothing is signalled before half the buffer is full; under a heavy one n falls to \
+        1, a straight line. Losses are fewer than RED's at the price of a longer queue.",
+    weaknesses: "The profile ends at the buffer: with a large one the queue becomes long, with a \
+        small one it is DropTail with averaging. n moves only when the average crosses a \
+        threshold, one step at a time. The paper gives no bounds, start or gate: n in 1…5 from 2 \
+        and RED's gate are readings. Between max_th and B nothing bounds the delay but the \
+        buffer.",
     params: own_tables::<NredParams>(),
     state: &states(COLUMNS),
     defaults: NredParams::DEFAULTS,

@@ -25,16 +25,16 @@ pub const KIND: Kind = Kind {
     equations: "RED, and for a packet of class c (DSCP 0…63):\n\
         a_c = share_high − (share_high − share_low)/(1 + c)\n\
         max_th = a_c·(B − q),  min_th = max_th/ratio",
-    expect: "All classes share one buffer and one average; a higher class has higher thresholds, so under \
-        overload the lower classes lose first. As the buffer fills, everybody's thresholds fall. Without \
-        classes in the traffic all is class 0: in steady state its ramp runs from an average of a seventh of \
-        the buffer to a third, and from half of it everything is dropped.",
-    weaknesses:
-        "The original (Sun, Wang 2007) was not at hand: the RED-AT paper says only that thresholds vary with \
-        the unused buffer and the priority. The rule is the dynamic threshold of shared-memory switches \
-        (Choudhury, Hahne 1998), and the shares are ours. Thresholds use the queue and the test uses its \
-        average, so a burst lowers the ramp before the average has moved. Nothing keeps a high class from \
-        starving a low one.",
+    expect: "All classes share one buffer and one average; a higher class has higher thresholds, \
+        so under overload the lower classes lose first. As the buffer fills, everybody's \
+        thresholds fall. Without classes in the traffic all is class 0: in steady state its ramp \
+        runs from an average of a seventh of the buffer to a third, and from half of it \
+        everything is dropped.",
+    weaknesses: "The original (Sun, Wang 2007) was not at hand. The RED-AT paper says only that \
+        thresholds vary with the unused buffer and the priority. The rule is the dynamic \
+        threshold of shared-memory switches (Choudhury, Hahne 1998), and the shares are ours. \
+        Thresholds use the queue and the test uses its average, so a burst lowers the ramp before \
+        the average has moved. Nothing keeps a high class from starving a low one.",
     params: own_tables::<PdtRedParams>(),
     state: &states(COLUMNS),
     defaults: PdtRedParams::DEFAULTS,

@@ -24,17 +24,18 @@ pub const KIND: Kind = Kind {
     source: "RARED paper",
     equations: "RED, but at each arrival:\n\
         avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old):  p = max_p'  (max_p_climb), else RED's p_a",
-    expect: "When a load rises suddenly, RED's average lags. RARED takes its slope for the sign: while it climbs \
-        faster than 20 packets/s, four packets of five are signalled, and senders slow down before the queue \
-        is long. When nothing climbs it is RED (or ARED: `base`). In the figure the queue stands from the \
-        start: the average climbs at first, and where the gap is large enough 80 % are marked after 0.1 s, \
-        when RED marks nothing; later it is RED.",
-    weaknesses: "The slope of an average with a time constant of T can exceed slope_th only while q − avg > \
-        slope_th·T: with the default weight (1 s) at gaps of more than 20 packets. On a fast link 20 \
-        packets/s is nothing and every burst is hit, on a slow one it is never reached; `slope_th = \
-        \"auto\"` scales with the thresholds (ours, the paper's future work). Signalling 80 % halves many \
-        windows at once. The paper reads as if p = max_p' replaced p_a as it stands; so here, without the \
-        gate (`climb`).",
+    expect: "When a load rises suddenly, RED's average lags. RARED looks at the slope of the \
+        average: while it climbs faster than 20 packets/s, four packets of five are signalled, \
+        and senders slow down before the queue is long. When nothing climbs it is RED (or ARED: \
+        `base`). In the figure the queue is there from the start. The average climbs at first, \
+        and where the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; \
+        later it is RED.",
+    weaknesses: "The slope of an average with a time constant of T can exceed slope_th only while \
+        q − avg > slope_th·T: with the default weight (1 s) at gaps of more than 20 packets. On a \
+        fast link 20 packets/s is nothing and every burst is hit, on a slow one it is never \
+        reached; `slope_th = \"auto\"` scales with the thresholds (our rule; the paper leaves it \
+        to future work). Signalling 80 % halves many windows at once. The paper reads as if p = \
+        max_p' replaced p_a directly. So it does here, without the gate (`climb`).",
     params: own_tables::<RaredParams>(),
     state: &states(COLUMNS),
     defaults: RaredParams::DEFAULTS,

@@ -19,7 +19,8 @@ use penstock_units::param::ParamError;
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
     name: "red",
-    doc: "Random early detection: signals with a probability that ramps up with the average queue.",
+    doc: "Random early detection: signals with a probability that ramps up with the average \
+        queue.",
     source: "Floyd, Jacobson 1993; gentle: Floyd 2000; ECN: RFC 3168",
     equations: "busy:  avg ← (1 − w_q)·avg + w_q·q\n\
         idle:  avg ← (1 − w_q)^m·avg,  m = idle time·C\n\
@@ -30,16 +31,17 @@ pub const KIND: Kind = Kind {
         drop (forced)                                    beyond\n\
         \n\
         p_a = p_b/(1 − count·p_b): signal with p_a;  count = packets since the last signal",
-    expect: "Signals begin before the buffer is full, fall on flows in proportion to what they send, and are \
-        spread evenly over time. The average settles where the ramp's probability is what the flows need, so \
-        it rises with their number: the thresholds bound the queue, they do not fix it. The average follows \
-        the queue with a time constant of 1/(w_q·C), one second by default, so a short burst passes without \
-        a signal. The gate makes gaps uniform on 1…1/p_b − 1 packets: at constant p_b it signals about 2·p_b \
-        of the packets, not p_b.",
-    weaknesses: "No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A \
-        slow average lets a sudden load overflow the buffer first, and still signals when the queue has \
-        gone; a fast one punishes bursts. Thresholds of a few packets cost utilisation. Beyond the ramp \
-        capable packets are dropped too, unless `forced` is \"mark\".",
+    expect: "Signals begin before the buffer is full, fall on flows in proportion to what they \
+        send, and are spread evenly over time. The average settles where the ramp's probability \
+        is what the flows need, so it rises with their number: the thresholds bound the queue, \
+        they do not fix it. The average follows the queue with a time constant of 1/(w_q·C), one \
+        second by default, so a short burst passes without a signal. The gate makes gaps uniform \
+        on 1…1/p_b − 1 packets: at constant p_b it signals about 2·p_b of the packets, not p_b.",
+    weaknesses: "No one setting of w_q, min_th, max_th and max_p suits every load, round-trip \
+        time and packet size. A slow average lets a sudden load overflow the buffer first, and \
+        still signals when the queue has gone; a fast one punishes bursts. Thresholds of a few \
+        packets cost utilisation. Beyond the ramp capable packets are dropped too, unless \
+        `forced` is \"mark\".",
     params: own_tables::<RedParams>(),
     state: &states(COLUMNS),
     defaults: RedParams::DEFAULTS,

@@ -23,15 +23,16 @@ pub const KIND: Kind = Kind {
         a:  avg < min⁺  min_th ← min(min⁺, min_th + α·(min⁺ − min⁻)),  max_th ← min(max⁺, max_th + β·(max⁺ − max⁻))\n\
         c:  avg > max⁻  min_th ← max(min⁻, min_th − α·(min⁺ − min⁻)),  max_th ← max(max⁻, max_th − β·(max⁺ − max⁻))\n\
         b:  else        min_th, max_th ← nominal",
-    expect: "Under light load the ramp moves to the right, and fewer packets are signalled; under a heavy one it \
-        moves to the left and gets steeper. Both thresholds reach their bounds within some dozen packets, so \
-        in effect it switches between three ramps. In the figure, after 10 s, nothing is marked in region a, \
-        below min⁺ = 7.5; there the ramp jumps to the nominal one, and at max⁻ = 12 to the steeper one.",
-    weaknesses: "The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and \
-        fro. The paper gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = \
-        0.05 are readings, and so is that the ramp becomes a step where bounds overlap and the thresholds \
-        meet. Fig. 6 prints region a as below min⁺, which covers light and medium load alike; Fig. 5 fits \
-        min⁻ better (`region_a`).",
+    expect: "Under light load the ramp moves to the right, and fewer packets are signalled; under \
+        a heavy one it moves to the left and gets steeper. Both thresholds reach their bounds \
+        within some dozen packets, so in effect it switches between three ramps. In the figure, \
+        after 10 s, nothing is marked in region a, below min⁺ = 7.5; there the ramp jumps to the \
+        nominal one, and at max⁻ = 12 to the steeper one.",
+    weaknesses: "The switch is faster than the average that drives it, so at a region's edge the \
+        ramp jumps back and forth. The paper gives neither bounds nor steps: ±50 % of min_th, ±20 \
+        % of max_th, α = 0.1 and β = 0.05 are readings, and so is that the ramp becomes a step \
+        where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺, which \
+        covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).",
     params: own_tables::<RedAtParams>(),
     state: &states(COLUMNS),
     defaults: RedAtParams::DEFAULTS,

@@ -70,7 +70,8 @@ impl Gate {
         self.count_bytes += u64::from(bytes);
     }
 
-    /// Throws an independent coin. The count goes on, or begins again where the packet is signalled.
+    /// Throws an independent coin. The count goes on, or begins again where the packet is
+    /// signalled.
     #[inline]
     pub fn coin(&mut self, p: f64, bytes: u32, rng: &mut Rng) -> bool {
         self.count(bytes);
