@@ -18,7 +18,6 @@ macro_rules! disciplines {
 
         /// Any discipline.
         #[non_exhaustive]
-        #[expect(clippy::large_enum_variant, reason = "one per link, and no pointer to follow")]
         pub enum Discipline {
             $( #[doc = $doc] $name($name), )*
             /// A user's own.

@@ -336,8 +336,7 @@ mod tests {
         assert!((got - share).abs() < 0.05 * share, "{got} {share}");
     }
 
-    const RAMP: [(&'static str, &'static str); 3] =
-        [("min_th", "5"), ("max_th", "15"), ("w_q", "1")];
+    const RAMP: [(&str, &str); 3] = [("min_th", "5"), ("max_th", "15"), ("w_q", "1")];
 
     /// The average is the queue, p_b = 0.05 at 10 packets: gaps are uniform on 1…19, so every tenth
     /// packet is signalled.
