@@ -1,5 +1,5 @@
-//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes a flow;
-//! or the user's own.
+//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes per
+//! flow, or the user's programs.
 
 use crate::error::EmulateError;
 use crate::flows::Known;
@@ -10,9 +10,9 @@ use penstock_tcp::{Ecn, TcpParams, Variant};
 use penstock_units::Time;
 use std::net::Ipv4Addr;
 
-/// Ports of the listening ends, one a flow.
+/// Ports of the listening ends, one per flow.
 const FIRST_PORT: u16 = 20_000;
-/// As many flows as have ports.
+/// The largest number of flows, limited by their ports.
 const MOST_FLOWS: usize = 40_000;
 
 /// Addresses of the two sides: the first of each asks for nothing, connections to the second ask
@@ -25,7 +25,7 @@ pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
 /// How a flow uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnUse {
-    /// Not.
+    /// Not at all.
     Off,
     /// RFC 3168.
     Classic,
@@ -38,31 +38,31 @@ pub enum EcnUse {
 /// A flow as a pair of programs.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// For the router.
+    /// What the router knows about the flow.
     pub known: Known,
-    /// When it starts and stops.
+    /// When the flow starts.
     pub start: Time,
-    /// See above.
+    /// When the flow stops.
     pub stop: Time,
-    /// The congestion control that the kernel is to use; `None`: datagrams.
+    /// The congestion control that the kernel is to use; `None` for datagrams.
     pub congestion: Option<&'static str>,
-    /// See there.
+    /// How the flow uses ECN.
     pub ecn: EcnUse,
-    /// Who makes it.
+    /// Which programs carry the flow.
     pub by: By,
 }
 
 /// The programs of a flow.
 #[derive(Clone, Debug)]
 pub enum By {
-    /// iperf3, for what goes on until it is stopped.
+    /// iperf3, for a flow that continues until it is stopped.
     Iperf3 {
-        /// Arguments of the sending one.
+        /// Arguments of the sending process.
         sender: Vec<String>,
-        /// Arguments of the listening one.
+        /// Arguments of the listening process.
         listener: Vec<String>,
     },
-    /// Threads of this process, for what ends by itself.
+    /// Threads of this process, for a transfer that ends by itself.
     Threads(Transfer),
 }
 
@@ -75,11 +75,11 @@ pub struct TrafficPlan {
     pub sack: bool,
     /// The parts of the window that multi-level ECN's three signals take, if any flow uses it.
     pub betas: Option<[f64; 3]>,
-    /// Keys of the scenario that the kernel's TCP has no use for.
+    /// Keys of the scenario that the kernel's TCP ignores.
     pub notes: Vec<String>,
 }
 
-/// What the kernel calls a transport.
+/// Returns the kernel's name for a transport.
 fn kernel_name(variant: Variant) -> Result<&'static str, EmulateError> {
     Ok(match variant {
         Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
@@ -96,10 +96,10 @@ fn kernel_name(variant: Variant) -> Result<&'static str, EmulateError> {
     })
 }
 
-/// Plans the flows of a run. `source`: the scenario as it was written.
+/// Plans the flows of a run. `source` is the scenario as it was written.
 ///
 /// # Errors
-/// Where the scenario asks for what real packets cannot be given.
+/// If the scenario asks for something that real packets cannot have.
 pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, EmulateError> {
     let refuse = |text: String| Err(EmulateError::Scenario(text));
     if c.flows.len() > MOST_FLOWS {
@@ -224,8 +224,8 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
     Ok(TrafficPlan { flows, sack: !newreno, betas, notes })
 }
 
-/// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a
-/// segment.
+/// Returns the bytes per packet that the wire counts in addition to IP's, from the header bytes
+/// that the scenario counts per segment.
 pub fn header(tcp: &TcpParams) -> i32 {
     tcp.header as i32 - 40
 }

@@ -10,7 +10,7 @@ use penstock_units::{
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// The value of `param` that `node`, written at `path`, stands for.
+/// Reads the value of `param` from `node`, which was written at `path`.
 pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
     match (&param.ty, &node.item) {
         // The declaration names the unit, so a number alone is one.
@@ -62,7 +62,7 @@ fn number(node: &Node) -> Option<f64> {
     }
 }
 
-/// A whole number, also when it is written with a point (as Python and JSON may).
+/// Reads a whole number, also if it is written with a point (as Python and JSON may).
 fn whole(node: &Node) -> Option<i64> {
     match node.item {
         Item::Int(i) => Some(i),
@@ -93,7 +93,7 @@ fn word(
     Err(ScenarioError::at(node, path, Problem::UnknownWord { allowed, nearest }))
 }
 
-/// A quantity in a string. A number alone is an error that shows it with a unit.
+/// Reads a quantity from a string. A number alone is an error, which shows it with a unit.
 fn quantity<T>(
     node: &Node,
     path: &str,
@@ -130,7 +130,7 @@ fn size(node: &Node, path: &str) -> Result<Bytes> {
     quantity(node, path, &Ty::Size, parse_size)
 }
 
-/// A size of something that is sent; a petabyte is a slip.
+/// Reads the size of something that is sent. A petabyte is taken for a mistake.
 fn object_size(node: &Node, path: &str) -> Result<f64> {
     let bytes = size(node, path)?.0;
     if bytes > 1 << 50 {
@@ -147,7 +147,7 @@ fn queue(node: &Node, path: &str) -> Result<QueueLen> {
     quantity(node, path, &Ty::Queue, parse_queue)
 }
 
-/// The only entry of a table that chooses one of several forms.
+/// Returns the only entry of a table that chooses one of several forms.
 fn form<'a>(table: &'a Table, wrong: &impl Fn() -> ScenarioError) -> Result<(&'a str, &'a Node)> {
     let mut entries = table.iter();
     match (entries.next(), entries.next()) {
@@ -166,7 +166,7 @@ fn unknown(key: &str, node: &Node, path: &str, allowed: &[&str]) -> ScenarioErro
     )
 }
 
-/// `[a, b]`, both durations.
+/// Reads `[a, b]`, both durations.
 fn pair(node: &Node, path: &str) -> Result<(Duration, Duration)> {
     match &node.item {
         Item::List(list) if list.len() == 2 => {
@@ -376,7 +376,7 @@ fn schedule_step(
     at.zip(to).ok_or_else(wrong)
 }
 
-/// A rate; `"0 bit/s"` is a link that is down.
+/// Reads a rate; `"0 bit/s"` is a link that is down.
 fn rate_or_down(node: &Node, path: &str) -> Result<Option<Rate>> {
     match rate(node, path) {
         Ok(rate) => Ok(Some(rate)),

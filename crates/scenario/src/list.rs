@@ -21,16 +21,16 @@ const LISTS: &[(&str, Make)] = &[
     ("scenario", scenario),
 ];
 
-/// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of
-/// objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`,
-/// `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and `weaknesses`;
-/// `None` if there is no such list.
+/// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a
+/// list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`,
+/// `default`, `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and
+/// `weaknesses`; `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
 }
 
-/// [`list`] as text.
+/// Returns [`list`] as text.
 pub fn list_json(what: &str) -> Option<String> {
     list(what).map(|l| l.to_string())
 }
@@ -94,7 +94,7 @@ fn aqm() -> Vec<Json> {
         let effective: Vec<Param> = tables
             .map(|p| Param {
                 default: own(kind.defaults, p).or(p.default),
-                // A default of the kind's own stands before the table's for ns-2.
+                // A kind's default takes precedence over the table's for ns-2.
                 ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
                 ..*p
             })
@@ -115,7 +115,7 @@ fn aqm() -> Vec<Json> {
     kinds.collect()
 }
 
-/// Each variant with the keys that are its own, and the keys of all.
+/// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
     let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
     let default = |own: &[(&'static str, &'static str)], p: &Param| {
@@ -139,7 +139,7 @@ fn tcp() -> Vec<Json> {
 
 fn traffic() -> Vec<Json> {
     let kinds = TRAFFICS.iter().map(|kind| {
-        // TCP's keys have a list of their own.
+        // TCP's keys have a separate list.
         let own = kind
             .params
             .iter()

@@ -13,7 +13,7 @@ use penstock_units::{Duration, QueueLen, Rng, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What [`Scenario::lower`] lets a run take: 8 GiB.
+/// The memory that [`Scenario::lower`] allows a run: 8 GiB.
 pub const MEMORY_LIMIT: u64 = 8 << 30;
 
 /// Memory of a flow: connection, timers, hosts, results.
@@ -22,11 +22,11 @@ const BYTES_A_FLOW: f64 = 2048.0;
 const BYTES_A_LINK: f64 = 65_536.0;
 /// Each entry takes two routes, whose numbers are 16-bit.
 const MOST_ENTRIES: usize = 10_000;
-/// Memory of a packet that is under way or waiting.
+/// Memory of a packet that is on its way or waiting.
 const BYTES_A_PACKET: f64 = 100.0;
 
 impl Scenario {
-    /// The run with this seed.
+    /// Makes the run with this seed.
     ///
     /// # Errors
     /// If it would take more than [`MEMORY_LIMIT`].
@@ -34,8 +34,8 @@ impl Scenario {
         self.lower_within(seed, MEMORY_LIMIT)
     }
 
-    /// The run with this seed, if it takes at most `limit` bytes of memory, as far as can be told
-    /// beforehand.
+    /// Makes the run with this seed, if it takes at most `limit` bytes of memory as far as can be
+    /// estimated.
     ///
     /// # Errors
     /// If it would take more.
@@ -124,7 +124,7 @@ fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
     .collect()
 }
 
-/// Sequences of links, each kept once.
+/// The routes: sequences of links, each kept once.
 #[derive(Default)]
 struct Routes {
     list: Vec<Vec<u32>>,
@@ -153,7 +153,7 @@ struct Build<'a> {
 
 impl Build<'_> {
     /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry
-    /// moves no other's.
+    /// does not change the others' numbers.
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
         let count = traffic.group.flows;
         let hosts = self.host_pairs(name, traffic);
@@ -184,8 +184,8 @@ impl Build<'_> {
         }
     }
 
-    /// Pairs (source, sink), one a flow, or as many as a web entry shares. The left host hangs on
-    /// `access`, the right one on `egress`, whichever sends.
+    /// Returns pairs (source, sink), one per flow, or as many as a web entry shares. The left host
+    /// is on the side of `access` and the right one on that of `egress`, whichever sends.
     fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
         let topology = &self.plan.topology;
         let count = match &traffic.source {
@@ -231,13 +231,13 @@ impl Build<'_> {
     }
 }
 
-/// Uniform in [a, b), whole nanoseconds.
+/// Draws uniformly from [a, b), in whole nanoseconds.
 fn uniform(rng: &mut Rng, a: Duration, b: Duration) -> Duration {
     let width = b.as_nanos().saturating_sub(a.as_nanos());
     a + Duration::from_nanos((width as f64 * rng.unit()) as u64)
 }
 
-/// Step `i` of `n` from `a` to `b`; the middle for `n` = 1.
+/// Returns step `i` of `n` from `a` to `b`; the middle for `n` = 1.
 fn spread(a: Duration, b: Duration, i: u32, n: u32) -> Duration {
     let (a, b) = (i128::from(a.as_nanos()), i128::from(b.as_nanos()));
     let at = if n == 1 { (a + b) / 2 } else { a + (b - a) * i128::from(i) / i128::from(n - 1) };
@@ -321,8 +321,8 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Origin::Unknown, "traffic", Problem::Conflict(problem)))
 }
 
-/// At most this many packets exist at one time: what the windows allow or the links hold, and what
-/// datagram sources pile up in front of their own access links.
+/// Returns the largest number of packets at one time: what the windows allow or the links hold,
+/// plus what datagram sources pile up in front of their access links.
 fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
     let window = |t: &Traffic| t.source.tcp().map_or(0.0, |tcp| f64::from(tcp.window));
     let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.group.flows) * window(t)).sum();
@@ -339,8 +339,8 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
         + plan.traffic.iter().map(|t| before_the_network(plan, t)).sum::<f64>()
 }
 
-/// Packets that a group may pile up in front of its own access links, which have no limit unless
-/// one is given.
+/// Returns how many packets a group may pile up in front of its access links, which have no limit
+/// unless one is given.
 fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let topology = &plan.topology;
     let access = topology.access.as_ref();

@@ -24,7 +24,7 @@ pub(crate) use traffic::{is_read, Source, Traffic};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Header bytes above this are a slip.
+/// More header bytes than this are taken for a mistake.
 const LARGEST_HEADER: u64 = 10_000;
 
 /// A scenario whose values are complete and fit together.
@@ -118,7 +118,7 @@ fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
     Ok(Discipline { kind, values })
 }
 
-/// A buffer holds at least one packet, and a number that exists.
+/// Checks that a buffer holds at least one packet and has a possible length.
 fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
     let fits = match buffer {
         QueueLen::Packets(n) => n.fract() == 0.0 && (1.0..=1e9).contains(&n),
@@ -131,8 +131,8 @@ fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen)
     Err(section.conflict(key, values, problem))
 }
 
-/// One direction of a link: the unit of its queue settled, the buffer in it, the discipline tried
-/// out.
+/// Plans one direction of a link: settles the unit of its queue, converts the buffer, and tries out
+/// the discipline.
 fn line(
     root: &Node,
     (path, aqm): (&str, &Discipline),

@@ -24,7 +24,7 @@ pub struct Scenario {
     name: String,
 }
 
-/// Disciplines of the user's own, which stand in place of `[aqm]` and `[aqm.reverse]`.
+/// User disciplines, which replace `[aqm]` and `[aqm.reverse]`.
 #[derive(Clone, Default)]
 pub(crate) struct UserAqms {
     forward: Option<UserAqm>,
@@ -32,7 +32,7 @@ pub(crate) struct UserAqms {
 }
 
 impl UserAqms {
-    /// What is left of them once some keys are set: naming a kind names another discipline.
+    /// Returns what remains of them once some keys are set: setting a kind replaces the discipline.
     pub fn after<'a>(&self, mut paths: impl Iterator<Item = &'a str> + Clone) -> Self {
         let mut left = self.clone();
         if paths.clone().any(|p| matches!(p, "aqm" | "aqm.kind")) {
@@ -44,8 +44,8 @@ impl UserAqms {
         left
     }
 
-    /// The scenario that is planned: they take the keys of every kind, so the plainest one holds
-    /// their place.
+    /// Returns the scenario that is planned. User disciplines take the keys of every kind, so the
+    /// plainest kind holds their place.
     fn placed(&self, root: &Node) -> Node {
         let mut root = root.clone();
         for (path, user) in [("aqm", &self.forward), ("aqm.reverse", &self.reverse)] {
@@ -54,7 +54,7 @@ impl UserAqms {
             }
             let counted = root.at(&join(path, "count_in_service")).map(|n| &n.item)
                 == Some(&Item::Bool(true));
-            // The tree has passed the check: what stands there are tables, and putting cannot fail.
+            // The tree has passed the check: these are tables, and putting a value cannot fail.
             let mut put = |key: &str, item| {
                 let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
             };
@@ -74,7 +74,7 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// Reads and checks the text of a scenario file; `file_name` stands in messages.
+    /// Reads and checks the text of a scenario file; `file_name` appears in messages.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -83,9 +83,9 @@ impl Scenario {
         Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
-    /// The same for the text of a file that may be a link alone, for a run of the user's own
-    /// programs: where it has no `[[traffic]]`, one FTP flow stands there, and without a `duration`
-    /// an hour. Whether it has traffic of its own comes second.
+    /// Reads and checks a file that may contain a link alone, for a run of the user's programs.
+    /// Without `[[traffic]]` it gets one FTP flow, and without `duration` an hour. The second value
+    /// says whether the file has traffic.
     ///
     /// # Errors
     /// As for [`Scenario::from_toml`].
@@ -210,8 +210,8 @@ impl Scenario {
         Scenario::checked(root, self.file.clone(), self.user.after([key.as_str()].into_iter()))
     }
 
-    /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of
-    /// `[aqm]` it is given the keys that every kind takes.
+    /// Returns the same scenario under a user discipline at the bottleneck, forward. It gets those
+    /// keys of `[aqm]` that every kind takes.
     ///
     /// # Errors
     /// If those do not fit.
@@ -220,7 +220,8 @@ impl Scenario {
         Scenario::checked(self.root.clone(), self.file.clone(), user)
     }
 
-    /// The same for the opposite direction (`[aqm.reverse]`).
+    /// Returns the same scenario with a user discipline in the opposite direction
+    /// (`[aqm.reverse]`).
     ///
     /// # Errors
     /// As for [`Scenario::with_user_aqm`].
@@ -229,7 +230,7 @@ impl Scenario {
         Scenario::checked(self.root.clone(), self.file.clone(), user)
     }
 
-    /// Whether a discipline of the user's own stands in it.
+    /// Returns whether it contains a user discipline.
     pub fn has_user_aqm(&self) -> bool {
         self.user.forward.is_some() || self.user.reverse.is_some()
     }
@@ -238,7 +239,7 @@ impl Scenario {
         &self.plan.topology.links[self.plan.topology.bottleneck]
     }
 
-    /// The kind of the discipline at the bottleneck, or the name of the user's own.
+    /// Returns the kind of the discipline at the bottleneck, or the name of a user discipline.
     pub fn aqm(&self) -> &str {
         let line = self.bottleneck();
         line.user.as_ref().map_or(line.aqm.name, UserAqm::name)
@@ -288,7 +289,7 @@ impl Scenario {
     }
 
     /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as
-    /// the same scenario, unless a discipline of the user's own stands in it: its name is no kind.
+    /// the same scenario, unless it contains a user discipline, whose name is not a kind.
     /// `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;

@@ -22,11 +22,11 @@ pub struct Axis {
 /// How the values of the ranges are chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// Points in all; for a grid, values of each axis.
+    /// The number of points; for a grid, of values of each axis.
     pub samples: u64,
     /// `"lhs"`, `"random"` or `"grid"`.
     pub method: String,
-    /// Chooses the samples.
+    /// The seed that determines the samples.
     pub seed: u64,
 }
 

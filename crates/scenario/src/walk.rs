@@ -1,5 +1,5 @@
 //! The first pass: every key is declared and every value has its declared type, in the order of the
-//! file. What values mean together is the second pass's (`plan.rs`).
+//! file. The second pass (`plan.rs`) checks values together.
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
@@ -21,7 +21,8 @@ pub(crate) type Params = Vec<&'static [Param]>;
 struct Keys {
     path: String,
     own: Params,
-    /// Keys of other kinds, which stand there for a sweep or a comparison: checked, not used.
+    /// Keys of other kinds, which are there for a sweep or a comparison. They are checked but not
+    /// used.
     foreign: Params,
     sections: Vec<&'static str>,
 }
@@ -45,7 +46,7 @@ impl Keys {
         self.own.iter().copied().flatten().map(|p| p.name).chain(self.sections.iter().copied())
     }
 
-    /// Checks a value under a declared key; `None` if it is not a parameter's.
+    /// Checks a value under a declared key. Returns `None` if the key is not a parameter.
     fn check(&self, key: &str, node: &Node) -> Result<Option<Value>> {
         let path = join(&self.path, key);
         if let Some(param) = find(&self.own, key) {
@@ -69,7 +70,7 @@ impl Keys {
         ScenarioError::new(origin, join(&self.path, key), Problem::UnknownKey { allowed, nearest })
     }
 
-    /// Checks a table's parameters; `section` gets the keys that are tables of their own.
+    /// Checks a table's parameters; `section` gets the keys that are tables themselves.
     fn walk(&self, node: &Node, mut section: impl FnMut(&str, &Node) -> Result<()>) -> Result<()> {
         for (key, inner) in table(node, &self.path)?.iter() {
             if self.sections.contains(&key) {
@@ -82,12 +83,12 @@ impl Keys {
     }
 }
 
-/// The declaration of `key` in some tables.
+/// Returns the declaration of `key` in some tables.
 pub(crate) fn find(tables: &[&'static [Param]], key: &str) -> Option<&'static Param> {
     tables.iter().copied().flatten().find(|p| p.name == key)
 }
 
-/// A dotted path.
+/// Joins a dotted path.
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() {
         key.into()
@@ -158,7 +159,7 @@ fn kind(node: Option<&Node>, path: &str, declared: &'static [Param]) -> Result<O
 /// The value of a declared default.
 ///
 /// # Panics
-/// If the table's own default does not pass its type; a test tries them all.
+/// If a declared default does not pass its type; a test tries them all.
 pub(crate) fn literal(param: &Param, text: &str) -> Value {
     let node = Node::from_literal(text, Origin::Unknown);
     let node = node.unwrap_or_else(|| panic!("default of {}: {text} is not TOML", param.name));
@@ -345,7 +346,7 @@ fn entry_of<'a>(
     entry.ok_or_else(|| no_entry(path, index, entries.len(), origin))
 }
 
-/// An index into a list of tables that is none.
+/// Makes the error for an index into a list of tables that is not an index.
 pub(crate) fn no_entry(path: &str, index: &str, entries: usize, origin: Origin) -> ScenarioError {
     let allowed = (0..entries).map(|i| format!("{path}.{i}")).take(20).collect::<Vec<_>>();
     let problem = if allowed.is_empty() {

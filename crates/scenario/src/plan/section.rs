@@ -13,18 +13,19 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Defaults that a kind or a variant has instead of its tables': key and TOML literal.
 pub(super) type Own = &'static [(&'static str, &'static str)];
 
-/// Which defaults hold.
+/// Which defaults are in force.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Defaults {
     pub ns2: bool,
-    /// Of the kind, always.
+    /// Defaults of the kind under every profile.
     pub kind: Own,
-    /// Of the kind, under profile ns-2.
+    /// Defaults of the kind under profile ns-2.
     pub kind_ns2: Own,
 }
 
 impl Defaults {
-    /// The kind's own before the table's, and in each the profile's before the general.
+    /// Returns the default that is in force: the kind's before the table's, and in each the
+    /// profile's before the general one.
     fn of(&self, param: &Param) -> Option<&'static str> {
         let own =
             |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
@@ -37,7 +38,7 @@ impl Defaults {
 pub(super) struct Section<'a> {
     pub path: String,
     pub node: Option<&'a Node>,
-    /// The place that a missing key is reported at.
+    /// The place at which a missing key is reported.
     pub origin: Origin,
 }
 
@@ -70,7 +71,8 @@ impl<'a> Section<'a> {
         self.node.is_some_and(|n| n.child(key).is_some())
     }
 
-    /// A value that does not fit: with its line where it was written, else with the value in force.
+    /// Makes the error for a value that does not fit: with its line where it was written, otherwise
+    /// with the value in force.
     pub fn conflict(
         &self,
         key: &str,
@@ -91,7 +93,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A name that is none of `allowed`.
+    /// Makes the error for a name that is not among `allowed`.
     pub fn unknown<'n>(
         &self,
         key: &str,

@@ -22,7 +22,7 @@ pub(crate) struct Topology {
     pub values: Values,
     /// The routers' names.
     pub nodes: Vec<String>,
-    /// The links as they were written; in a chain one stands for all.
+    /// The links as they were written; in a chain one represents all.
     pub wires: Vec<Wire>,
     /// Every direction of every link. In a chain hop `i` is link `2i` forward, `2i + 1` back.
     pub links: Vec<Line>,
@@ -34,7 +34,7 @@ pub(crate) struct Topology {
 
 /// Routes are at most this long; the engine counts a packet's hops in a byte.
 pub(super) const LONGEST_ROUTE: usize = 200;
-/// More links than this are a slip.
+/// More links than this are taken for a mistake.
 const MOST_LINKS: usize = 10_000;
 
 impl Topology {
@@ -73,7 +73,7 @@ impl Topology {
         Some(route)
     }
 
-    /// What it costs to get to a router from each other one, where that is possible (Dijkstra
+    /// Returns the cost of reaching a router from each other one, where that is possible (Dijkstra
     /// 1959).
     fn costs_to(&self, to: u32) -> Vec<Option<u64>> {
         let mut into = vec![vec![]; self.nodes.len()];
@@ -92,8 +92,7 @@ impl Topology {
     }
 }
 
-/// A link as it was written, and the disciplines that stand there instead of `[aqm]` and
-/// `[aqm.reverse]`.
+/// A link as it was written, and the disciplines that replace `[aqm]` and `[aqm.reverse]` there.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub values: Values,
@@ -113,9 +112,9 @@ pub(crate) struct Line {
     pub buffer: QueueLen,
     pub aqm: &'static Kind,
     pub values: Arc<Values>,
-    /// A discipline of the user's own, in place of `aqm`.
+    /// A user discipline, in place of `aqm`.
     pub user: Option<UserAqm>,
-    /// The table that `aqm` was read from: `aqm`, `aqm.reverse`, or the link's own.
+    /// The table from which `aqm` was read: `aqm`, `aqm.reverse`, or the link's table.
     pub place: String,
     pub loss: Loss,
     pub schedule: Schedule,
@@ -295,7 +294,7 @@ impl GraphLinks<'_> {
     fn disciplines(&self, path: &str) -> Result<[Option<Discipline>; 2]> {
         let here = join(path, "aqm");
         let back = join(&here, "reverse");
-        // A table that holds `reverse` alone says nothing of the forward direction.
+        // A table that holds `reverse` alone does not set the forward direction.
         let table = self.root.at(&here).and_then(Node::table);
         let ahead = table.is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
         let read = |path: &str| discipline(self.root, path, self.ns2);
@@ -373,7 +372,7 @@ fn missing_rate(section: &Section) -> ScenarioError {
     ScenarioError::new(section.origin, join(&section.path, "rate"), problem)
 }
 
-/// Both directions of a link; who asks gives them their names and ends.
+/// Reads both directions of a link. The caller gives them their names and ends.
 fn directions(
     root: &Node,
     section: &Section,
@@ -405,7 +404,8 @@ fn directions(
     Ok([Line { loss: link.loss, schedule, ..ahead }, Line { loss: link.reverse_loss, ..back }])
 }
 
-/// A link's rate over time, its file read; the file's hash goes into `values`.
+/// Reads a link's rate over time, from its file if there is one. The file's hash goes into
+/// `values`.
 fn schedule(section: &Section, values: &mut Values, files: &Files) -> Result<Schedule> {
     match Link::read(values).schedule {
         None => Ok(Schedule::Steps(vec![])),

@@ -98,13 +98,13 @@ pub(super) fn entry(
     Ok(Traffic { kind, values, group, source, from, to, forward })
 }
 
-/// The variant of entries that name none.
+/// Returns the variant of entries that name none.
 fn default_variant() -> &'static str {
     let text = walk::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
     text.map_or("", |t| t.trim_matches('"'))
 }
 
-/// A group's transport: what the scenario as a whole decides is filled in.
+/// Plans a group's transport, and fills in what the scenario as a whole decides.
 fn transport(section: &Section, values: &Values, top: &Top) -> Result<TcpParams> {
     let mut values = values.clone();
     if values.get("header").is_none() {
@@ -329,7 +329,7 @@ fn ends_of_chain(
     Ok((from, to))
 }
 
-/// Whether an entry reads a parameter: keys that belong to other TCP variants it does not.
+/// Returns whether an entry reads a parameter. It does not read keys of other TCP variants.
 pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
     let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
