@@ -51,6 +51,7 @@ VIEWS = {
         kind: View(upto=40)
         for kind in (
             "red",
+            "choke",
             "ared",
             "feng-ared",
             "mecn",

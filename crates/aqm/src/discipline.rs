@@ -1,63 +1,79 @@
-//! The closed set of disciplines: a `match` per packet, nothing boxed; a user's own stands behind
-//! the trait.
+//! The closed set of disciplines: a `match` per packet, nothing boxed. A user's own discipline is
+//! behind the trait.
 
-use crate::avq::Avq;
-use crate::blue::Blue;
-use crate::codel::Codel;
-use crate::droptail::DropTail;
-use crate::fq_codel::FqCodel;
-use crate::pi::Pi;
-use crate::pie::Pie;
-use crate::red::RedFamily;
-use crate::rem::Rem;
-use crate::step::Step;
-use crate::{Aqm, Codepoints, Packet, Queue, Verdict};
+use crate::aqm::Aqm;
+use crate::context::Context;
+use crate::ecn::Codepoints;
+use crate::kind::Kind;
+use crate::packet::{Packet, Queue};
+use crate::verdict::{Reason, Verdict};
+use penstock_units::param::{ParamError, Params, Values};
 use penstock_units::{Duration, Rng, Time};
 
-/// Any discipline.
-#[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "one a link, and no pointer to follow a packet")]
-pub enum Discipline {
-    /// DropTail.
-    DropTail(DropTail),
-    /// RED and its descendants.
-    Red(RedFamily),
-    /// REM.
-    Rem(Rem),
-    /// PI.
-    Pi(Pi),
-    /// BLUE.
-    Blue(Blue),
-    /// AVQ.
-    Avq(Avq),
-    /// CoDel.
-    Codel(Codel),
-    /// PIE.
-    Pie(Pie),
-    /// FQ-CoDel.
-    FqCodel(FqCodel),
-    /// Step marking.
-    Step(Step),
-    /// A user's own.
-    User(Box<dyn Aqm + Send>),
-}
+/// Makes the enum, its dispatch and the list of kinds from one line per kind: the type, its
+/// parameters, and the module that has both beside the constant `KIND`.
+macro_rules! disciplines {
+    ($( $name:ident($params:ident) in $folder:ident::$file:ident, $doc:literal; )*) => {
+        $( pub use crate::$folder::$file::{$name, $params}; )*
 
-macro_rules! each {
-    ($self:ident, $d:ident => $e:expr) => {
-        match $self {
-            Discipline::DropTail($d) => $e,
-            Discipline::Red($d) => $e,
-            Discipline::Rem($d) => $e,
-            Discipline::Pi($d) => $e,
-            Discipline::Blue($d) => $e,
-            Discipline::Avq($d) => $e,
-            Discipline::Codel($d) => $e,
-            Discipline::Pie($d) => $e,
-            Discipline::FqCodel($d) => $e,
-            Discipline::Step($d) => $e,
-            Discipline::User($d) => $e,
+        /// Any discipline.
+        #[non_exhaustive]
+        pub enum Discipline {
+            $( #[doc = $doc] $name($name), )*
+            /// A user's own.
+            User(Box<dyn Aqm + Send>),
+        }
+
+        $(
+            impl From<$name> for Discipline {
+                fn from(d: $name) -> Self {
+                    Discipline::$name(d)
+                }
+            }
+        )*
+
+        /// Every kind, in the order of `penstock list aqm`.
+        pub const KINDS: &[Kind] = &[$( crate::$folder::$file::KIND ),*];
+
+        /// Makes a discipline of each kind from checked values, in the order of [`KINDS`].
+        pub(crate) const BUILD: &[fn(&Values, &Context) -> Result<Discipline, ParamError>] = &[$(
+            |values, cx| $name::new(&$params::read(values), cx).map(Discipline::$name)
+        ),*];
+
+        macro_rules! each {
+            ($self:ident, $d:ident => $e:expr) => {
+                match $self {
+                    $( Discipline::$name($d) => $e, )*
+                    Discipline::User($d) => $e,
+                }
+            };
         }
     };
+}
+
+disciplines! {
+    DropTail(DropTailParams) in alone::droptail, "DropTail.";
+    Red(RedParams) in family::red, "RED.";
+    Ared(AredParams) in family::ared, "ARED.";
+    Feng(FengParams) in family::feng, "Feng's ARED.";
+    Blue(BlueParams) in alone::blue, "BLUE.";
+    Rem(RemParams) in alone::rem, "REM.";
+    Pi(PiParams) in alone::pi, "PI.";
+    Avq(AvqParams) in alone::avq, "AVQ.";
+    Mecn(MecnParams) in family::mecn, "MECN.";
+    Amecn(AmecnParams) in family::amecn, "AMECN.";
+    Rared(RaredParams) in family::rared, "RARED.";
+    Nred(NredParams) in family::nred, "NRED.";
+    RedAt(RedAtParams) in family::red_at, "RED-AT.";
+    DtRed(DtRedParams) in family::dt_red, "DT-RED.";
+    PdtRed(PdtRedParams) in family::pdt_red, "PDT-RED.";
+    Nlred(NlredParams) in family::nlred, "NLRED.";
+    Codel(CodelParams) in alone::codel, "CoDel.";
+    Pie(PieParams) in alone::pie, "PIE.";
+    FqCodel(FqCodelParams) in alone::fq_codel, "FQ-CoDel.";
+    Choke(ChokeParams) in alone::choke, "CHOKe.";
+    Step(StepParams) in alone::step, "Step marking.";
+    Custom(CustomParams) in family::custom, "RED's family recombined.";
 }
 
 impl Aqm for Discipline {
@@ -67,6 +83,9 @@ impl Aqm for Discipline {
     }
     fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
         each!(self, d => d.overflow(now, pkt, q));
+    }
+    fn decides_at_departure(&self) -> bool {
+        each!(self, d => d.decides_at_departure())
     }
     fn depart(
         &mut self,
@@ -78,14 +97,17 @@ impl Aqm for Discipline {
     ) -> Verdict {
         each!(self, d => d.depart(now, pkt, sojourn, q, rng))
     }
-    fn decides_at_departure(&self) -> bool {
-        each!(self, d => d.decides_at_departure())
+    fn draws(&self) -> bool {
+        each!(self, d => d.draws())
+    }
+    fn drawn(&mut self, handle: u32, waiting: &Packet) {
+        each!(self, d => d.drawn(handle, waiting));
+    }
+    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
+        each!(self, d => d.evict(now, pkt, q, full))
     }
     fn schedules(&self) -> bool {
         each!(self, d => d.schedules())
-    }
-    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<u32> {
-        each!(self, d => d.evict(now, pkt, q, full))
     }
     fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
         each!(self, d => d.enqueued(now, pkt, handle));
@@ -100,12 +122,12 @@ impl Aqm for Discipline {
     fn tick(&mut self, now: Time, q: &Queue) {
         each!(self, d => d.tick(now, q));
     }
+    fn codepoints(&self) -> Codepoints {
+        each!(self, d => d.codepoints())
+    }
     #[inline]
     fn average_pkts(&self) -> Option<f64> {
         each!(self, d => d.average_pkts())
-    }
-    fn codepoints(&self) -> Codepoints {
-        each!(self, d => d.codepoints())
     }
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         each!(self, d => d.state(out));

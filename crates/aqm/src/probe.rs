@@ -6,8 +6,13 @@
 //! `queue` packets that wait. The queue stands from time 0 on. What the discipline drops is made
 //! good at once.
 
-use crate::{Aqm, Ecn, Level, Packet, Queue, Verdict};
+use crate::aqm::Aqm;
+use crate::driver::{Driver, Line};
+use crate::ecn::{Ecn, Level};
+use crate::packet::{Packet, Queue};
+use crate::verdict::Reason;
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
+use std::collections::VecDeque;
 
 /// The queue that is held, and who fills it.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +47,30 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Mark(Level::Incipient, _) => self.incipient += 1,
-            Verdict::Mark(Level::Ce, _) => self.ce += 1,
-            Verdict::Drop(_) => self.dropped += 1,
+    /// A packet that arrived with `before` in its ECN field is sent with `after`.
+    fn sent(&mut self, before: Ecn, after: Ecn) {
+        if after == before {
+            return;
         }
+        match if after == Ecn::Ce { Level::Ce } else { Level::Incipient } {
+            Level::Incipient => self.incipient += 1,
+            Level::Ce => self.ce += 1,
+        }
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.packets += other.packets;
+        self.incipient += other.incipient;
+        self.ce += other.ce;
+        self.dropped += other.dropped;
     }
 }
 
 /// Counts into `sums` what `aqm`, fresh from the start, does to packets in each of the windows:
 /// when it begins, and how long it is.
 pub fn probe(
-    aqm: &mut impl Aqm,
-    rng: &mut Rng,
+    aqm: impl Aqm,
+    rng: Rng,
     held: &Held,
     windows: &[(Duration, Duration)],
     sums: &mut [Counts],
@@ -64,158 +78,230 @@ pub fn probe(
     let gap = Duration::from_secs_f64(
         8.0 * f64::from(held.bytes) / (held.rate.as_bps() as f64 * held.load),
     );
-    let mut bench = Bench::new(aqm, rng, held, gap);
+    let mut bench = Bench::new(Driver::new(aqm, rng), *held, gap);
     let end = windows.iter().map(|(from, long)| *from + *long).max().unwrap_or_default();
     let mut now = Time::ZERO;
     while now < Time::ZERO + end {
         let counts = bench.step(now);
         for ((from, long), sum) in windows.iter().zip(&mut *sums) {
             if now >= Time::ZERO + *from && now < Time::ZERO + *from + *long {
-                sum.packets += counts.packets;
-                sum.incipient += counts.incipient;
-                sum.ce += counts.ce;
-                sum.dropped += counts.dropped;
+                sum.add(&counts);
             }
         }
         now += gap;
     }
 }
 
-/// A queue as a link keeps it, but for its length.
-struct Bench<'a, A: Aqm> {
-    aqm: &'a mut A,
-    rng: &'a mut Rng,
-    held: &'a Held,
+/// The packets that are held.
+enum Waiting {
+    /// All alike, and always as many. The discipline knows none of them.
+    Alike,
+    /// In the order of their arrival: flow and time. The handle is the place.
+    Fifo(VecDeque<(u32, Time)>),
+    /// In the discipline's order: the same by handle, and the handles that are free.
+    Places { places: Vec<(u32, Time)>, free: Vec<u32> },
+}
+
+struct Shelf {
+    held: Held,
     gap: Duration,
     /// No room for one more than the held queue.
     full: bool,
     q: Queue,
     arrivals: u32,
-    /// Where the discipline orders the packets: each one's flow and time of arrival, by handle, and
-    /// the handles that are free.
-    waiting: Vec<(u32, Time)>,
-    free: Vec<u32>,
+    waiting: Waiting,
+    evicted: u64,
+    /// Of this dequeue.
+    dropped_at_the_head: u64,
 }
 
-impl<'a, A: Aqm> Bench<'a, A> {
-    fn new(aqm: &'a mut A, rng: &'a mut Rng, held: &'a Held, gap: Duration) -> Self {
+impl Shelf {
+    fn packet(&self, flow: u32) -> Packet {
+        Packet { bytes: self.held.bytes, ecn: self.held.ecn, flow, class: 0 }
+    }
+
+    fn leaves(&mut self) {
+        self.q.pkts -= 1;
+        self.q.bytes -= u64::from(self.held.bytes);
+    }
+
+    /// Returns the handle of the packet that is let in.
+    fn enter(&mut self, flow: u32, now: Time) -> u32 {
+        if !matches!(self.waiting, Waiting::Alike) {
+            self.q.pkts += 1;
+            self.q.bytes += u64::from(self.held.bytes);
+        }
+        match &mut self.waiting {
+            Waiting::Alike => 0,
+            Waiting::Fifo(line) => {
+                line.push_back((flow, now));
+                0
+            }
+            Waiting::Places { places, free } => {
+                let handle = free.pop().unwrap_or(places.len() as u32);
+                if handle as usize == places.len() {
+                    places.push((flow, now));
+                }
+                places[handle as usize] = (flow, now);
+                handle
+            }
+        }
+    }
+}
+
+impl Line for Shelf {
+    type Waiting = ();
+
+    fn queue(&self) -> &Queue {
+        &self.q
+    }
+
+    fn full(&self, _: &Packet) -> bool {
+        self.full && self.q.pkts >= self.held.queue
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
+        let Waiting::Fifo(line) = &self.waiting else { return None };
+        let place = (rng.unit() * line.len() as f64) as usize;
+        line.get(place).map(|(flow, _)| (place as u32, self.packet(*flow)))
+    }
+
+    fn evict(&mut self, _: Time, handle: u32, _: Reason) {
+        match &mut self.waiting {
+            Waiting::Alike => return,
+            Waiting::Fifo(line) => drop(line.remove(handle as usize)),
+            Waiting::Places { free, .. } => free.push(handle),
+        }
+        self.leaves();
+        self.evicted += 1;
+    }
+
+    fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, ())> {
+        let (flow, since) = match (&mut self.waiting, handle) {
+            (Waiting::Alike, _) => {
+                // There are no more than wait.
+                if self.dropped_at_the_head > u64::from(self.held.queue) {
+                    return None;
+                }
+                // It waited while those before it left, or from the start.
+                let ticks = self.gap.as_ticks().saturating_mul(u64::from(self.held.queue));
+                (self.arrivals % self.held.flows.max(1), now.before(Duration::from_ticks(ticks)))
+            }
+            (Waiting::Fifo(line), _) => line.pop_front()?,
+            (Waiting::Places { places, free }, handle) => {
+                free.push(handle?);
+                places[handle? as usize]
+            }
+        };
+        if !matches!(self.waiting, Waiting::Alike) {
+            self.leaves();
+        }
+        Some((self.packet(flow), since, ()))
+    }
+
+    fn drop_head(&mut self, _: Time, (): (), _: Reason) {
+        self.dropped_at_the_head += 1;
+    }
+}
+
+/// A held queue with a discipline in front of it.
+struct Bench<A> {
+    driver: Driver<A>,
+    line: Shelf,
+}
+
+impl<A: Aqm> Bench<A> {
+    fn new(driver: Driver<A>, held: Held, gap: Duration) -> Self {
         let bytes = u64::from(held.bytes);
         let one_more = u64::from(held.queue) + 1;
         let full = match held.buffer {
             QueueLen::Packets(limit) => one_more as f64 > limit,
             QueueLen::Bytes(limit) => one_more * bytes > limit,
         };
-        let pkts = if aqm.schedules() { 0 } else { held.queue };
+        let waiting = if driver.orders() {
+            Waiting::Places { places: vec![], free: vec![] }
+        } else if driver.draws() {
+            Waiting::Fifo(VecDeque::new())
+        } else {
+            Waiting::Alike
+        };
+        let pkts = if matches!(waiting, Waiting::Alike) { held.queue } else { 0 };
         let q = Queue { pkts, bytes: u64::from(pkts) * bytes, idle_since: None };
-        let mut bench =
-            Bench { aqm, rng, held, gap, full, q, arrivals: 0, waiting: vec![], free: vec![] };
+        let line =
+            Shelf { held, gap, full, q, arrivals: 0, waiting, evicted: 0, dropped_at_the_head: 0 };
+        let mut bench = Bench { driver, line };
         bench.fill(Time::ZERO, &mut Counts::default());
         bench
     }
 
     /// A packet comes and a packet goes.
     fn step(&mut self, now: Time) -> Counts {
-        while let Some(due) = self.aqm.next_tick().filter(|due| *due <= now) {
-            self.aqm.tick(due, &self.q);
+        while let Some(due) = self.driver.next_tick().filter(|due| *due <= now) {
+            self.driver.tick(due, &self.line.q);
         }
         let mut counts = Counts::default();
-        let mut let_in = self.arrive(now, &mut counts);
-        // One dequeue: what is dropped at the head makes room, and the next packet follows. There
-        // are no more than wait.
-        for _ in 0..=self.held.queue {
-            let Some(verdict) = self.depart(now) else { break };
-            // Where packets are not told apart this stands for the one that came, which counts
-            // once.
-            if let_in || self.aqm.schedules() {
-                counts.add(verdict);
-            }
-            if !matches!(verdict, Verdict::Drop(_)) {
-                break;
-            }
-            if !self.aqm.schedules() {
-                let_in = self.arrive(now, &mut counts);
-            }
+        let let_in = self.arrive(now, &mut counts);
+        if self.driver.eager() {
+            self.depart(now, let_in, &mut counts);
         }
         self.fill(now, &mut counts);
         counts
     }
 
+    /// One dequeue. What is dropped at the head makes room, and the next packet follows.
+    fn depart(&mut self, now: Time, let_in: bool, counts: &mut Counts) {
+        self.line.dropped_at_the_head = 0;
+        let served = self.driver.serve(now, &mut self.line);
+        let dropped = self.line.dropped_at_the_head;
+        let alike = matches!(self.line.waiting, Waiting::Alike);
+        // Where packets are alike, each stands for one that came, which counts once.
+        if let_in || !alike {
+            counts.dropped += dropped;
+            if let Some(((), ecn)) = served {
+                counts.sent(self.line.held.ecn, ecn);
+            }
+        }
+        if alike {
+            for _ in 0..dropped {
+                self.arrive(now, counts);
+            }
+        }
+    }
+
     /// Where packets are told apart: up to the held length again.
     fn fill(&mut self, now: Time, counts: &mut Counts) {
-        let missing = self.held.queue - self.q.pkts.min(self.held.queue);
+        let held = self.line.held.queue;
+        let missing = held - self.line.q.pkts.min(held);
         for _ in 0..missing {
-            let _ = self.arrive(now, counts);
+            self.arrive(now, counts);
         }
     }
 
-    /// Whether it was let in.
+    /// Returns whether the packet was let in.
     fn arrive(&mut self, now: Time, counts: &mut Counts) -> bool {
-        let flow = self.arrivals % self.held.flows.max(1);
-        self.arrivals = self.arrivals.wrapping_add(1);
-        let pkt = self.packet(flow);
+        let flow = self.line.arrivals % self.line.held.flows.max(1);
+        self.line.arrivals = self.line.arrivals.wrapping_add(1);
+        let pkt = self.line.packet(flow);
         counts.packets += 1;
-        let verdict = self.aqm.arrive(now, &pkt, &self.q, self.rng);
-        let dropped = matches!(verdict, Verdict::Drop(_));
-        let mut full = self.full && self.q.pkts >= self.held.queue;
-        if self.aqm.schedules() && !dropped {
-            while let Some(handle) = self.aqm.evict(now, &pkt, &self.q, full) {
-                self.leaves(handle);
-                counts.dropped += 1;
-                full = false;
+        let entry = self.driver.arrive(now, &pkt, &mut self.line);
+        counts.dropped += std::mem::take(&mut self.line.evicted);
+        match entry {
+            Err(_) => counts.dropped += 1,
+            Ok(ecn) => {
+                counts.sent(pkt.ecn, ecn);
+                let handle = self.line.enter(flow, now);
+                self.driver.enqueued(now, &pkt, handle);
             }
         }
-        if full {
-            self.aqm.overflow(now, &pkt, &self.q);
-            counts.dropped += 1;
-            return false;
-        }
-        counts.add(verdict);
-        if self.aqm.schedules() && !dropped {
-            let handle = self.free.pop().unwrap_or(self.waiting.len() as u32);
-            if handle as usize == self.waiting.len() {
-                self.waiting.push((flow, now));
-            }
-            self.waiting[handle as usize] = (flow, now);
-            self.q.pkts += 1;
-            self.q.bytes += u64::from(pkt.bytes);
-            self.aqm.enqueued(now, &pkt, handle);
-        }
-        !dropped
-    }
-
-    /// `None` where nothing waits, or nothing is decided.
-    fn depart(&mut self, now: Time) -> Option<Verdict> {
-        if !self.aqm.decides_at_departure() {
-            return None;
-        }
-        let (flow, since) = if self.aqm.schedules() {
-            let handle = self.aqm.next(now)?;
-            self.leaves(handle)
-        } else {
-            // It waited while those before it left, or from the start.
-            let ticks = self.gap.as_ticks().saturating_mul(u64::from(self.held.queue));
-            (self.arrivals % self.held.flows.max(1), now.before(Duration::from_ticks(ticks)))
-        };
-        Some(self.aqm.depart(now, &self.packet(flow), now.since(since), &self.q, self.rng))
-    }
-
-    fn packet(&self, flow: u32) -> Packet {
-        Packet { bytes: self.held.bytes, ecn: self.held.ecn, flow, class: 0 }
-    }
-
-    fn leaves(&mut self, handle: u32) -> (u32, Time) {
-        self.free.push(handle);
-        self.q.pkts -= 1;
-        self.q.bytes -= u64::from(self.held.bytes);
-        self.waiting[handle as usize]
+        entry.is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::tests::{context, values};
-    use crate::{build, kind, Discipline};
+    use crate::kind;
+    use crate::testing::build;
 
     const ECT: Held = Held {
         queue: 0,
@@ -231,7 +317,7 @@ mod tests {
     /// times 1250 of them.
     fn counts(
         name: &str,
-        set: &[(&'static str, &str)],
+        set: &[(&'static str, &'static str)],
         held: Held,
         from: u64,
         runs: u64,
@@ -239,9 +325,8 @@ mod tests {
         let mut sums = [Counts::default()];
         let window = [(Duration::from_secs(from), Duration::from_secs(1))];
         for seed in 0..runs {
-            let mut d: Discipline =
-                build(name, &values(kind(name).unwrap(), set), &context()).unwrap();
-            probe(&mut d, &mut Rng::stream(seed, "aqm/probe"), &held, &window, &mut sums);
+            let d = build(kind(name).unwrap(), set).unwrap();
+            probe(d, Rng::stream(seed, "aqm/probe"), &held, &window, &mut sums);
         }
         sums[0]
     }

@@ -1,6 +1,8 @@
 //! Properties of every discipline: any parameters in their declared range, any pattern of arrivals.
 //! `PENSTOCK_CASES=100000` looks further.
 
+use penstock_aqm::driver::{Driver, Line};
+use penstock_aqm::parts::estimator::Idle;
 use penstock_aqm::{
     build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
 };
@@ -8,28 +10,16 @@ use penstock_units::param::{Param, Ty, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
 
-#[path = "common/literal.rs"]
-mod literal;
-use literal::literal;
-
 fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
     kind.params.iter().copied().chain([COMMON]).flatten()
 }
 
-/// The kind's own default of a key before its table's.
-fn own_default(kind: &Kind, p: &Param) -> Option<&'static str> {
-    kind.defaults.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text).or(p.default)
-}
-
 /// A kind's defaults, with some keys set.
 fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
-    let mut v = Values::new();
-    for p in params(kind) {
-        if let Some((_, value)) = set.iter().find(|(k, _)| *k == p.name) {
-            v.set(p.name, value.clone());
-        } else if let Some(text) = own_default(kind, p) {
-            v.set(p.name, literal(&p.ty, text));
-        }
+    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
+    let mut v = Values::defaults(&tables, kind.defaults, false);
+    for (name, value) in set {
+        v.set(name, value.clone());
     }
     v
 }
@@ -94,9 +84,9 @@ impl Setup {
     }
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {
-        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, and a signal that
-        // is told to.
-        let drops = ["mecn", "amecn", "custom", "pie"].contains(&self.kind);
+        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, and
+        // a signal that is told to.
+        let drops = ["mecn", "amecn", "custom", "pie", "choke"].contains(&self.kind);
         self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
     }
 }
@@ -124,7 +114,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// What happens to a queue. The fuzzer's and the property tests' one type of operation.
+/// What happens to a queue.
 #[derive(Clone, Debug)]
 enum Op {
     Arrive { bytes: u32, ecn: Ecn, flow: u32 },
@@ -142,154 +132,202 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A queue of `limit` packets around a discipline, as a link keeps it; handles are places in
-/// `packets`.
-struct Bench {
+/// A discipline whose verdicts are checked.
+struct Watched<'a> {
     aqm: Discipline,
-    rng: Rng,
-    now: Time,
+    setup: &'a Setup,
+    verdicts: Vec<Verdict>,
+    /// The first verdict that is not allowed, and why.
+    wrong: Option<(Verdict, &'static str)>,
+}
+
+impl Watched<'_> {
+    fn check(&mut self, pkt: &Packet, verdict: Verdict) -> Verdict {
+        let capable = pkt.ecn != Ecn::NotEct;
+        let mut never = |bad: bool, why| {
+            if bad && self.wrong.is_none() {
+                self.wrong = Some((verdict, why));
+            }
+        };
+        let early = verdict == Verdict::Drop(Reason::Early);
+        never(
+            self.setup.marks_all() && capable && early,
+            "a capable packet is marked, not dropped",
+        );
+        let marked = matches!(verdict, Verdict::Mark(..));
+        never(marked && (!capable || !self.setup.ecn()), "marks only what may be marked");
+        let overflow = verdict == Verdict::Drop(Reason::Overflow);
+        never(overflow, "the buffer is the driver's business");
+        self.verdicts.push(verdict);
+        verdict
+    }
+}
+
+impl Aqm for Watched<'_> {
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        let verdict = self.aqm.arrive(now, pkt, q, rng);
+        self.check(pkt, verdict)
+    }
+    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
+        self.aqm.overflow(now, pkt, q);
+    }
+    fn decides_at_departure(&self) -> bool {
+        self.aqm.decides_at_departure()
+    }
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        rng: &mut Rng,
+    ) -> Verdict {
+        let verdict = self.aqm.depart(now, pkt, sojourn, q, rng);
+        self.check(pkt, verdict)
+    }
+    fn draws(&self) -> bool {
+        self.aqm.draws()
+    }
+    fn drawn(&mut self, handle: u32, waiting: &Packet) {
+        self.aqm.drawn(handle, waiting);
+    }
+    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
+        self.aqm.evict(now, pkt, q, full)
+    }
+    fn schedules(&self) -> bool {
+        self.aqm.schedules()
+    }
+    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        self.aqm.enqueued(now, pkt, handle);
+    }
+    fn next(&mut self, now: Time) -> Option<u32> {
+        self.aqm.next(now)
+    }
+    fn next_tick(&self) -> Option<Time> {
+        self.aqm.next_tick()
+    }
+    fn tick(&mut self, now: Time, q: &Queue) {
+        self.aqm.tick(now, q);
+    }
+}
+
+/// A queue of `limit` packets, as a link keeps it; handles are places in `packets`. Marks are not
+/// written: a packet leaves as it came.
+struct Places {
     q: Queue,
     limit: usize,
     packets: Vec<(Packet, Time)>,
     /// The handles of those that wait, in the order of their arrival.
     waiting: Vec<u32>,
-    verdicts: Vec<Verdict>,
-    departed: usize,
     dropped: usize,
+    /// A handle that was named although it does not wait.
+    stray: Option<u32>,
 }
 
-impl Bench {
-    fn new(aqm: Discipline, limit: u32) -> Self {
-        Bench {
-            aqm,
-            rng: Rng::stream(7, "aqm/test"),
-            now: Time::ZERO,
+impl Places {
+    /// Takes a waiting packet out.
+    fn out(&mut self, handle: u32) -> Option<(Packet, Time)> {
+        let Some(place) = self.waiting.iter().position(|h| *h == handle) else {
+            self.stray = Some(handle);
+            return None;
+        };
+        self.waiting.remove(place);
+        let (pkt, arrived) = self.packets[handle as usize];
+        self.q.pkts -= 1;
+        self.q.bytes -= u64::from(pkt.bytes);
+        Some((pkt, arrived))
+    }
+}
+
+impl Line for Places {
+    type Waiting = ();
+
+    fn queue(&self) -> &Queue {
+        &self.q
+    }
+    fn full(&self, _: &Packet) -> bool {
+        self.waiting.len() >= self.limit
+    }
+    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
+        let place = (rng.unit() * self.waiting.len() as f64) as usize;
+        let handle = *self.waiting.get(place)?;
+        Some((handle, self.packets[handle as usize].0))
+    }
+    fn evict(&mut self, _: Time, handle: u32, _: Reason) {
+        self.dropped += usize::from(self.out(handle).is_some());
+    }
+    fn take(&mut self, _: Time, handle: Option<u32>) -> Option<(Packet, Time, ())> {
+        let handle = handle.or(self.waiting.first().copied())?;
+        self.out(handle).map(|(pkt, arrived)| (pkt, arrived, ()))
+    }
+    fn drop_head(&mut self, _: Time, (): (), _: Reason) {
+        self.dropped += 1;
+    }
+}
+
+/// A queue around a discipline.
+struct Bench<'a> {
+    driver: Driver<Watched<'a>>,
+    line: Places,
+    now: Time,
+    departed: usize,
+}
+
+impl<'a> Bench<'a> {
+    fn new(setup: &'a Setup, aqm: Discipline, limit: u32) -> Self {
+        let watched = Watched { aqm, setup, verdicts: vec![], wrong: None };
+        let line = Places {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit: limit as usize,
             packets: vec![],
             waiting: vec![],
-            verdicts: vec![],
-            departed: 0,
             dropped: 0,
-        }
+            stray: None,
+        };
+        let driver = Driver::new(watched, Rng::stream(7, "aqm/test"));
+        Bench { driver, line, now: Time::ZERO, departed: 0 }
     }
 
-    fn full(&self) -> bool {
-        self.waiting.len() >= self.limit
-    }
-
-    /// Takes a waiting packet out.
-    fn take(&mut self, handle: u32) -> Result<(Packet, Time), TestCaseError> {
-        let place = self.waiting.iter().position(|h| *h == handle);
-        prop_assert!(place.is_some(), "handle {} does not wait", handle);
-        self.waiting.remove(place.unwrap());
-        let (pkt, arrived) = self.packets[handle as usize];
-        self.q.pkts -= 1;
-        self.q.bytes -= u64::from(pkt.bytes);
-        Ok((pkt, arrived))
-    }
-
-    fn check(
-        &mut self,
-        setup: &Setup,
-        pkt: &Packet,
-        verdict: Verdict,
-    ) -> Result<(), TestCaseError> {
-        let capable = pkt.ecn != Ecn::NotEct;
-        if setup.marks_all() && capable {
-            prop_assert_ne!(
-                verdict,
-                Verdict::Drop(Reason::Early),
-                "a capable packet is marked, not dropped"
-            );
-        }
-        if !capable || !setup.ecn() {
-            prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
-        }
-        prop_assert_ne!(
-            verdict,
-            Verdict::Drop(Reason::Overflow),
-            "the buffer is the driver's business"
-        );
-        self.verdicts.push(verdict);
-        Ok(())
-    }
-
-    fn arrive(&mut self, setup: &Setup, pkt: Packet) -> Result<(), TestCaseError> {
-        let verdict = self.aqm.arrive(self.now, &pkt, &self.q, &mut self.rng);
-        self.check(setup, &pkt, verdict)?;
-        let handle = self.packets.len() as u32;
-        self.packets.push((pkt, self.now));
-        let dropped = matches!(verdict, Verdict::Drop(_));
-        if self.aqm.schedules() && !dropped {
-            while let Some(handle) = self.aqm.evict(self.now, &pkt, &self.q, self.full()) {
-                self.take(handle)?;
-                self.dropped += 1;
-            }
-        }
-        if self.full() {
-            self.aqm.overflow(self.now, &pkt, &self.q);
-            self.dropped += 1;
-        } else if dropped {
-            self.dropped += 1;
-        } else if self.q.idle_since.take().is_none() || self.aqm.schedules() {
-            self.waiting.push(handle);
-            self.q.pkts += 1;
-            self.q.bytes += u64::from(pkt.bytes);
-            if self.aqm.schedules() {
-                self.aqm.enqueued(self.now, &pkt, handle);
-            }
+    fn arrive(&mut self, pkt: Packet) {
+        let handle = self.line.packets.len() as u32;
+        self.line.packets.push((pkt, self.now));
+        let let_in = self.driver.arrive(self.now, &pkt, &mut self.line).is_ok();
+        if !let_in {
+            self.line.dropped += 1;
+        } else if self.line.q.idle_since.take().is_none() || self.driver.orders() {
+            self.line.waiting.push(handle);
+            self.line.q.pkts += 1;
+            self.line.q.bytes += u64::from(pkt.bytes);
+            self.driver.enqueued(self.now, &pkt, handle);
         } else {
             self.departed += 1;
         }
-        Ok(())
     }
 
     /// A dequeue, which may drop.
-    fn depart(&mut self, setup: &Setup) -> Result<(), TestCaseError> {
-        loop {
-            let next = if self.aqm.schedules() {
-                self.aqm.next(self.now)
-            } else {
-                self.waiting.first().copied()
-            };
-            prop_assert_eq!(
-                next.is_none(),
-                self.waiting.is_empty(),
-                "a packet's turn while any waits"
-            );
-            let Some(handle) = next else {
-                self.q.idle_since.get_or_insert(self.now);
-                return Ok(());
-            };
-            let (pkt, arrived) = self.take(handle)?;
-            if self.aqm.decides_at_departure() {
-                let sojourn = self.now.since(arrived);
-                let verdict = self.aqm.depart(self.now, &pkt, sojourn, &self.q, &mut self.rng);
-                self.check(setup, &pkt, verdict)?;
-                if matches!(verdict, Verdict::Drop(_)) {
-                    self.dropped += 1;
-                    continue;
-                }
-            }
+    fn depart(&mut self) -> Result<(), TestCaseError> {
+        if self.driver.serve(self.now, &mut self.line).is_some() {
             self.departed += 1;
             return Ok(());
         }
+        prop_assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
+        self.line.q.idle_since.get_or_insert(self.now);
+        Ok(())
     }
 
     fn wait(&mut self, until: Time) -> Result<(), TestCaseError> {
         // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
         for _ in 0..100 {
-            let Some(t) = self.aqm.next_tick().filter(|t| *t <= until) else { break };
+            let Some(t) = self.driver.next_tick().filter(|t| *t <= until) else { break };
             prop_assert!(t >= self.now, "a tick in the past");
             self.now = t;
-            self.aqm.tick(t, &self.q);
+            self.driver.tick(t, &self.line.q);
             prop_assert!(
-                self.aqm.next_tick().is_none_or(|next| next > t),
+                self.driver.next_tick().is_none_or(|next| next > t),
                 "the next tick lies ahead"
             );
         }
-        if self.aqm.next_tick().is_none_or(|t| t > until) {
+        if self.driver.next_tick().is_none_or(|t| t > until) {
             self.now = until;
         }
         Ok(())
@@ -303,18 +341,21 @@ fn drive(
     ops: &[Op],
     limit: u32,
 ) -> Result<Vec<Verdict>, TestCaseError> {
-    let mut b = Bench::new(aqm, limit);
+    let mut b = Bench::new(setup, aqm, limit);
     let mut thresholds: Vec<(&str, f64)> = vec![];
     for op in ops {
         match op {
             Op::Arrive { bytes, ecn, flow } => {
-                b.arrive(setup, Packet { bytes: *bytes, ecn: *ecn, flow: *flow, class: 0 })?;
+                b.arrive(Packet { bytes: *bytes, ecn: *ecn, flow: *flow, class: 0 });
             }
-            Op::Depart => b.depart(setup)?,
+            Op::Depart => b.depart()?,
             Op::Wait { ns } => b.wait(b.now + Duration::from_nanos(*ns))?,
         }
+        let watched = b.driver.aqm();
+        prop_assert_eq!(watched.wrong, None);
+        prop_assert_eq!(b.line.stray, None, "a handle that does not wait");
         let mut wrong = None;
-        b.aqm.state(&mut |name, x| {
+        watched.aqm.state(&mut |name, x| {
             // Feng's adapter may be set free of its bounds, as ns-2's is.
             let free = setup.is("max_p_high", &Value::Word("none".into()));
             let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
@@ -332,19 +373,19 @@ fn drive(
             prop_assert!(min_th < max_th, "{min_th} {max_th}");
         }
         let longest = f64::from(limit) * 10_000.0;
-        prop_assert!(b.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
+        prop_assert!(watched.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
         prop_assert_eq!(
-            b.packets.len(),
-            b.departed + b.dropped + b.waiting.len(),
+            b.line.packets.len(),
+            b.departed + b.line.dropped + b.line.waiting.len(),
             "packets are conserved"
         );
-        prop_assert!(b.waiting.len() <= b.limit);
+        prop_assert!(b.line.waiting.len() <= b.line.limit);
     }
     // What is left comes out, each packet once.
-    while !b.waiting.is_empty() {
-        b.depart(setup)?;
+    while !b.line.waiting.is_empty() {
+        b.depart()?;
     }
-    Ok(b.verdicts)
+    Ok(b.driver.aqm().verdicts.clone())
 }
 
 fn cases() -> u32 {
@@ -374,20 +415,31 @@ proptest! {
         min_th in 0.0f64..100.0, width in 0.01f64..100.0, mid in 0.0f64..=1.0, max_p in 0.0f64..=1.0, p2_max in 0.0f64..=1.0,
         n in 0.1f64..10.0, gentle in any::<bool>(),
     ) {
-        use penstock_aqm::profile::{Point, Profile, Ramp};
+        use penstock_aqm::family::{mecn::TwoLevel, nlred::Square, nred::Power};
+        use penstock_aqm::parts::profile::{Point, Profile, Ramp, Straight};
         let max_th = min_th + width;
-        let ramp = Ramp { min_th, mid_th: min_th + mid * width, max_th, limit: max_th + 10.0, max_p, p2_max, n };
-        let one = if gentle { Profile::Gentle { frozen: None } } else { Profile::Linear };
-        for profile in [one, Profile::Square { gentle }, Profile::Power, Profile::TwoLevel { gentle }] {
+        let ramp = Ramp { min_th, max_th, max_p };
+        let one = if gentle { Straight::Gentle { frozen: None } } else { Straight::Linear };
+        let square = Square { gentle };
+        let power = Power { limit: max_th + 10.0, n };
+        let two = TwoLevel { mid_th: min_th + mid * width, p2_max, gentle };
+        type At<'a> = &'a dyn Fn(f64) -> Point;
+        let profiles: [(At, bool); 4] = [
+            (&|avg| one.at(avg, &ramp), false),
+            (&|avg| square.at(avg, &ramp), false),
+            (&|avg| power.at(avg, &ramp), false),
+            (&|avg| two.at(avg, &ramp), true),
+        ];
+        for (i, (at, two_levels)) in profiles.into_iter().enumerate() {
             let mut last = 0.0;
-            for i in 0..1000 {
-                let p = match profile.at(f64::from(i) * (3.0 * max_th + 20.0) / 1000.0, &ramp) {
+            for step in 0..1000 {
+                let p = match at(f64::from(step) * (3.0 * max_th + 20.0) / 1000.0) {
                     Point::Below => 0.0,
-                    Point::On(_) if matches!(profile, Profile::TwoLevel { .. }) => 0.0,
+                    Point::On(_) if two_levels => 0.0,
                     Point::On(p) | Point::Levels(_, p) | Point::Severe(p) => p,
                     Point::Beyond => 1.0,
                 };
-                prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "{profile:?}: {p} after {last}");
+                prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "profile {i}: {p} after {last}");
                 last = p;
             }
             prop_assert_eq!(last, 1.0);
@@ -397,7 +449,7 @@ proptest! {
     /// `p_a` is a probability, and in a run between two signals it does not fall.
     #[test]
     fn gates_are_monotone_in_the_count(p_b in 0.0f64..=1.0) {
-        use penstock_aqm::gate::{p_a, Spacing};
+        use penstock_aqm::parts::gate::{p_a, Spacing};
         for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric] {
             let mut last = 0.0;
             for count in 0..2000 {
@@ -412,7 +464,7 @@ proptest! {
     /// only brings it down.
     #[test]
     fn averages_stay_within_what_they_saw(w_q in 1e-9f64..=1.0, floor in any::<bool>(), steps in prop::collection::vec((0u32..1000, prop::option::of(0u64..1_000_000_000)), 1..200)) {
-        let mut e = penstock_aqm::estimator::Ewma::new(w_q, 1250.0, floor);
+        let mut e = penstock_aqm::parts::estimator::Ewma::new(w_q, 1250.0, if floor { Idle::Floor } else { Idle::Exact });
         let (mut now, mut highest) = (Time::ZERO, 0.0f64);
         for (q, idle) in steps {
             let before = e.value();

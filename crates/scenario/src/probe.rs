@@ -44,7 +44,7 @@ impl Scenario {
         let mut sums = vec![Counts::default(); windows.len()];
         for run in 0..how.runs {
             let aqm = penstock_aqm::build(kind, &link.aqm_values, &link.aqm_context);
-            let mut aqm = aqm.expect("was built when the scenario was checked");
+            let aqm = aqm.expect("was built when the scenario was checked");
             let unmarked = match aqm.codepoints() {
                 Codepoints::Wire => Ecn::Ect0,
                 Codepoints::Literal => Ecn::Ect1,
@@ -58,8 +58,8 @@ impl Scenario {
                 ecn: if how.capable { unmarked } else { Ecn::NotEct },
                 flows: how.flows,
             };
-            let mut rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
-            probe(&mut aqm, &mut rng, &held, &windows, &mut sums);
+            let rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
+            probe(aqm, rng, &held, &windows, &mut sums);
         }
         Ok(sums)
     }

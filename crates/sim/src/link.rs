@@ -111,11 +111,26 @@ impl Held {
         }
     }
 
+    /// Takes out a waiting packet. In a FIFO the handle is the place, and taking one from the
+    /// middle moves those behind it: that happens per eviction, not per packet.
     fn take(&mut self, handle: u32) -> HeldPacket {
-        let Held::Ordered { places, free } = self else { unreachable!("a FIFO gives no handles") };
-        debug_assert!(!free.contains(&handle), "the handle of a waiting packet");
-        free.push(handle);
-        places[handle as usize]
+        match self {
+            Held::Fifo(line) => {
+                line.remove(handle as usize).expect("the handle of a waiting packet")
+            }
+            Held::Ordered { places, free } => {
+                debug_assert!(!free.contains(&handle), "the handle of a waiting packet");
+                free.push(handle);
+                places[handle as usize]
+            }
+        }
+    }
+
+    /// Returns a packet of a FIFO, drawn with equal chances, and its handle.
+    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
+        let Held::Fifo(line) = self else { return None };
+        let place = (rng.unit() * line.len() as f64) as usize;
+        line.get(place).map(|h| (place as u32, Packet { ecn: h.ecn, ..h.arriving.pkt }))
     }
 }
 
@@ -351,8 +366,10 @@ pub struct Link {
     waiting: VecDeque<Waiting>,
     held: Held,
     eager: bool,
-    /// The discipline orders the packets that are held.
-    ordered: bool,
+    /// The discipline wants to see a waiting packet before each arrival.
+    draws: bool,
+    /// The discipline may give up packets that are held.
+    evicts: bool,
     /// Places in the driver's pool of packets dropped to make room for the one that arrived last;
     /// the driver takes them.
     pub evicted: Vec<u32>,
@@ -399,8 +416,9 @@ impl Link {
             waiting: VecDeque::new(),
             codepoints: aqm.codepoints(),
             held: Held::new(aqm.schedules()),
-            eager: aqm.decides_at_departure() || aqm.schedules(),
-            ordered: aqm.schedules(),
+            eager: aqm.decides_at_departure() || aqm.schedules() || aqm.draws(),
+            draws: aqm.draws(),
+            evicts: aqm.schedules() || aqm.draws(),
             evicted: vec![],
             service_due: false,
             aqm,
@@ -558,12 +576,17 @@ impl Link {
         self.arrived += 1;
         let idle = self.busy_until <= now && self.q.pkts == 0;
         self.q.idle_since = idle.then_some(self.busy_until);
+        if self.draws {
+            if let Some((handle, waiting)) = self.held.draw(&mut self.rng) {
+                self.aqm.drawn(handle, &waiting);
+            }
+        }
         let verdict = self.aqm.arrive(now, &a.pkt, &self.q, &mut self.rng);
         if let Some(stats) = &mut self.stats {
             stats.arrival(now, a.data);
             stats.average(now, self.aqm.average_pkts());
         }
-        if self.ordered && !matches!(verdict, Verdict::Drop(_)) {
+        if self.evicts {
             self.make_room(now, &a.pkt);
         }
         let verdict = if self.full(a.pkt.bytes) {
@@ -651,14 +674,14 @@ impl Link {
 
     /// Drops what the discipline gives up for the packet that arrives.
     fn make_room(&mut self, now: Time, pkt: &Packet) {
-        while let Some(handle) = self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes)) {
+        while let Some((handle, reason)) = self.aqm.evict(now, pkt, &self.q, self.full(pkt.bytes)) {
             let h = self.held.take(handle);
             if let Some(stats) = &mut self.stats {
                 stats.held(now, self.q.pkts);
             }
             self.q.pkts -= 1;
             self.q.bytes -= u64::from(h.arriving.pkt.bytes);
-            self.dropped(now, &h.arriving, Reason::Overflow, "evict");
+            self.dropped(now, &h.arriving, reason, "evict");
             self.evicted.push(h.arriving.index);
         }
     }

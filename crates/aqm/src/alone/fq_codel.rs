@@ -1,0 +1,382 @@
+//! FQ-CoDel. RFC 8290: packets are hashed by flow into queues, deficit round robin serves the
+//! queues by bytes, those of sparse flows first, and each queue runs its own CoDel (RFC 8289, in
+//! [`crate::codel`]).
+//!
+//! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random
+//! stream at the first packet. CoDel's "nothing waits behind" looks at the packet's own queue, as
+//! RFC 8289's does; Linux looks at all. When the total is at its limit (`limit`, or the link's
+//! buffer, whichever is reached first) packets go before the arriving one enters, instead of after;
+//! it counts in its queue, and is dropped itself only where nothing else waits.
+
+use crate::alone::codel::{Control, ControlParams, Vars};
+use crate::aqm::Aqm;
+use crate::context::{Common, Context, Unit};
+use crate::ecn::{Ecn, Level};
+use crate::kind::{column, own_tables, publish, states, Column, Kind};
+use crate::packet::{Packet, Queue};
+use crate::verdict::{Reason, Verdict};
+use penstock_units::param::{int, ParamError};
+use penstock_units::{group, params, Bytes, Duration, Rng, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "fq-codel",
+    doc: "Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go \
+        first.",
+    source: "RFC 8290",
+    equations: "arrival:    queue i = hash(flow) mod flows; at the limit the fullest queue loses half its packets (at most drop_batch) from its head\n\
+        departure:  new queues before old ones, each quantum bytes a round (deficit round robin)\n\
+        each queue: CoDel, on its own packets",
+    expect: "Flows share the link equally, whatever they send; a flow that sends less than its \
+        share (DNS, SYN, voice) passes the standing queues of the others. Each long flow has its \
+        own 5 ms of queue. In the figure five flows share what is held, and each has its own row \
+        of signals, so their share is five times CoDel's. An unresponsive flow harms itself only.",
+    weaknesses: "Fairness counts flows: whoever opens ten flows gets ten shares, and a tunnel is \
+        one flow. Flows that fall into one of the 1024 queues share it. CoDel's 5 ms hold for \
+        each queue, so the total delay of a packet grows with the number of busy flows. It needs \
+        more state than any other discipline here: a queue per flow, and the order of all \
+        packets.",
+    params: own_tables::<FqCodelParams>(),
+    state: &states(COLUMNS),
+    defaults: FqCodelParams::DEFAULTS,
+    ns2: FqCodelParams::NS2,
+};
+
+group! {
+    /// What the user of FQ-CoDel sets.
+    pub struct FqCodelParams {
+        /// Its queues.
+        pub own: FqOwn,
+        /// CoDel's control loop.
+        pub control: ControlParams,
+        /// What every kind takes.
+        pub common: Common,
+    }
+    defaults: [("ecn", "true")],
+}
+
+params! {
+    /// Parameters.
+    pub struct FqOwn: Default {
+        /// Number of queues.
+        pub flows: u32 {
+            ty: int(1, 65_536),
+            unit: "1",
+            default: 1024,
+            source: "RFC 8290, section 5.2.4",
+        },
+        /// Bytes that a queue may send in a round.
+        pub quantum: Bytes {
+            default: "1514 B",
+            source: "RFC 8290, section 5.2.3; at least 256 B as in Linux",
+        },
+        /// Packets in all queues together; the link's buffer holds beside it, the smaller one
+        /// counts.
+        pub limit: u32 {
+            ty: int(1, 1_000_000),
+            unit: "packets",
+            default: 10240,
+            source: "RFC 8290, section 5.2.2",
+        },
+        /// At the limit the fullest queue loses half its packets, but no more than this.
+        pub drop_batch: u32 {
+            ty: int(1, 65_536),
+            unit: "packets",
+            default: 64,
+            source: "RFC 8290, section 4.1",
+        },
+        /// Besides what CoDel marks, mark every capable packet that has waited longer than this.
+        pub ce_threshold: Option<Duration> { auto: "none", source: "RFC 8290, section 5.2.7" },
+    }
+}
+
+const COLUMNS: &[Column<FqCodel>; 2] = &[
+    column("new_queues", "Queues on the list of new ones.", |d| f64::from(d.new.len)),
+    column("old_queues", "Queues on the list of old ones.", |d| f64::from(d.old.len)),
+];
+
+/// No packet, no queue.
+const NONE: u32 = u32::MAX;
+
+/// One flow's queue: packets in a chain from the head, and its place on a list.
+#[derive(Clone, Debug)]
+struct FlowQueue {
+    head: u32,
+    tail: u32,
+    pkts: u32,
+    /// The next queue on the same list.
+    next: u32,
+    listed: bool,
+    credits: i64,
+    codel: Vars,
+}
+
+impl FqCodel {
+    /// A discipline for a link.
+    ///
+    /// # Errors
+    /// If a value is out of its range, or the values do not fit together; the error names the key.
+    pub fn new(p: &FqCodelParams, cx: &Context) -> Result<Self, ParamError> {
+        let _ = Unit::of(p, &p.common, cx)?;
+        let quantum = p.own.quantum.0;
+        if !(256..=1 << 20).contains(&quantum) {
+            return Err(ParamError::new("quantum", "must be in [256 B, 1048576 B]"));
+        }
+        let flows = p.own.flows as usize;
+        Ok(FqCodel {
+            control: Control::new(&p.control)?,
+            ecn: p.common.ecn,
+            quantum: quantum as i64,
+            limit: p.own.limit,
+            drop_batch: p.own.drop_batch,
+            ce_threshold: p.own.ce_threshold,
+            perturbation: None,
+            queues: vec![FlowQueue::default(); flows],
+            backlog: vec![0; flows],
+            behind: vec![],
+            new: List::default(),
+            old: List::default(),
+            arriving: 0,
+            serving: 0,
+            batch: (0, 0),
+        })
+    }
+}
+
+impl Default for FlowQueue {
+    fn default() -> Self {
+        FlowQueue {
+            head: NONE,
+            tail: NONE,
+            pkts: 0,
+            next: NONE,
+            listed: false,
+            credits: 0,
+            codel: Vars::default(),
+        }
+    }
+}
+
+/// A list of queues in the order of service.
+#[derive(Clone, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        List { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl List {
+    fn push(&mut self, queues: &mut [FlowQueue], i: u32) {
+        queues[i as usize].next = NONE;
+        if self.head == NONE {
+            self.head = i;
+        } else {
+            queues[self.tail as usize].next = i;
+        }
+        self.tail = i;
+        self.len += 1;
+    }
+
+    fn pop(&mut self, queues: &[FlowQueue]) -> u32 {
+        let i = self.head;
+        self.head = queues[i as usize].next;
+        self.len -= 1;
+        i
+    }
+}
+
+/// FQ-CoDel.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    control: Control,
+    ecn: bool,
+    quantum: i64,
+    limit: u32,
+    drop_batch: u32,
+    ce_threshold: Option<Duration>,
+    perturbation: Option<u64>,
+    queues: Vec<FlowQueue>,
+    /// Bytes of each queue, apart so that the largest is found in one short walk.
+    backlog: Vec<u64>,
+    /// By handle: the handle of the packet behind, and the size.
+    behind: Vec<(u32, u32)>,
+    new: List,
+    old: List,
+    /// The queue of the packet that arrived last.
+    arriving: u32,
+    /// The queue that `next` named last.
+    serving: u32,
+    /// The queue that is losing packets, and how many more.
+    batch: (u32, u32),
+}
+
+impl FqCodel {
+    /// Section 4.1.1. The bits of the flow's number are mixed (SplitMix64), then scaled to the
+    /// number of queues.
+    fn classify(&self, flow: u32, perturbation: u64) -> u32 {
+        let mut h = perturbation ^ u64::from(flow);
+        h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((h ^ (h >> 31)) >> 32).wrapping_mul(self.queues.len() as u64) >> 32) as u32
+    }
+
+    /// The packet at the head of queue `i`.
+    fn take(&mut self, i: u32) -> u32 {
+        let queue = &mut self.queues[i as usize];
+        let handle = queue.head;
+        let (next, bytes) = self.behind[handle as usize];
+        queue.head = next;
+        queue.pkts -= 1;
+        self.backlog[i as usize] -= u64::from(bytes);
+        handle
+    }
+
+    /// The queue with the most bytes, the arriving packet's among them; one in which something
+    /// waits.
+    fn fattest(&mut self, arriving: u32) -> u32 {
+        let largest = |backlog: &[u64]| {
+            let most = backlog.iter().copied().max().expect("at least one queue");
+            backlog.iter().position(|b| *b == most).expect("the largest") as u32
+        };
+        self.backlog[self.arriving as usize] += u64::from(arriving);
+        let fattest = largest(&self.backlog);
+        self.backlog[self.arriving as usize] -= u64::from(arriving);
+        if self.queues[fattest as usize].pkts > 0 {
+            fattest
+        } else {
+            largest(&self.backlog)
+        }
+    }
+
+    /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list
+    /// any more (section 4.2).
+    #[cold]
+    fn unlist(&mut self) {
+        for list in [&mut self.new, &mut self.old] {
+            while list.head != NONE {
+                let i = list.pop(&self.queues);
+                self.queues[i as usize].listed = false;
+            }
+        }
+    }
+}
+
+impl Aqm for FqCodel {
+    fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        if q.idle_since.is_some() && self.new.len + self.old.len > 0 {
+            self.unlist();
+        }
+        let perturbation = *self.perturbation.get_or_insert_with(|| rng.bits());
+        self.arriving = self.classify(pkt.flow, perturbation);
+        Verdict::Pass
+    }
+
+    /// Section 4.1: half the packets of the fullest queue, from its head, up to `drop_batch`.
+    fn evict(&mut self, _: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
+        if self.batch.1 == 0 {
+            if q.pkts == 0 || !full && q.pkts < self.limit {
+                return None;
+            }
+            let fattest = self.fattest(pkt.bytes);
+            let pkts = self.queues[fattest as usize].pkts;
+            let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
+            self.batch = (fattest, half.min(pkts).min(self.drop_batch));
+        }
+        self.batch.1 -= 1;
+        Some((self.take(self.batch.0), Reason::Overflow))
+    }
+
+    fn enqueued(&mut self, _: Time, pkt: &Packet, handle: u32) {
+        if self.behind.len() <= handle as usize {
+            self.behind.resize(handle as usize + 1, (NONE, 0));
+        }
+        self.behind[handle as usize] = (NONE, pkt.bytes);
+        let i = self.arriving;
+        self.backlog[i as usize] += u64::from(pkt.bytes);
+        let queue = &mut self.queues[i as usize];
+        if queue.pkts == 0 {
+            queue.head = handle;
+        } else {
+            self.behind[queue.tail as usize].0 = handle;
+        }
+        queue.tail = handle;
+        queue.pkts += 1;
+        if !queue.listed {
+            queue.listed = true;
+            queue.credits = self.quantum;
+            self.new.push(&mut self.queues, i);
+        }
+    }
+
+    /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to
+    /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
+    fn next(&mut self, _: Time) -> Option<u32> {
+        loop {
+            let is_new = self.new.head != NONE;
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let i = list.head;
+            if i == NONE {
+                return None;
+            }
+            let queue = &mut self.queues[i as usize];
+            if queue.credits <= 0 {
+                queue.credits += self.quantum;
+                list.pop(&self.queues);
+                self.old.push(&mut self.queues, i);
+            } else if queue.pkts > 0 {
+                self.serving = i;
+                return Some(self.take(i));
+            } else {
+                queue.listed = is_new;
+                list.pop(&self.queues);
+                if is_new {
+                    self.old.push(&mut self.queues, i);
+                }
+            }
+        }
+    }
+
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        _: &Queue,
+        _: &mut Rng,
+    ) -> Verdict {
+        let capable = self.ecn && pkt.ecn != Ecn::NotEct;
+        let queue = &mut self.queues[self.serving as usize];
+        let behind = self.backlog[self.serving as usize];
+        let verdict = queue.codel.dequeue(&self.control, now, sojourn, behind, capable);
+        if matches!(verdict, Verdict::Drop(_)) {
+            return verdict;
+        }
+        queue.credits -= i64::from(pkt.bytes);
+        // Section 5.2.7: beside CoDel, for flows that want a step (DCTCP).
+        if capable && self.ce_threshold.is_some_and(|most| sojourn > most) {
+            return Verdict::Mark(Level::Ce, Reason::Early);
+        }
+        verdict
+    }
+
+    fn decides_at_departure(&self) -> bool {
+        true
+    }
+
+    fn schedules(&self) -> bool {
+        true
+    }
+
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        publish(COLUMNS, self, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! Disciplines outside RED's family, one paper or RFC per file.
+
+pub mod avq;
+pub mod blue;
+pub mod choke;
+pub mod codel;
+pub mod droptail;
+pub mod fq_codel;
+pub mod pi;
+pub mod pie;
+pub mod rem;
+pub mod step;

@@ -1,0 +1,139 @@
+//! What a discipline is made from besides its own parameters: the link, the parameters that all
+//! kinds share, and the unit of the queue.
+
+use penstock_units::param::{Param, ParamError, Params, Value, Values};
+use penstock_units::{params, words, Bytes, Duration, QueueLen, Rate};
+
+/// What a discipline may know of the link that it stands on.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// Rate of the link at the start.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// What may wait.
+    pub buffer: QueueLen,
+}
+
+words! {
+    /// What the queue's length counts.
+    pub enum QueueUnit {
+        /// Packets.
+        Packets = "packets",
+        /// Bytes.
+        Bytes = "bytes",
+    }
+}
+
+params! {
+    /// Parameters that every kind takes.
+    pub struct Common: Default {
+        /// Mark packets that allow it instead of dropping them.
+        pub ecn: bool { default: false, source: "RFC 3168" },
+        /// Whether the queue is measured in packets or bytes.
+        pub unit: Option<QueueUnit> {
+            auto: "bytes where the buffer or a threshold is in bytes, else packets",
+            source: "Floyd, Jacobson 1993, section 8",
+        },
+        /// Mean packet size, from which the link's packets per second follow.
+        pub mean_packet: Bytes { default: "1000 B", source: "Floyd, Jacobson 1993" },
+        /// Whether the packet in transmission counts against the buffer.
+        pub count_in_service: bool {
+            default: false,
+            source: "ns-2: DropTail and REM hold limit − 1 waiting packets",
+        },
+    }
+}
+
+/// Parameters that every kind takes.
+pub const COMMON: &[Param] = Common::TABLE;
+
+/// The unit in which a discipline measures its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    /// Bytes, not packets.
+    pub(crate) bytes: bool,
+    /// Units in a packet of the mean size.
+    pub(crate) per_pkt: f64,
+    /// The mean size.
+    pub(crate) mean: Bytes,
+}
+
+impl Unit {
+    /// Checks a kind's parameters, and returns the unit that they ask for.
+    pub(crate) fn of<P: Params>(
+        params: &P,
+        common: &Common,
+        cx: &Context,
+    ) -> Result<Self, ParamError> {
+        params.check()?;
+        if common.mean_packet.0 == 0 {
+            return Err(ParamError::new("mean_packet", "must be above 0 B"));
+        }
+        let bytes = match common.unit {
+            Some(unit) => unit == QueueUnit::Bytes,
+            None => matches!(cx.buffer, QueueLen::Bytes(_)) || has_length_in_bytes(params),
+        };
+        Ok(Unit::new(bytes, common.mean_packet))
+    }
+
+    fn new(bytes: bool, mean: Bytes) -> Self {
+        Unit { bytes, per_pkt: if bytes { mean.0 as f64 } else { 1.0 }, mean }
+    }
+
+    /// Returns a length in this unit. Packets are of the mean size.
+    pub(crate) fn length(&self, q: QueueLen) -> f64 {
+        match q {
+            QueueLen::Packets(n) if self.bytes => n * self.mean.0 as f64,
+            QueueLen::Packets(n) => n,
+            QueueLen::Bytes(b) if self.bytes => b as f64,
+            QueueLen::Bytes(b) => b as f64 / self.mean.0 as f64,
+        }
+    }
+
+    /// The same length counted in bytes, or in packets, whatever the queue counts.
+    pub(crate) fn in_bytes(self) -> Self {
+        Unit::new(true, self.mean)
+    }
+
+    /// See [`Unit::in_bytes`].
+    pub(crate) fn in_packets(self) -> Self {
+        Unit::new(false, self.mean)
+    }
+}
+
+fn has_length_in_bytes<P: Params>(params: &P) -> bool {
+    let mut values = Values::new();
+    params.write(&mut values);
+    let found = values.iter().any(|(_, v)| matches!(v, Value::Queue(QueueLen::Bytes(_))));
+    found
+}
+
+/// Refuses a period that would flood the clock.
+pub(crate) fn at_least_a_microsecond(
+    name: &'static str,
+    period: Duration,
+) -> Result<(), ParamError> {
+    if period < Duration::from_micros(1) {
+        return Err(ParamError::new(name, "must be at least 1 us"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_come_in_the_unit_of_the_queue() {
+        let (pkts, bytes) = (QueueLen::Packets(20.0), QueueLen::Bytes(10_000));
+        for (length, in_bytes, want) in [
+            (pkts, false, 20.0),
+            (pkts, true, 8_000.0),
+            (bytes, true, 10_000.0),
+            (bytes, false, 25.0),
+        ] {
+            assert_eq!(Unit::new(in_bytes, Bytes(400)).length(length), want, "{length:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What calls a discipline: the one place that knows the order of its methods.
+//!
+//! An arriving packet: [`Aqm::drawn`] with a waiting packet, [`Aqm::arrive`], [`Aqm::evict`] until
+//! it names none, then [`Aqm::overflow`] if the packet finds no room, else [`Aqm::enqueued`]. A
+//! dequeue: [`Aqm::next`] and [`Aqm::depart`], again after each drop at the head.
+//!
+//! The packets themselves belong to a [`Line`], which the caller keeps in the form that it needs.
+//! Which of its methods a discipline wants is asked once, and a discipline that only decides at
+//! arrivals costs no more than its `arrive`.
+
+use crate::aqm::Aqm;
+use crate::ecn::{Codepoints, Ecn};
+use crate::packet::{Packet, Queue};
+use crate::verdict::{Reason, Verdict};
+use penstock_units::{Rng, Time};
+
+/// The waiting packets around a discipline.
+pub trait Line {
+    /// What the line keeps of a waiting packet.
+    type Waiting;
+
+    /// Returns the queue as the discipline sees it.
+    fn queue(&self) -> &Queue;
+
+    /// Returns whether the packet finds no room.
+    fn full(&self, pkt: &Packet) -> bool;
+
+    /// Returns a waiting packet and its handle, drawn with equal chances; `None` while nothing
+    /// waits. Asked only for a discipline that draws.
+    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)>;
+
+    /// The discipline gives a waiting packet up: takes it out and drops it.
+    fn evict(&mut self, now: Time, handle: u32, reason: Reason);
+
+    /// Takes out the packet that goes next: the one with this handle, or the first of a FIFO.
+    /// Returns it as the discipline sees it, and since when it has waited.
+    fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, Self::Waiting)>;
+
+    /// A packet that was taken out is dropped.
+    fn drop_head(&mut self, now: Time, waiting: Self::Waiting, reason: Reason);
+}
+
+/// A discipline with its random stream.
+pub struct Driver<A> {
+    aqm: A,
+    rng: Rng,
+    codepoints: Codepoints,
+    departs: bool,
+    draws: bool,
+    orders: bool,
+}
+
+impl<A: Aqm> Driver<A> {
+    /// A driver of `aqm`. All its random numbers come from `rng`.
+    pub fn new(aqm: A, rng: Rng) -> Self {
+        let (draws, orders) = (aqm.draws(), aqm.schedules());
+        let departs = aqm.decides_at_departure() || orders;
+        Driver { codepoints: aqm.codepoints(), aqm, rng, departs, draws, orders }
+    }
+
+    /// The discipline.
+    pub fn aqm(&self) -> &A {
+        &self.aqm
+    }
+
+    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
+    /// may compute departures ahead of time, and never calls [`Driver::serve`].
+    pub fn eager(&self) -> bool {
+        self.departs || self.draws
+    }
+
+    /// Returns whether the discipline wants to see a waiting packet before each arrival.
+    pub fn draws(&self) -> bool {
+        self.draws
+    }
+
+    /// Returns whether the discipline orders the packets, and so knows each by its handle.
+    pub fn orders(&self) -> bool {
+        self.orders
+    }
+
+    /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
+    /// queues what is let in, and tells [`Driver::enqueued`].
+    #[inline]
+    pub fn arrive<L: Line>(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        line: &mut L,
+    ) -> Result<Ecn, Reason> {
+        if self.draws {
+            self.draw(line);
+        }
+        let verdict = self.aqm.arrive(now, pkt, line.queue(), &mut self.rng);
+        if self.draws || self.orders {
+            self.evict(now, pkt, line);
+        }
+        if line.full(pkt) {
+            self.aqm.overflow(now, pkt, line.queue());
+            return Err(Reason::Overflow);
+        }
+        self.carried_out(verdict, pkt.ecn)
+    }
+
+    #[cold]
+    fn draw<L: Line>(&mut self, line: &L) {
+        if let Some((handle, waiting)) = line.draw(&mut self.rng) {
+            self.aqm.drawn(handle, &waiting);
+        }
+    }
+
+    #[cold]
+    fn evict<L: Line>(&mut self, now: Time, pkt: &Packet, line: &mut L) {
+        while let Some((handle, reason)) = self.aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
+            line.evict(now, handle, reason);
+        }
+    }
+
+    #[inline]
+    fn carried_out(&self, verdict: Verdict, ecn: Ecn) -> Result<Ecn, Reason> {
+        match verdict {
+            Verdict::Pass => Ok(ecn),
+            Verdict::Mark(level, _) => Ok(self.codepoints.marked(ecn, level)),
+            Verdict::Drop(reason) => Err(reason),
+        }
+    }
+
+    /// The packet that was let in waits, with its ECN field as [`Driver::arrive`] returned it. The
+    /// handle is the line's; it is not looked at unless [`Driver::orders`].
+    #[inline]
+    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        if self.orders {
+            self.aqm.enqueued(now, pkt, handle);
+        }
+    }
+
+    /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
+    /// sent, with its ECN field; `None` if none is left.
+    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
+        loop {
+            let handle = if self.orders { Some(self.aqm.next(now)?) } else { None };
+            let (pkt, since, waiting) = line.take(now, handle)?;
+            if !self.departs {
+                return Some((waiting, pkt.ecn));
+            }
+            let sojourn = now.since(since);
+            let verdict = self.aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
+            match self.carried_out(verdict, pkt.ecn) {
+                Ok(ecn) => return Some((waiting, ecn)),
+                Err(reason) => line.drop_head(now, waiting, reason),
+            }
+        }
+    }
+
+    /// Returns when [`Driver::tick`] is due; `None` for never.
+    #[inline]
+    pub fn next_tick(&self) -> Option<Time> {
+        self.aqm.next_tick()
+    }
+
+    /// The time that [`Driver::next_tick`] named has come.
+    pub fn tick(&mut self, now: Time, q: &Queue) {
+        self.aqm.tick(now, q);
+    }
+}

@@ -1,0 +1,291 @@
+//! RARED, rate-aware RED (RARED paper, Fig. 1): when the average climbs faster than `slope_th`,
+//! this packet's probability is `max_p'` instead of RED's.
+//!
+//! Beyond the end of RED's profile its forced drop stands, climbing or not.
+//!
+//! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p =
+//! p_a`.
+
+use crate::context::{Common, Context};
+use crate::family::ared::{Floyd, Steps, Target};
+use crate::family::params::{Base, Ceiling, Setting, Thresholds};
+use crate::kind::{column, own_tables, states, Column, Kind};
+use crate::parts::adapter::{Adapter, Arrival, ClockParams, Instead};
+use crate::parts::compose::Composed;
+use crate::parts::profile::{Ramp, Straight};
+use crate::verdict::Verdict;
+use penstock_units::param::{num_open, ParamError};
+use penstock_units::{group, params, words, Time};
+
+/// The kind as it is listed.
+pub const KIND: Kind = Kind {
+    name: "rared",
+    doc: "Rate-aware RED: a high probability while the average climbs fast.",
+    source: "RARED paper",
+    equations: "RED, but at each arrival:\n\
+        avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old):  p = max_p'  (max_p_climb), else RED's p_a",
+    expect: "When a load rises suddenly, RED's average lags. RARED looks at the slope of the \
+        average: while it climbs faster than 20 packets/s, four packets of five are signalled, \
+        and senders slow down before the queue is long. When nothing climbs it is RED (or ARED: \
+        `base`). In the figure the queue is there from the start. The average climbs at first, \
+        and where the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; \
+        later it is RED.",
+    weaknesses: "The slope of an average with a time constant of T can exceed slope_th only while \
+        q − avg > slope_th·T: with the default weight (1 s) at gaps of more than 20 packets. On a \
+        fast link 20 packets/s is nothing and every burst is hit, on a slow one it is never \
+        reached; `slope_th = \"auto\"` scales with the thresholds (our rule; the paper leaves it \
+        to future work). Signalling 80 % halves many windows at once. The paper reads as if p = \
+        max_p' replaced p_a directly. So it does here, without the gate (`climb`).",
+    params: own_tables::<RaredParams>(),
+    state: &states(COLUMNS),
+    defaults: RaredParams::DEFAULTS,
+    ns2: RaredParams::NS2,
+};
+
+group! {
+    /// What the user of RARED sets.
+    pub struct RaredParams {
+        /// What the whole family takes.
+        pub base: Base,
+        /// Where the ramp lies.
+        pub thresholds: Thresholds,
+        /// The ramp's ceiling.
+        pub ceiling: Ceiling,
+        /// When the average climbs, and what happens then.
+        pub climbing: Climbing,
+        /// What it is otherwise.
+        pub basis: Basis,
+        /// ARED's clock.
+        pub clock: ClockParams,
+        /// ARED's target range.
+        pub target: Target,
+        /// ARED's steps and bounds.
+        pub steps: Steps,
+        /// What every kind takes.
+        pub common: Common,
+    }
+}
+
+/// The time in which `slope_th = "auto"` lets the average cross the ramp. With the paper's
+/// thresholds, 5 and 15, it gives the paper's 20 packets/s.
+const CROSSING_S: f64 = 0.5;
+
+words! {
+    /// The slope from which the average climbs.
+    pub enum Slope or num(0.0, 1e9) {
+        /// The ramp in half a second.
+        Auto = "auto",
+    }
+}
+
+words! {
+    /// What `max_p_climb` is.
+    pub enum ClimbAs {
+        /// The probability of an independent coin.
+        Bernoulli = "bernoulli",
+        /// The ceiling of the ramp.
+        Ramp = "ramp",
+    }
+}
+
+words! {
+    /// What is to climb.
+    pub enum SlopeOf {
+        /// The average.
+        Average = "average",
+        /// The queue itself.
+        Instantaneous = "instantaneous",
+    }
+}
+
+words! {
+    /// What RARED is while nothing climbs.
+    pub enum BasedOn {
+        /// RED.
+        Red = "red",
+        /// ARED.
+        Ared = "ared",
+    }
+}
+
+params! {
+    /// Its own parameters.
+    pub struct Climbing: Default {
+        /// The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a
+        /// second.
+        pub slope_th: Slope {
+            unit: "packets/s",
+            default: 20,
+            source: "RARED paper, section 4; \"auto\" is ours (the paper's future work)",
+        },
+        /// The probability while the average climbs.
+        pub max_p_climb: f64 {
+            ty: num_open(0.0, 1.0),
+            unit: "1",
+            default: 0.8,
+            source: "RARED paper, section 4: max_p'",
+        },
+        /// max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through
+        /// the gate.
+        pub climb: ClimbAs {
+            default: "bernoulli",
+            source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"",
+        },
+        /// Whether the average's slope counts, or the queue's.
+        pub slope_of: SlopeOf {
+            default: "average",
+            source: "RARED paper, Fig. 1: average queue occupancy",
+        },
+    }
+}
+
+params! {
+    /// What it stands on.
+    pub struct Basis: Default {
+        /// What it is when the average does not climb.
+        pub base: BasedOn {
+            default: "red",
+            source: "RARED paper: Fig. 1 has RED; section 5 compares with ARED",
+        },
+    }
+}
+
+/// RARED: RED or ARED with an adapter that decides packets while the average climbs.
+pub type Rared = Composed<Straight, (Option<Floyd>, Climb)>;
+
+const COLUMNS: &[Column<Rared>; 5] = &[
+    Rared::AVG,
+    Rared::MAX_P,
+    Rared::P_B,
+    column(PKTS.0, PKTS.1, |d| d.adapter.1.pkts as f64),
+    column(MARKS.0, MARKS.1, |d| d.adapter.1.marks as f64),
+];
+
+/// Columns that the recombined family publishes too: name and doc.
+pub(crate) const PKTS: (&str, &str) =
+    ("climb_pkts", "Packets decided by max_p_climb since the start.");
+/// See [`PKTS`].
+pub(crate) const MARKS: (&str, &str) = ("climb_marks", "Of these, packets that were marked.");
+
+impl Rared {
+    /// A discipline for a link.
+    ///
+    /// # Errors
+    /// If a value is out of its range, or the values do not fit together; the error names the key.
+    pub fn new(p: &RaredParams, cx: &Context) -> Result<Self, ParamError> {
+        let setting = Setting::of(p, &p.common, cx)?;
+        let ramp = p.thresholds.ramp(&setting, p.ceiling.max_p)?;
+        let floyd = match p.basis.base {
+            BasedOn::Red => None,
+            BasedOn::Ared => Some(Floyd::new(&p.target, &p.steps, &p.clock, cx)?),
+        };
+        let adapter = (floyd, Climb::new(&p.climbing, &setting, &ramp));
+        Ok(p.base.compose(&setting, ramp, p.ceiling.profile(), adapter, COLUMNS))
+    }
+}
+
+/// RARED's switch: is the queue climbing at this arrival?
+#[derive(Clone, Debug)]
+pub struct Climb {
+    /// In units of the queue per second.
+    slope_th: f64,
+    max_p: f64,
+    /// As the ceiling of the ramp.
+    ramp: bool,
+    instantaneous: bool,
+    last: f64,
+    last_at: Time,
+    pub(crate) pkts: u64,
+    pub(crate) marks: u64,
+}
+
+impl Climb {
+    pub(crate) fn new(p: &Climbing, setting: &Setting, r: &Ramp) -> Self {
+        let slope_th = match p.slope_th {
+            Slope::Number(th) => th * setting.unit.per_pkt,
+            Slope::Auto => (r.max_th - r.min_th) / CROSSING_S,
+        };
+        Climb {
+            slope_th,
+            max_p: p.max_p_climb,
+            ramp: p.climb == ClimbAs::Ramp,
+            instantaneous: p.slope_of == SlopeOf::Instantaneous,
+            last: 0.0,
+            last_at: Time::ZERO,
+            pkts: 0,
+            marks: 0,
+        }
+    }
+
+    /// A packet arrives. Returns whether its probability is `max_p'`. To be asked at every arrival,
+    /// since it keeps the previous one.
+    #[inline]
+    fn climbs(&mut self, now: Time, avg: f64, q: f64, r: &Ramp) -> bool {
+        let new = if self.instantaneous { q } else { avg };
+        let rise = new - std::mem::replace(&mut self.last, new);
+        let elapsed = now.since(std::mem::replace(&mut self.last_at, now)).as_secs_f64();
+        // Two arrivals at one instant have no slope.
+        avg > r.min_th && elapsed > 0.0 && rise > self.slope_th * elapsed
+    }
+}
+
+impl<P> Adapter<P> for Climb {
+    #[inline]
+    fn instead(&mut self, a: &Arrival, r: &Ramp) -> Option<Instead> {
+        let by = if self.ramp { Instead::Ceiling } else { Instead::Coin };
+        self.climbs(a.now, a.avg, a.q, r).then(|| by(self.max_p))
+    }
+
+    fn decided(&mut self, verdict: Verdict) {
+        self.pkts += 1;
+        self.marks += u64::from(matches!(verdict, Verdict::Mark(..)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::profile::tests::RAMP5_15;
+    use crate::testing::{context, params};
+
+    fn build(set: &[(&'static str, &'static str)]) -> Result<Rared, ParamError> {
+        Rared::new(&params(&KIND, set), &context())
+    }
+
+    fn climb(set: &[(&'static str, &'static str)]) -> Climb {
+        build(&[&[("min_th", "5"), ("max_th", "15")], set].concat()).unwrap().adapter.1
+    }
+
+    /// 0.05 in 2 ms is 25 packets/s > 20; in 3 ms 16.7; at one instant there is no slope; below
+    /// min_th it does not count.
+    #[test]
+    fn slope_by_hand() {
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        for (from, rise, us, want) in [
+            (8.0, 0.05, 2000, true),
+            (8.0, 0.05, 3000, false),
+            (8.0, 0.05, 0, false),
+            (8.0, -0.05, 2000, false),
+            (4.0, 0.05, 2000, false),
+            (4.96, 0.05, 2000, true), // now above
+        ] {
+            let mut c = climb(&[]);
+            let _ = c.climbs(at(1000), from, 0.0, &RAMP5_15);
+            assert_eq!(
+                c.climbs(at(1000 + us), from + rise, 0.0, &RAMP5_15),
+                want,
+                "{from} {rise} {us}"
+            );
+        }
+        let mut c = climb(&[("slope_of", "\"instantaneous\"")]);
+        let _ = c.climbs(at(0), 8.0, 3.0, &RAMP5_15);
+        assert!(!c.climbs(at(2000), 8.0, 3.0, &RAMP5_15));
+        assert!(c.climbs(at(4000), 8.0, 4.0, &RAMP5_15));
+    }
+
+    #[test]
+    fn automatic_slope_is_the_papers() {
+        assert_eq!(climb(&[("slope_th", "\"auto\"")]).slope_th, 20.0);
+        assert_eq!(climb(&[("slope_th", "20"), ("unit", "\"bytes\"")]).slope_th, 20_000.0);
+    }
+}

@@ -1,0 +1,41 @@
+//! What a discipline sees: a packet, and the queue that it arrives at.
+
+use crate::ecn::Ecn;
+use penstock_units::Time;
+
+/// What a discipline sees of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Size on the wire in bytes.
+    pub bytes: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// A number that tells flows apart.
+    pub flow: u32,
+    /// Its priority class (DSCP).
+    pub class: u8,
+}
+
+/// What a discipline sees of its queue. The packet in transmission has left the queue. It counts
+/// neither in the length nor against the limit (unless `count_in_service` says so).
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Waiting packets, without the arriving one.
+    pub pkts: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Since when the link has had nothing to send; `None` while it transmits.
+    pub idle_since: Option<Time>,
+}
+
+impl Queue {
+    /// Returns its length, in bytes or in packets.
+    #[inline]
+    pub fn length(&self, in_bytes: bool) -> f64 {
+        if in_bytes {
+            self.bytes as f64
+        } else {
+            f64::from(self.pkts)
+        }
+    }
+}

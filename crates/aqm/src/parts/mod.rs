@@ -1,0 +1,17 @@
+//! The five parts of RED and its descendants, and what composes them. No part knows a member of the
+//! family.
+//!
+//! - An [`estimator`] makes `avg` follow the queue.
+//! - A [`profile`] turns `avg` into a probability.
+//! - A [`gate`] turns the probability into a decision about this packet.
+//! - A [`signal`] is a drop or a mark of some strength.
+//! - An [`adapter`] retunes the profile while the queue runs.
+//!
+//! [`compose`] puts them together.
+
+pub mod adapter;
+pub mod compose;
+pub mod estimator;
+pub mod gate;
+pub mod profile;
+pub mod signal;

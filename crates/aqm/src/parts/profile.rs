@@ -1,0 +1,119 @@
+//! Profiles: the curve from the average to a probability. RED's own ramp is here; the curves of its
+//! descendants are in their files.
+
+/// The ramp in force, in the unit of the queue: what an adapter may move while the queue runs.
+/// Numbers that only one profile has belong to that profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// Nothing is signalled below this average.
+    pub min_th: f64,
+    /// The ramp ends at this average.
+    pub max_th: f64,
+    /// The probability at the ramp's end.
+    pub max_p: f64,
+}
+
+/// Where the average lies on the profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Point {
+    /// Below the profile.
+    Below,
+    /// On it, with this probability `p_b`.
+    On(f64),
+    /// On both ramps of a two-level profile: incipient and moderate.
+    Levels(f64, f64),
+    /// On the part of a two-level profile that rises beyond both.
+    Severe(f64),
+    /// Beyond its end.
+    Beyond,
+}
+
+/// A curve from the average to a probability.
+pub trait Profile {
+    /// Returns where `avg` lies. It is [`Point::Below`] for every `avg` below `min_th`.
+    fn at(&self, avg: f64, ramp: &Ramp) -> Point;
+}
+
+/// Returns the gentle part of a profile, from `p` at `max_th` to 1 at `2·max_th`; `None` beyond it.
+#[inline]
+pub(crate) fn gentle_part(avg: f64, max_th: f64, p: f64) -> Option<f64> {
+    // p_b <- max_p + (1 - max_p) (avg - max_th) / max_th
+    (avg < 2.0 * max_th).then(|| (p + (1.0 - p) * (avg - max_th) / max_th).clamp(0.0, 1.0))
+}
+
+/// Returns a straight ramp from 0 at `from` to `p` at `to`.
+#[inline]
+pub(crate) fn ramp(avg: f64, from: f64, to: f64, p: f64) -> f64 {
+    // p_b <- max_p (avg - min_th) / (max_th - min_th)
+    (p * (avg - from) / (to - from)).clamp(0.0, 1.0)
+}
+
+/// RED's profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Straight {
+    /// The ramp from 0 at `min_th` to `max_p` at `max_th` (Floyd, Jacobson 1993).
+    Linear,
+    /// The ramp goes on from `max_p` at `max_th` to 1 at `2·max_th` (Floyd 2000). `frozen` keeps
+    /// the slope of that part at the first `max_p` when an adapter moves it, as ns-2 does.
+    Gentle {
+        /// The first `max_p`, where the slope stays with it.
+        frozen: Option<f64>,
+    },
+}
+
+impl Profile for Straight {
+    #[inline]
+    fn at(&self, avg: f64, r: &Ramp) -> Point {
+        if avg < r.min_th {
+            return Point::Below;
+        }
+        if avg < r.max_th {
+            return Point::On(ramp(avg, r.min_th, r.max_th, r.max_p));
+        }
+        match self {
+            Straight::Linear => Point::Beyond,
+            Straight::Gentle { frozen } => {
+                let p = gentle_part(avg, r.max_th, frozen.unwrap_or(r.max_p));
+                p.map_or(Point::Beyond, Point::On)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// 5, 15; 0.1.
+    pub(crate) const RAMP5_15: Ramp = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
+
+    #[test]
+    fn red_by_hand() {
+        use Point::{Below, Beyond, On};
+        let gentle = Straight::Gentle { frozen: None };
+        for (avg, linear, gently) in [
+            (4.99, Below, Below),
+            (5.0, On(0.0), On(0.0)),
+            (10.0, On(0.05), On(0.05)),
+            (15.0, Beyond, On(0.1)),
+            (22.5, Beyond, On(0.55)), // 0.1 + 0.9 * 7.5 / 15
+            (30.0, Beyond, Beyond),
+        ] {
+            assert_eq!(Straight::Linear.at(avg, &RAMP5_15), linear, "avg = {avg}");
+            assert_eq!(gentle.at(avg, &RAMP5_15), gently, "gentle, avg = {avg}");
+        }
+    }
+
+    /// ns-2, UDP overload: max_p adapted to 0.5, avg 42.1, max_th 30: 0.1 + 0.9 * 12.1 / 30 =
+    /// 0.463.
+    #[test]
+    fn a_frozen_slope_jumps_down_at_max_th() {
+        let r = Ramp { min_th: 10.0, max_th: 30.0, max_p: 0.5 };
+        let p = |frozen| match (Straight::Gentle { frozen }).at(42.1, &r) {
+            Point::On(p) => p,
+            other => panic!("{other:?}"),
+        };
+        assert!((p(Some(0.1)) - 0.463).abs() < 1e-9);
+        assert!((p(None) - 0.701_666_666).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,41 @@
+//! What the crate's tests share.
+
+use crate::{Context, Discipline, Kind, Packet, Queue, COMMON};
+use penstock_units::param::{ParamError, Params, Values};
+use penstock_units::{Duration, QueueLen, Rate};
+
+/// 10 Mbit/s, 20 ms, 100 packets.
+pub(crate) fn context() -> Context {
+    Context {
+        rate: Rate::from_bps(10_000_000).unwrap(),
+        delay: Duration::from_millis(20),
+        buffer: QueueLen::Packets(100.0),
+    }
+}
+
+/// A kind's defaults with some keys set, as TOML literals.
+pub(crate) fn values(kind: &Kind, set: &[(&'static str, &'static str)]) -> Values {
+    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
+    Values::defaults(&tables, &[set, kind.defaults].concat(), false)
+}
+
+/// A discipline of that kind with some keys set.
+pub(crate) fn build(
+    kind: &Kind,
+    set: &[(&'static str, &'static str)],
+) -> Result<Discipline, ParamError> {
+    crate::build(kind.name, &values(kind, set), &context())
+}
+
+/// A kind's parameters with some keys set.
+pub(crate) fn params<P: Params>(kind: &Kind, set: &[(&'static str, &'static str)]) -> P {
+    P::read(&values(kind, set))
+}
+
+/// A packet of 1000 B that is not ECN-capable.
+pub(crate) const PKT: Packet = Packet { bytes: 1000, ecn: crate::Ecn::NotEct, flow: 0, class: 0 };
+
+/// A queue in front of a busy link.
+pub(crate) fn busy(pkts: u32) -> Queue {
+    Queue { pkts, bytes: u64::from(pkts) * 1000, idle_since: None }
+}
