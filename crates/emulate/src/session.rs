@@ -462,14 +462,15 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Repor
     link.close(end);
     let mut series = link.tables();
     series.extend(said.series);
+    let mean_rate = config.links[config.bottleneck].mean_rate(config.measure_from, end);
     let window = Window {
         seconds: end.since(config.measure_from).as_secs_f64(),
-        mean_rate: config.links[config.bottleneck].mean_rate(config.measure_from, end),
+        link: link.view(mean_rate).expect("the bottleneck is measured"),
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
         facts: &said.facts,
     };
-    let result = report::result(&config, ran.path.bottleneck(), &window, series);
+    let result = report::result(&config, &window, series);
     let counts = ran.path.counts;
     let mut emulation = Emulation {
         backend: facts.backend,

@@ -4,7 +4,7 @@ use crate::aqm::interned;
 use crate::errors::{ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_sim::{
-    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS,
+    Column, Control, FlowResult, LinkResult, Of, Table, FLOW_METRICS, GROUP_METRICS, LINK_METRICS,
     METRICS,
 };
 use penstock_units::Duration;
@@ -214,13 +214,13 @@ pub struct RunResult {
     pub(crate) inner: penstock_sim::RunResult,
 }
 
-fn named<'py>(
+fn named<'py, V>(
     py: Python<'py>,
-    names: impl IntoIterator<Item = &'static penstock_sim::Metric>,
+    table: &[Of<V>],
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in names.into_iter().zip(values) {
+    for (metric, value) in table.iter().zip(values) {
         dict.set_item(metric.name, value)?;
     }
     Ok(dict)
@@ -358,7 +358,7 @@ impl RunResult {
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for link in &self.inner.links {
-            dict.set_item(&link.name, named(py, link_metrics(), &link.metrics)?)?;
+            dict.set_item(&link.name, named(py, LINK_METRICS, &link.metrics)?)?;
         }
         Ok(dict)
     }

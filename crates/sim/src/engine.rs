@@ -4,12 +4,12 @@ use crate::access::Host;
 use crate::config::{App, Config, LinkConfig, Tap};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp, Web};
 use crate::link::{Arriving, Fate, Link};
-use crate::metrics::{
-    jain, link_metric, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS,
-};
+use crate::link_metrics::{values, LinkView, LINK_METRICS};
+use crate::measure;
+use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
-use crate::result::{Column, FlowResult, LinkResult, RunResult, Table};
+use crate::result::{LinkResult, RunResult};
 use crate::sched::{Kind, Scheduler, What, MAX_INDEX, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::user::Abort;
@@ -224,8 +224,8 @@ struct Engine {
     seed: u64,
     end: Time,
     events: u64,
-    /// (end, flow, bytes, completion time) of finished transfers.
-    transfers: Vec<(Time, u32, u64, Duration)>,
+    /// Transfers that ended, in the order of their ends.
+    transfers: Vec<Transfer>,
     record_transfers: bool,
     sampling: Option<Duration>,
     flow_series: Option<Box<FlowSeries>>,
@@ -587,11 +587,11 @@ impl Engine {
                 Kind::Service => self.service(now, what.index() as u32),
                 Kind::App => self.app(now, what.index()),
                 Kind::Sample => self.sample(now),
-                Kind::Window => self.snapshot(what.index()),
+                Kind::Window => measure::snapshot(&mut self.flows, what.index()),
             }
         }
         if self.core.window.1 >= self.end {
-            self.snapshot(1);
+            measure::snapshot(&mut self.flows, 1);
         }
         for link in &mut self.core.links {
             link.finish(self.end);
@@ -877,7 +877,8 @@ impl Engine {
         let f = &mut self.flows[flow];
         let FlowKind::Tcp(t) = &mut f.kind else { return };
         let bytes = t.bytes.take().unwrap_or(0);
-        self.transfers.push((now, flow as u32, bytes, now.since(t.began)));
+        let took = now.since(t.began);
+        self.transfers.push(Transfer { end: now, flow: flow as u32, bytes, took });
         t.sender.stop();
         if let TcpApp::Web(w) = &mut t.app {
             let wait = next_object(w, &mut f.rng);
@@ -962,31 +963,10 @@ impl Engine {
 
     // ---- measuring -----------------------------------------------------------------------------------------
 
-    fn snapshot(&mut self, which: usize) {
-        for f in &mut self.flows {
-            if let FlowKind::Tcp(t) = &mut f.kind {
-                t.window[which] = t.snapshot();
-            }
-        }
-    }
-
     fn sample(&mut self, now: Time) {
         self.events -= 1; // watching a run does not change its numbers
         let Some(series) = &mut self.flow_series else { return };
-        let t_s = now.as_secs_f64();
-        for (i, f) in self.flows.iter().enumerate() {
-            let FlowKind::Tcp(t) = &f.kind else { continue };
-            let s = &t.sender;
-            series.cwnd[0].push(t_s);
-            series.cwnd[1].push(s.cwnd());
-            series.cwnd[2].push(s.ssthresh());
-            series.cwnd_flow.push(i as u64);
-            if let Some(rtt) = s.rtt() {
-                series.rtt[0].push(t_s);
-                series.rtt[1].push(rtt.as_secs_f64());
-                series.rtt_flow.push(i as u64);
-            }
-        }
+        measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
             self.core.sched.push(now + d, What::new(Kind::Sample, 0));
         }
@@ -994,40 +974,27 @@ impl Engine {
 
     fn result(mut self) -> RunResult {
         self.assert_conservation();
-        let (from, to) = self.core.window;
-        let seconds = to.since(from).as_secs_f64();
-        let flows: Vec<FlowResult> = self
-            .flows
-            .iter()
-            .map(|f| FlowResult { group: f.group, metrics: flow_metrics(f, seconds) })
-            .collect();
-        let ended: Vec<_> =
-            self.transfers.iter().filter(|t| t.0 >= from && t.0 < to).copied().collect();
-        let groups =
-            (0..self.groups).map(|g| self.group_metrics(g as u32, &flows, &ended)).collect();
-        let metrics = self.run_metrics(&flows, &ended);
-        let links = if self.measure_links { self.links() } else { vec![] };
         let mut series = vec![];
-        let link = &mut self.core.links[self.bottleneck];
-        if let Some(s) = link.series.take() {
+        if let Some(s) = self.core.links[self.bottleneck].series.take() {
             series.extend(s.tables());
         }
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
         if self.record_transfers {
-            series.push(self.transfer_table());
+            series.push(transfer_table(&self.transfers));
         }
-        let pcap = self.core.capture.take().map(|c| c.finish());
+        let links = if self.measure_links { self.links() } else { vec![] };
+        let run = self.view();
         RunResult {
             seed: self.seed,
             events: self.events,
-            metrics,
-            groups,
-            flows,
+            metrics: run.metrics(),
+            groups: run.group_metrics(self.groups),
+            flows: run.flow_metrics(),
             links,
             series,
-            pcap,
+            pcap: self.core.capture.take().map(|c| c.finish()),
         }
     }
 
@@ -1039,112 +1006,28 @@ impl Engine {
         assert!(self.core.links.iter().all(Link::conserves), "a queue's packets are conserved");
     }
 
-    fn run_metrics(
-        &self,
-        flows: &[FlowResult],
-        ended: &[(Time, u32, u64, Duration)],
-    ) -> Vec<Option<f64>> {
-        let stats =
-            self.core.links[self.bottleneck].stats.as_ref().expect("the bottleneck is measured");
-        let rate = self.link_rates[self.bottleneck].1;
-        let counted: Vec<f64> = self
-            .flows
-            .iter()
-            .zip(flows)
-            .filter(|(f, _)| f.counts)
-            .map(|(_, r)| r.metrics[0].unwrap_or(0.0))
-            .collect();
-        let sum = |which: usize, udp: bool| -> Option<f64> {
-            let of = |f: &Flow| matches!(f.kind, FlowKind::Udp(_)) == udp;
-            let parts: Vec<f64> = self
-                .flows
-                .iter()
-                .zip(flows)
-                .filter(|(f, _)| of(f))
-                .filter_map(|(_, r)| r.metrics[which])
-                .collect();
-            (!parts.is_empty()).then(|| parts.iter().sum())
-        };
-        let mut fct: Vec<f64> = ended.iter().map(|t| t.3.as_secs_f64()).collect();
-        METRICS
-            .iter()
-            .map(|m| match m.name {
-                "goodput_bps" => (!counted.is_empty()).then(|| counted.iter().sum()),
-                "jain" => jain(&counted),
-                "retransmits" => sum(1, false),
-                "timeouts" => sum(2, false),
-                "udp_goodput_bps" => sum(0, true),
-                "fct_p50_s" => quantile(&mut fct, 0.5),
-                "fct_p99_s" => quantile(&mut fct, 0.99),
-                "transfers" => Some(ended.len() as f64),
-                name => link_metric(stats, rate, name),
-            })
-            .collect()
+    /// What the metrics are computed from.
+    fn view(&self) -> RunView {
+        let (from, to) = self.core.window;
+        let seconds = to.since(from).as_secs_f64();
+        let inside = |t: &&Transfer| t.end >= from && t.end < to;
+        RunView {
+            link: self.link_view(self.bottleneck).expect("the bottleneck is measured"),
+            flows: self.flows.iter().map(|f| measure::flow_view(f, seconds)).collect(),
+            ended: self.transfers.iter().filter(inside).copied().collect(),
+        }
+    }
+
+    fn link_view(&self, i: usize) -> Option<LinkView> {
+        self.core.links[i].view(self.link_rates[i].1)
     }
 
     fn links(&self) -> Vec<LinkResult> {
-        let measured = self.core.links.iter().zip(&self.link_rates);
-        let of = |(link, (name, rate)): (&Link, &(String, f64))| {
-            let stats = link.stats.as_ref().expect("every link is measured");
-            let metrics = link_metrics().map(|m| link_metric(stats, *rate, m.name)).collect();
-            LinkResult { name: name.clone(), metrics }
+        let of = |(i, (name, _)): (usize, &(String, f64))| {
+            let view = self.link_view(i).expect("every link is measured");
+            LinkResult { name: name.clone(), metrics: values(LINK_METRICS, &view) }
         };
-        measured.map(of).collect()
-    }
-
-    fn group_metrics(
-        &self,
-        group: u32,
-        flows: &[FlowResult],
-        ended: &[(Time, u32, u64, Duration)],
-    ) -> Vec<Option<f64>> {
-        let mine: Vec<&FlowResult> = flows.iter().filter(|f| f.group == group).collect();
-        let sum = |i: usize| {
-            let parts: Vec<f64> = mine.iter().filter_map(|f| f.metrics[i]).collect();
-            (!parts.is_empty()).then(|| parts.iter().sum())
-        };
-        let goodputs: Vec<f64> = mine.iter().filter_map(|f| f.metrics[0]).collect();
-        let fct: Vec<f64> = ended
-            .iter()
-            .filter(|t| self.flows[t.1 as usize].group == group)
-            .map(|t| t.3.as_secs_f64())
-            .collect();
-        GROUP_METRICS
-            .iter()
-            .map(|m| match m.name {
-                "goodput_bps" => sum(0),
-                "retransmits" => sum(1),
-                "timeouts" => sum(2),
-                "sent" => sum(3),
-                "ecn_cuts" => sum(4),
-                "cuts_incipient" => sum(5),
-                "cuts_moderate" => sum(6),
-                "jain" => jain(&goodputs),
-                "fct_mean_s" => {
-                    (!fct.is_empty()).then(|| fct.iter().sum::<f64>() / fct.len() as f64)
-                }
-                _ => Some(fct.len() as f64),
-            })
-            .collect()
-    }
-
-    fn transfer_table(&self) -> Table {
-        let (mut t, mut flow, mut bytes, mut fct) = (vec![], vec![], vec![], vec![]);
-        for (end, f, b, d) in &self.transfers {
-            t.push(end.as_secs_f64());
-            flow.push(u64::from(*f));
-            bytes.push(*b);
-            fct.push(d.as_secs_f64());
-        }
-        Table {
-            name: "fct",
-            columns: vec![
-                ("t_s".into(), Column::F64(t)),
-                ("flow".into(), Column::U64(flow)),
-                ("bytes".into(), Column::U64(bytes)),
-                ("fct_s".into(), Column::F64(fct)),
-            ],
-        }
+        self.link_rates.iter().enumerate().map(of).collect()
     }
 }
 
@@ -1172,41 +1055,6 @@ impl Core {
     }
 }
 
-fn flow_metrics(f: &Flow, seconds: f64) -> Vec<Option<f64>> {
-    match &f.kind {
-        FlowKind::Tcp(t) => {
-            let [a, b] = t.window;
-            let rate = (b.acked_bytes - a.acked_bytes) as f64 * 8.0 / seconds;
-            let cuts = b.counters.ecn_cuts - a.counters.ecn_cuts;
-            let incipient = b.counters.cuts_incipient - a.counters.cuts_incipient;
-            let mecn = t.p.ecn == penstock_tcp::Ecn::Mecn;
-            FLOW_METRICS
-                .iter()
-                .map(|m| match m.name {
-                    "goodput_bps" => Some(rate),
-                    "retransmits" => Some((b.counters.retransmits - a.counters.retransmits) as f64),
-                    "timeouts" => Some((b.counters.timeouts - a.counters.timeouts) as f64),
-                    "sent" => Some((b.counters.sent - a.counters.sent) as f64),
-                    "ecn_cuts" => Some(cuts as f64),
-                    "cuts_incipient" => mecn.then_some(incipient as f64),
-                    "cuts_moderate" => mecn.then_some((cuts - incipient) as f64),
-                    "connections" => matches!(t.app, TcpApp::Ftp { .. })
-                        .then(|| f64::from(u8::from(b.connected && !a.connected && t.p.handshake))),
-                    _ => t.sender.rtt().map(Duration::as_secs_f64),
-                })
-                .collect()
-        }
-        FlowKind::Udp(u) => FLOW_METRICS
-            .iter()
-            .map(|m| match m.name {
-                "goodput_bps" => Some(u.delivered as f64 * 8.0 / seconds),
-                "sent" => Some(u.sent as f64),
-                _ => None,
-            })
-            .collect(),
-    }
-}
-
 /// How long a web session waits after an object.
 fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
     w.left = w.left.saturating_sub(1);
@@ -1219,7 +1067,6 @@ fn next_object(w: &mut Web, rng: &mut penstock_units::Rng) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A link's discipline, new.
 /// For each host, whether packets come down to it from more than one link.
 fn feeders(c: &Config) -> Vec<bool> {
     const NONE: u32 = u32::MAX;

@@ -9,6 +9,8 @@ mod config;
 mod engine;
 mod flow;
 mod link;
+mod link_metrics;
+mod measure;
 mod metrics;
 mod pcap;
 mod prefetch;
@@ -25,8 +27,12 @@ pub use config::{
 };
 pub use engine::{run, run_watched, Control, SimError};
 pub use link::{Arriving, Fate, Link};
-pub use metrics::{jain, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
-pub use result::{Column, FlowResult, LinkResult, Metric, RunResult, Table};
+pub use link_metrics::{LinkView, Of, LINK_METRICS};
+pub use metrics::{
+    jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
+    GROUP_METRICS, METRICS,
+};
+pub use result::{Column, FlowResult, LinkResult, RunResult, Table};
 pub use sched::MAX_TIME;
-pub use stats::DelayHistogram;
+pub use stats::{DelayHistogram, LinkStats};
 pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};

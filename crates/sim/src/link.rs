@@ -9,7 +9,7 @@
 
 use crate::config::{Config, LinkConfig, Schedule, Trace};
 use crate::engine::SimError;
-use crate::metrics::link_metric;
+use crate::link_metrics::LinkView;
 use crate::result::Table;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
@@ -437,10 +437,11 @@ impl Link {
         Ok(link)
     }
 
-    /// The value of one of [`crate::link_metrics`], where the link is measured; the link's mean
-    /// rate over the window in bits per second.
-    pub fn metric(&self, name: &str, mean_rate: f64) -> Option<f64> {
-        self.stats.as_ref().and_then(|stats| link_metric(stats, mean_rate, name))
+    /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
+    /// link's mean rate over the window in bits per second.
+    pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
+        let stats = self.stats.as_deref()?.clone();
+        Some(LinkView { stats, mean_rate })
     }
 
     /// The measured window ends at `at`, if it was to end later.

@@ -35,7 +35,7 @@ pub struct FlowResult {
 pub struct LinkResult {
     /// Its name: `"R0-R1"`.
     pub name: String,
-    /// Values in the order of [`crate::link_metrics`].
+    /// Values in the order of [`crate::LINK_METRICS`].
     pub metrics: Vec<Option<f64>>,
 }
 
@@ -57,13 +57,4 @@ pub enum Column {
     U64(Vec<u64>),
     /// Words out of a small set: the code of each row, and the words.
     Word(Vec<u8>, &'static [&'static str]),
-}
-
-/// The declaration of one metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Metric {
-    /// Its name in JSON, tables and Python; the unit is in the name.
-    pub name: &'static str,
-    /// What it is, exactly.
-    pub doc: &'static str,
 }
