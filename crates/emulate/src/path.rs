@@ -288,13 +288,15 @@ impl Path {
         let Some(seen) = s.seen else { return };
         let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
         let data = seen.transport.is_none_or(|x| x.payload > 0);
-        let link = &mut self.links[from as usize];
-        let fate = link.arrive(t, &Arriving { pkt, index: slot, data }, || t);
-        let mut evicted = std::mem::take(&mut link.evicted);
-        for index in evicted.drain(..) {
-            self.drop(index);
-        }
-        self.links[from as usize].evicted = evicted;
+        let (free, counts, held) =
+            (&mut self.free, &mut self.counts, &mut self.held[from as usize]);
+        let evicted = |index| {
+            counts.dropped += 1;
+            *held -= 1;
+            free.push(index);
+        };
+        let arriving = Arriving { pkt, index: slot, data };
+        let fate = self.links[from as usize].arrive(t, &arriving, || t, evicted);
         match fate {
             Fate::Held(None) => {}
             Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),

@@ -5,13 +5,19 @@
 //! be called from many threads at once.
 
 mod access;
+mod apps;
 mod config;
+mod ends;
 mod engine;
+mod error;
 mod flow;
+mod layout;
 mod link;
 mod link_metrics;
 mod measure;
 mod metrics;
+mod network;
+mod packet;
 mod pcap;
 mod prefetch;
 mod result;
@@ -25,7 +31,8 @@ pub use config::{
     App, Config, Datagram, FlowConfig, HostConfig, LinkConfig, Record, Schedule, Tap, Trace,
     UdpPattern,
 };
-pub use engine::{run, run_watched, Control, SimError};
+pub use engine::{run, run_watched};
+pub use error::{Control, SimError};
 pub use link::{Arriving, Fate, Link};
 pub use link_metrics::{LinkView, Of, LINK_METRICS};
 pub use metrics::{

@@ -24,11 +24,7 @@ impl<V> Copy for Of<V> {}
 
 impl<V> Of<V> {
     /// A row of a table.
-    pub const fn new(
-        name: &'static str,
-        doc: &'static str,
-        value: fn(&V) -> Option<f64>,
-    ) -> Self {
+    pub const fn new(name: &'static str, doc: &'static str, value: fn(&V) -> Option<f64>) -> Self {
         Of { name, doc, value }
     }
 }
@@ -123,11 +119,9 @@ impl<V: AtLink> OfLink<V> {
             "Waiting packets, time-weighted mean; the packet in transmission does not count.",
             |v| v.link().stats.occupancy.moments().map(|x| x.0),
         ),
-        Of::new(
-            "queue_sd_pkts",
-            "Waiting packets, time-weighted standard deviation.",
-            |v| v.link().stats.occupancy.moments().map(|x| x.1),
-        ),
+        Of::new("queue_sd_pkts", "Waiting packets, time-weighted standard deviation.", |v| {
+            v.link().stats.occupancy.moments().map(|x| x.1)
+        }),
         Of::new(
             "queue_p99_pkts",
             "Queue length that was not exceeded for 99 % of the time.",
@@ -150,19 +144,15 @@ impl<V: AtLink> OfLink<V> {
         Of::new("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.99)
         }),
-        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| {
-            v.link().stats.delays.var()
-        }),
+        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| v.link().stats.delays.var()),
         Of::new(
             "delay_variation_s",
             "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",
             |v| v.link().stats.variation(),
         ),
-        Of::new(
-            "data_delay_mean_s",
-            "delay_mean_s of data packets alone, without ACKs.",
-            |v| v.link().stats.data_delays.mean(),
-        ),
+        Of::new("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs.", |v| {
+            v.link().stats.data_delays.mean()
+        }),
         Of::new("data_delay_var_s2", "delay_var_s2 of data packets alone.", |v| {
             v.link().stats.data_delays.var()
         }),

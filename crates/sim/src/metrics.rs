@@ -30,11 +30,9 @@ const JAIN: Of<RunView> = Of::new(
 
 /// Metrics of a run that add up what its flows did.
 const OF_THE_FLOWS: [Of<RunView>; 6] = [
-    Of::new(
-        "timeouts",
-        "Retransmission timeouts with data outstanding, all TCP flows.",
-        |r| sum(r.flows.iter().filter_map(FlowView::timeouts)),
-    ),
+    Of::new("timeouts", "Retransmission timeouts with data outstanding, all TCP flows.", |r| {
+        sum(r.flows.iter().filter_map(FlowView::timeouts))
+    }),
     Of::new("retransmits", "Segments sent again, all TCP flows.", |r| {
         sum(r.flows.iter().filter_map(FlowView::retransmits))
     }),
@@ -71,9 +69,7 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
     Of::new("timeouts", "Retransmission timeouts.", |g| {
         sum(g.flows.iter().filter_map(FlowView::timeouts))
     }),
-    Of::new("sent", "Segments or datagrams sent.", |g| {
-        sum(g.flows.iter().map(|f| f.sent as f64))
-    }),
+    Of::new("sent", "Segments or datagrams sent.", |g| sum(g.flows.iter().map(|f| f.sent as f64))),
     Of::new("ecn_cuts", "Reductions of the window in answer to marks.", |g| {
         sum(g.flows.iter().filter_map(FlowView::cuts))
     }),
@@ -82,11 +78,9 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
         "Those for multi-level ECN's incipient marks; null without it.",
         |g| sum(g.flows.iter().filter_map(FlowView::cuts_incipient)),
     ),
-    Of::new(
-        "cuts_moderate",
-        "Those for multi-level ECN's moderate marks; null without it.",
-        |g| sum(g.flows.iter().filter_map(FlowView::cuts_moderate)),
-    ),
+    Of::new("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it.", |g| {
+        sum(g.flows.iter().filter_map(FlowView::cuts_moderate))
+    }),
     Of::new(
         "fct_mean_s",
         "Mean completion time of the group's transfers that ended in the window.",
@@ -314,10 +308,8 @@ mod tests {
             connections: Some(1),
             srtt_s: None,
         };
-        let flows = vec![
-            FlowView { tcp: Some(tcp), ..FLOW },
-            FlowView { group: 1, counts: false, ..FLOW },
-        ];
+        let flows =
+            vec![FlowView { tcp: Some(tcp), ..FLOW }, FlowView { group: 1, counts: false, ..FLOW }];
         let took = |flow, s| Transfer {
             end: Time::ZERO,
             flow,
