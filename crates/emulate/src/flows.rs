@@ -260,9 +260,9 @@ fn before(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use penstock_units::Duration;
     use crate::frame::{Tcp, Transport};
     use penstock_aqm::Ecn;
+    use penstock_units::Duration;
 
     fn seen(ends: Ends, payload: u32, tcp: Option<Tcp>) -> Seen {
         let transport = Some(Transport { ends, payload, tcp });

@@ -1,7 +1,7 @@
 //! Real packets through the simulator's own queue.
 //!
 //! Two network namespaces stand for the hosts of a scenario, and between them a router whose
-//! bottleneck is the very [`penstock_sim::Link`], discipline included, that the simulator runs.
+//! bottleneck is the very [`penstock_queue::Link`], discipline included, that the simulator runs.
 //! Modules, from the wire up: [`sys`] (system calls), [`netns`] and [`links`] (namespaces,
 //! devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and
 //! bottleneck in virtual time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of

@@ -8,7 +8,8 @@
 use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use penstock_aqm::{Ecn, Packet};
-use penstock_sim::{Abort, Arriving, Config, Fate, HostConfig, Link, Pipe, SimError};
+use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe};
+use penstock_sim::Config;
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -133,10 +134,10 @@ impl Path {
     ///
     /// # Errors
     /// If a discipline cannot be made.
-    pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, SimError> {
+    pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, LinkError> {
         let back =
             c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
-        let links = [Link::of(c, c.bottleneck, abort)?, Link::of(c, back, abort)?];
+        let links = [c.link(c.bottleneck, abort)?, c.link(back, abort)?];
         let ends = |f: &penstock_sim::FlowConfig| {
             // Route 0 leads forward: a sender on the right takes another.
             let (left, right) = if f.forward == 0 { (f.src, f.dst) } else { (f.dst, f.src) };

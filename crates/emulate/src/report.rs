@@ -6,9 +6,9 @@ use crate::netns::Privilege;
 use crate::path::Counts;
 use crate::port::Backend;
 use crate::sys::Priority;
+use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    transfer_table, App, Column, Config, FlowResult, FlowView, LinkView, RunResult, RunView, Table,
-    TcpView, Transfer,
+    transfer_table, App, Config, FlowResult, FlowView, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::Duration;
 use serde::{Deserialize, Serialize};

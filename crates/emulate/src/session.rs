@@ -14,8 +14,9 @@ use crate::router::{Loop, Ran, Shared};
 use crate::sys;
 use crate::traffic::{self, EcnUse, TrafficPlan, ADDRESSES};
 use crate::watch::{Said, Watch};
+use penstock_queue::Abort;
 use penstock_scenario::Scenario;
-use penstock_sim::{Abort, App, Config};
+use penstock_sim::{App, Config};
 use penstock_units::{Duration, Time, TxClock};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -462,7 +463,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Repor
     link.close(end);
     let mut series = link.tables();
     series.extend(said.series);
-    let mean_rate = config.links[config.bottleneck].mean_rate(config.measure_from, end);
+    let mean_rate = config.mean_rate(config.bottleneck);
     let window = Window {
         seconds: end.since(config.measure_from).as_secs_f64(),
         link: link.view(mean_rate).expect("the bottleneck is measured"),

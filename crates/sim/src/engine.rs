@@ -1,12 +1,10 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
-use crate::access::Host;
-use crate::config::{Config, LinkConfig};
+use crate::config::Config;
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
+use crate::host::Host;
 use crate::layout::{capture_links, feeders, geometry, senders};
-use crate::link::Link;
-use crate::link_metrics::{values, LinkView, LINK_METRICS};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
@@ -15,8 +13,8 @@ use crate::prefetch::prefetch;
 use crate::result::{LinkResult, RunResult};
 use crate::sched::{Kind, Scheduler, What, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::user::Abort;
 use crate::{apps, ends, measure};
+use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::sync::atomic::Ordering;
 
@@ -81,12 +79,12 @@ fn watch_out(now: Time, control: &Control, watch: &mut dyn FnMut()) -> Result<()
 fn links(c: &Config, capture: &mut [u32; 2], abort: &Abort) -> Result<Vec<Link>, SimError> {
     let mut links = vec![];
     for i in 0..c.links.len() {
-        links.push(Link::of(c, i, abort)?);
+        links.push(c.link(i, abort)?);
     }
     if c.record.pcap.is_some_and(|tap| tap.out) {
         for link in std::mem::replace(capture, [u32::MAX; 2]) {
             if let Some(link) = links.get_mut(link as usize) {
-                link.tap = Some(Box::default());
+                link.tap();
             }
         }
     }
@@ -231,13 +229,12 @@ impl Engine {
             entered: 0,
             left: 0,
         };
-        let mean_rate =
-            |l: &LinkConfig| (l.name.clone(), l.mean_rate(c.measure_from, c.measure_to));
+        let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
             net,
             flows: flows(c),
             bottleneck: c.bottleneck,
-            link_rates: c.links.iter().map(mean_rate).collect(),
+            link_rates: (0..c.links.len()).map(rate).collect(),
             measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
@@ -265,10 +262,7 @@ impl Engine {
     /// Returns what the run gives back.
     fn result(mut self) -> RunResult {
         self.net.assert_conservation();
-        let mut series = vec![];
-        if let Some(s) = self.net.links[self.bottleneck].series.take() {
-            series.extend(s.tables());
-        }
+        let mut series = self.net.links[self.bottleneck].tables();
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }

@@ -2,7 +2,7 @@
 //! stop, why there is no result.
 
 use crate::sched::MAX_TIME;
-use crate::user::Abort;
+use penstock_queue::{Abort, LinkError};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// How the outside watches and stops a run.
@@ -23,14 +23,9 @@ pub enum SimError {
     /// [`Control::stop`] was set.
     #[error("stopped")]
     Stopped,
-    /// A discipline's values do not fit together.
-    #[error("{link}: {error}")]
-    Aqm {
-        /// The link's name.
-        link: String,
-        /// What is wrong.
-        error: penstock_units::param::ParamError,
-    },
+    /// A link cannot be made.
+    #[error(transparent)]
+    Link(LinkError),
     /// A custom discipline gave up; [`Control::abort`] has its error.
     #[error("{0}")]
     Aborted(String),
@@ -40,4 +35,13 @@ pub enum SimError {
     /// The run is longer than the event queue's clock.
     #[error("duration is above {} days", MAX_TIME.as_nanos() / 86_400_000_000_000)]
     TooLong,
+}
+
+impl From<LinkError> for SimError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::Custom(message) => SimError::Aborted(message),
+            other => SimError::Link(other),
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! The metrics of a run, of a traffic group and of a flow, over the measured window. Each row holds
 //! its function. The simulator and the router fill the views; the tables do the rest.
 
-use crate::link_metrics::{join, values, AtLink, LinkView, Of, OfLink};
-use crate::result::{Column, FlowResult, Table};
+use crate::result::FlowResult;
+use penstock_queue::{join, values, AtLink, Column, LinkView, Of, OfLink, Table};
 use penstock_units::{Duration, Time};
 
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
@@ -287,7 +287,7 @@ pub fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::LinkStats;
+    use penstock_queue::LinkStats;
 
     const FLOW: FlowView =
         FlowView { group: 0, counts: true, seconds: 2.0, bytes: 1000, sent: 7, tcp: None };

@@ -1,13 +1,13 @@
 //! The way of a packet: from its host over the access link, through the links of its route, down to
 //! the host at the other end.
 
-use crate::access::Host;
 use crate::flow::{Flow, FlowKind};
-use crate::link::{Arriving, Fate, Link};
+use crate::host::Host;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
 use crate::sched::{Kind, Scheduler, What};
 use penstock_aqm::{Ecn, Packet};
+use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
 use penstock_units::Time;
 
@@ -254,8 +254,7 @@ impl Network {
     /// Captures `p` if the link has a tap behind its queue and `p` got through just now.
     #[cold]
     fn record_out(&mut self, link: u32, p: Pkt, flows: &[Flow]) {
-        let tap = &mut self.links[link as usize].tap;
-        if let Some((start, ecn)) = tap.as_mut().and_then(|t| t.take()) {
+        if let Some((start, ecn)) = self.links[link as usize].tapped() {
             self.record(start, Pkt { flags: p.flags & !flag::ECN | ecn as u8, ..p }, flows);
         }
     }

@@ -15,16 +15,16 @@ mod transmitter;
 
 pub use fate::{Arriving, Fate};
 
-use crate::config::{Config, LinkConfig};
-use crate::error::SimError;
+use crate::config::LinkConfig;
+use crate::error::LinkError;
 use crate::link::held::HeldPacket;
 use crate::link::loss::Wire;
 use crate::link::service::{Service, Waiting};
 use crate::link::transmitter::Transmitter;
-use crate::link_metrics::LinkView;
-use crate::result::Table;
+use crate::metrics::LinkView;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
+use crate::table::Table;
 use crate::user::{Abort, AqmConfig, Start};
 use penstock_aqm::{Aqm, Codepoints, Discipline, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -55,20 +55,26 @@ pub struct Link {
     arrived: u64,
     departed: u64,
     lost: u64,
-    pub(crate) stats: Option<Box<LinkStats>>,
-    pub(crate) series: Option<Box<QueueSeries>>,
+    stats: Option<Box<LinkStats>>,
+    series: Option<Box<QueueSeries>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
-    pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
+    tap: Option<Box<Option<(Time, Ecn)>>>,
+}
+
+/// What a link keeps besides carrying packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keep {
+    /// The window over which it counts; `None`: it counts nothing.
+    pub window: Option<(Time, Time)>,
+    /// The sampling interval of the `queue` series.
+    pub series: Option<Duration>,
+    /// Whether it writes the `events` series.
+    pub events: bool,
 }
 
 impl Link {
-    pub(crate) fn new(
-        c: &LinkConfig,
-        aqm: Discipline,
-        seed: u64,
-        ties_by_scheduling: bool,
-    ) -> Self {
+    fn with(c: &LinkConfig, aqm: Discipline, seed: u64, ties_by_scheduling: bool) -> Self {
         let (limit, limit_in_bytes) = match c.buffer {
             QueueLen::Packets(n) => (n.max(0.0) as u64, false),
             QueueLen::Bytes(b) => (b, true),
@@ -101,21 +107,27 @@ impl Link {
         link
     }
 
-    /// Link `i` of a run, with the counters and the series that the run asks for.
+    /// Makes a link. With `ties_by_scheduling` an arrival may go before the departure of its
+    /// instant. A custom discipline ends the run by `abort`.
     ///
     /// # Errors
-    /// If the discipline's values do not fit together, or a user's own cannot be made.
-    pub fn of(c: &Config, i: usize, abort: &Abort) -> Result<Self, SimError> {
-        let l = &c.links[i];
-        let aqm = discipline(l, c.seed, abort)?;
+    /// If the discipline's values do not fit together, or a custom discipline cannot be made.
+    pub fn new(
+        c: &LinkConfig,
+        seed: u64,
+        ties_by_scheduling: bool,
+        keep: &Keep,
+        abort: &Abort,
+    ) -> Result<Self, LinkError> {
+        let aqm = discipline(c, seed, abort)?;
         let mut columns = vec![];
         aqm.state(&mut |name, _| columns.push(name));
-        let mut link = Link::new(l, aqm, c.seed, c.ties_by_scheduling);
-        if i == c.bottleneck || c.measure_links {
-            link.stats = Some(Box::new(LinkStats::new(c.measure_from, c.measure_to)));
-        }
-        if i == c.bottleneck && (c.record.series.is_some() || c.record.events) {
-            link.record(QueueSeries::new(c.record.series, c.record.events, &columns));
+        let mut link = Link::with(c, aqm, seed, ties_by_scheduling);
+        link.stats = keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to)));
+        if keep.series.is_some() || keep.events {
+            // The first sample is taken at time zero.
+            link.series = Some(Box::new(QueueSeries::new(keep.series, keep.events, &columns)));
+            link.schedule_internal();
         }
         Ok(link)
     }
@@ -144,15 +156,20 @@ impl Link {
         self.q.pkts
     }
 
-    /// How long before its arrival at the other end a packet of `bytes` began to be sent.
-    pub(crate) fn crossing(&self, bytes: u32) -> Duration {
+    /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
+    pub fn crossing(&self, bytes: u32) -> Duration {
         self.transmitter.alone(bytes) + self.delay
     }
 
-    /// Starts recording: the first sample is taken at time zero.
-    pub(crate) fn record(&mut self, series: QueueSeries) {
-        self.series = Some(Box::new(series));
-        self.schedule_internal();
+    /// Puts a tap behind the queue.
+    pub fn tap(&mut self) {
+        self.tap = Some(Box::default());
+    }
+
+    /// Takes from the tap when the transmission of the packet that got through last starts, and its
+    /// ECN field.
+    pub fn tapped(&mut self) -> Option<(Time, Ecn)> {
+        self.tap.as_mut()?.take()
     }
 
     fn schedule_internal(&mut self) {
@@ -462,17 +479,17 @@ impl Link {
     }
 }
 
-fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, SimError> {
+fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, LinkError> {
     match &l.aqm {
         AqmConfig::Kind(name) => penstock_aqm::build(name, &l.aqm_values, &l.aqm_context)
-            .map_err(|error| SimError::Aqm { link: l.name.clone(), error }),
-        AqmConfig::User(own) => {
+            .map_err(|error| LinkError::Aqm { link: l.name.clone(), error }),
+        AqmConfig::User(custom) => {
             let (context, values) = (&l.aqm_context, &l.aqm_values);
             let rng = aqm_stream(seed, &l.name);
-            let made = own.make(Start { link: &l.name, context, values, rng, abort });
+            let made = custom.make(Start { link: &l.name, context, values, rng, abort });
             made.map(Discipline::User).map_err(|error| {
                 abort.raise(error);
-                SimError::Aborted(abort.message())
+                LinkError::Custom(abort.message())
             })
         }
     }

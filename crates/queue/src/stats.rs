@@ -182,7 +182,8 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    pub(crate) fn new(from: Time, to: Time) -> Self {
+    /// Counters for the window from `from` to `to`, which it does not include.
+    pub fn new(from: Time, to: Time) -> Self {
         LinkStats {
             from,
             to,
