@@ -15,8 +15,10 @@ pub mod diag;
 mod error;
 pub mod flows;
 pub mod frame;
+mod hosts;
 pub mod links;
 pub mod netns;
+mod options;
 pub mod path;
 pub mod port;
 mod programs;
@@ -29,5 +31,6 @@ pub mod transfer;
 mod watch;
 
 pub use error::EmulateError;
+pub use options::{Options, Status};
 pub use report::{Emulation, Report};
-pub use session::{run, Options};
+pub use session::run;

@@ -139,8 +139,7 @@ impl Path {
             c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
         let links = [c.link(c.bottleneck, abort)?, c.link(back, abort)?];
         let ends = |f: &penstock_sim::FlowConfig| {
-            // Route 0 leads forward: a sender on the right takes another.
-            let (left, right) = if f.forward == 0 { (f.src, f.dst) } else { (f.dst, f.src) };
+            let (left, right) = if f.leads_forward() { (f.src, f.dst) } else { (f.dst, f.src) };
             [c.hosts[left as usize], c.hosts[right as usize]]
         };
         let none = HostConfig { rate: None, delay: Duration::ZERO, buffer: None };

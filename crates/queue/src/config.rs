@@ -108,6 +108,17 @@ impl LinkConfig {
     }
 }
 
+/// What a link keeps besides carrying packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keep {
+    /// The window over which it counts; `None`: it counts nothing.
+    pub window: Option<(Time, Time)>,
+    /// The sampling interval of the `queue` series.
+    pub series: Option<Duration>,
+    /// Whether it writes the `events` series.
+    pub events: bool,
+}
+
 /// A host's access link, the same in both directions. Each direction is a FIFO.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {

@@ -13,9 +13,9 @@ mod stats;
 mod table;
 mod user;
 
-pub use config::{HostConfig, LinkConfig, Schedule, Trace};
+pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
-pub use link::{Arriving, Fate, Keep, Link};
+pub use link::{Arriving, Fate, Link};
 pub use metrics::{join, values, AtLink, LinkView, Of, OfLink, LINK_METRICS};
 pub use pipe::Pipe;
 pub use stats::{DelayHistogram, LinkStats};

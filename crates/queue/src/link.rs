@@ -15,7 +15,7 @@ mod transmitter;
 
 pub use fate::{Arriving, Fate};
 
-use crate::config::LinkConfig;
+use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::held::HeldPacket;
 use crate::link::loss::Wire;
@@ -60,17 +60,6 @@ pub struct Link {
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     tap: Option<Box<Option<(Time, Ecn)>>>,
-}
-
-/// What a link keeps besides carrying packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Keep {
-    /// The window over which it counts; `None`: it counts nothing.
-    pub window: Option<(Time, Time)>,
-    /// The sampling interval of the `queue` series.
-    pub series: Option<Duration>,
-    /// Whether it writes the `events` series.
-    pub events: bool,
 }
 
 impl Link {

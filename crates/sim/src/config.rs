@@ -84,6 +84,17 @@ pub struct FlowConfig {
     pub app: App,
 }
 
+impl FlowConfig {
+    /// The route of a dumbbell that leads forward, from the `access` side to the `egress` side. A
+    /// chain of links has it as its first route.
+    pub const FORWARD: u16 = 0;
+
+    /// Whether the flow's data take the way forward, in a dumbbell.
+    pub fn leads_forward(&self) -> bool {
+        self.forward == Self::FORWARD
+    }
+}
+
 /// What a flow sends.
 #[derive(Clone, Debug)]
 pub enum App {
