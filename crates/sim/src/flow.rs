@@ -48,7 +48,7 @@ pub(crate) struct Tcp {
     pub(crate) app: TcpApp,
     /// Payload bytes acknowledged by earlier connections.
     pub(crate) acked_before: u64,
-    /// Segments received by earlier connections.
+    /// What had been counted when the measured window began, and when it ended.
     pub(crate) window: [Snapshot; 2],
     /// When the present transfer began.
     pub(crate) began: Time,

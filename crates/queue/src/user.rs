@@ -1,4 +1,4 @@
-//! Disciplines of the user's own: made afresh for every run, behind the trait.
+//! Custom disciplines: made afresh for every run, behind the trait.
 
 use penstock_aqm::{Aqm, Context};
 use penstock_units::param::Values;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a factory or a discipline of the user's own may fail with.
+/// What a factory or a custom discipline may fail with.
 pub type UserError = Box<dyn Error + Send + Sync>;
 
 type Factory = dyn Fn(Start<'_>) -> Result<Box<dyn Aqm + Send>, UserError> + Send + Sync;
@@ -18,7 +18,7 @@ type Factory = dyn Fn(Start<'_>) -> Result<Box<dyn Aqm + Send>, UserError> + Sen
 pub enum AqmConfig {
     /// One of [`penstock_aqm::KINDS`], by name.
     Kind(&'static str),
-    /// The user's own.
+    /// A custom one.
     User(UserAqm),
 }
 
@@ -32,7 +32,7 @@ impl AqmConfig {
     }
 }
 
-/// A discipline of the user's own: what makes one for a run, and what results call it.
+/// A custom discipline: what makes one for a run, and what results call it.
 #[derive(Clone)]
 pub struct UserAqm {
     name: Arc<str>,
@@ -65,7 +65,7 @@ impl fmt::Debug for UserAqm {
     }
 }
 
-/// What a discipline of the user's own is made from.
+/// What a custom discipline is made from.
 pub struct Start<'a> {
     /// The link's name.
     pub link: &'a str,
@@ -81,7 +81,7 @@ pub struct Start<'a> {
     pub abort: &'a Abort,
 }
 
-/// How a discipline of the user's own ends the run that it is part of; the trait's methods return
+/// How a custom discipline ends the run that it is part of; the trait's methods return
 /// no errors. Clones belong to the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Abort(Arc<Raised>);
@@ -108,13 +108,13 @@ impl Abort {
         self.0.raised.load(Ordering::Relaxed)
     }
 
-    /// The error itself, for who started the run.
+    /// Takes the error out, for the caller that started the run.
     pub fn take(&self) -> Option<UserError> {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The error as text.
-    pub(crate) fn message(&self) -> String {
+    /// Returns the error as text; empty where there is none.
+    pub fn message(&self) -> String {
         let error = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
         error.as_ref().map_or_else(String::new, ToString::to_string)
     }

@@ -9,8 +9,7 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
     ticks / (1e9 * TICKS_PER_NANO as f64)
 }
 
-/// A histogram of durations (in ticks) whose buckets are at most 1/128 wide, relative to their
-/// value.
+/// A histogram of durations whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     counts: Vec<u32>,
@@ -21,15 +20,15 @@ pub struct DelayHistogram {
 const SUB: u32 = 7;
 
 impl DelayHistogram {
-    fn bucket(ns: u64) -> usize {
-        if ns < 1 << (SUB + 1) {
-            return ns as usize;
+    fn bucket(ticks: u64) -> usize {
+        if ticks < 1 << (SUB + 1) {
+            return ticks as usize;
         }
-        let e = 63 - ns.leading_zeros() - SUB;
-        ((u64::from(e) << SUB) + (ns >> e)) as usize
+        let e = 63 - ticks.leading_zeros() - SUB;
+        ((u64::from(e) << SUB) + (ticks >> e)) as usize
     }
 
-    /// The middle of a bucket.
+    /// Returns the middle of a bucket, in ticks.
     fn value(bucket: usize) -> f64 {
         if bucket < 1 << (SUB + 1) {
             return bucket as f64;
@@ -39,10 +38,10 @@ impl DelayHistogram {
         low as f64 + ((1usize << e) as f64 - 1.0) / 2.0
     }
 
+    /// Counts a duration.
     #[inline]
-    /// Adds a duration in ticks.
-    pub fn add(&mut self, ns: u64) {
-        let b = Self::bucket(ns);
+    pub fn add(&mut self, d: Duration) {
+        let b = Self::bucket(d.as_ticks());
         if b >= self.counts.len() {
             self.counts.resize(b + 1, 0);
         }
@@ -55,8 +54,13 @@ impl DelayHistogram {
         self.n += 1;
     }
 
-    /// The q-quantile in ticks: the smallest value with at least `q·n` at or below it.
-    pub fn quantile(&self, q: f64) -> Option<f64> {
+    /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        self.quantile(q).map(seconds)
+    }
+
+    /// The same in ticks, of which a bucket's middle may be a fraction.
+    fn quantile(&self, q: f64) -> Option<f64> {
         let rank = (libm::ceil(q * self.n as f64) as u64).max(1);
         let mut seen = 0u64;
         for (b, c) in self.counts.iter().enumerate() {
@@ -72,21 +76,21 @@ impl DelayHistogram {
 /// How long the queue held each number of packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Occupancy {
-    ns: Vec<u64>,
+    ticks: Vec<u64>,
 }
 
 impl Occupancy {
     #[inline]
-    fn add(&mut self, pkts: u32, d: u64) {
+    fn add(&mut self, pkts: u32, d: Duration) {
         let i = pkts as usize;
-        if i >= self.ns.len() {
-            self.ns.resize((i + 1).next_power_of_two(), 0);
+        if i >= self.ticks.len() {
+            self.ticks.resize((i + 1).next_power_of_two(), 0);
         }
-        self.ns[i] += d;
+        self.ticks[i] += d.as_ticks();
     }
 
     fn total(&self) -> u64 {
-        self.ns.iter().sum()
+        self.ticks.iter().sum()
     }
 
     /// Time-weighted mean and standard deviation.
@@ -96,7 +100,7 @@ impl Occupancy {
             return None;
         }
         let (mut s1, mut s2) = (0u128, 0u128);
-        for (n, d) in self.ns.iter().enumerate() {
+        for (n, d) in self.ticks.iter().enumerate() {
             s1 += n as u128 * u128::from(*d);
             s2 += (n as u128 * n as u128) * u128::from(*d);
         }
@@ -109,7 +113,7 @@ impl Occupancy {
     pub(crate) fn quantile(&self, q: f64) -> Option<f64> {
         let total = self.total();
         let mut seen = 0u128;
-        for (n, d) in self.ns.iter().enumerate() {
+        for (n, d) in self.ticks.iter().enumerate() {
             seen += u128::from(*d);
             if total > 0 && seen as f64 >= q * total as f64 {
                 return Some(n as f64);
@@ -129,7 +133,8 @@ pub(crate) struct Delays {
 
 impl Delays {
     #[inline]
-    fn add(&mut self, ticks: u64) {
+    fn add(&mut self, d: Duration) {
+        let ticks = d.as_ticks();
         self.n += 1;
         self.sum += u128::from(ticks);
         self.sum_sq += u128::from(ticks) * u128::from(ticks);
@@ -150,7 +155,7 @@ impl Delays {
 
 /// The counters of a measured link.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkStats {
+pub struct LinkStats {
     from: Time,
     length: u64,
     to: Time,
@@ -166,18 +171,19 @@ pub(crate) struct LinkStats {
     pub(crate) data_delays: Delays,
     pub(crate) histogram: DelayHistogram,
     pub(crate) occupancy: Occupancy,
-    last_delay: Option<u64>,
+    last_delay: Option<Duration>,
     variation: u128,
     variations: u64,
     occupied_since: Time,
-    /// Integral of the discipline's average over time, packets · ns.
+    /// Integral of the discipline's average over time, packets times ticks.
     avg_area: f64,
     avg_since: Time,
     avg: Option<f64>,
 }
 
 impl LinkStats {
-    pub(crate) fn new(from: Time, to: Time) -> Self {
+    /// Counters for the window from `from` to `to`, which it does not include.
+    pub fn new(from: Time, to: Time) -> Self {
         LinkStats {
             from,
             to,
@@ -236,7 +242,7 @@ impl LinkStats {
     #[inline]
     pub(crate) fn departure(&mut self, arrived: Time, start: Time, bytes: u32, data: bool) {
         if self.inside(start) {
-            let d = start.since(arrived).as_ticks();
+            let d = start.since(arrived);
             self.departed_bytes += u64::from(bytes);
             self.delays.add(d);
             if data {
@@ -244,7 +250,7 @@ impl LinkStats {
             }
             self.histogram.add(d);
             if let Some(last) = self.last_delay {
-                self.variation += u128::from(d.abs_diff(last));
+                self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
                 self.variations += 1;
             }
             self.last_delay = Some(d);
@@ -265,7 +271,7 @@ impl LinkStats {
         let from = self.occupied_since.max(self.from);
         let to = t.min(self.to);
         if to > from {
-            self.occupancy.add(pkts, to.since(from).as_ticks());
+            self.occupancy.add(pkts, to.since(from));
         }
         self.occupied_since = t;
     }
@@ -309,7 +315,7 @@ mod tests {
         let mut h = DelayHistogram::default();
         assert_eq!(h.quantile(0.5), None);
         for i in 1..=100_000u64 {
-            h.add(i * 1_000);
+            h.add(Duration::from_ticks(i * 1_000));
         }
         for (q, want) in [(0.5, 5e7), (0.99, 9.9e7), (0.0, 1e3), (1.0, 1e8)] {
             let got = h.quantile(q).unwrap();
@@ -321,10 +327,10 @@ mod tests {
     fn buckets_are_contiguous_and_their_middles_inside() {
         let mut last = 0;
         for e in 0..50u32 {
-            for ns in [(1u64 << e) - 1, 1 << e, (1 << e) + 1, 3 << e] {
-                let b = DelayHistogram::bucket(ns);
+            for ticks in [(1u64 << e) - 1, 1 << e, (1 << e) + 1, 3 << e] {
+                let b = DelayHistogram::bucket(ticks);
                 let v = DelayHistogram::value(b);
-                assert!((v - ns as f64).abs() <= ns as f64 / 128.0 + 0.5, "{ns} {v}");
+                assert!((v - ticks as f64).abs() <= ticks as f64 / 128.0 + 0.5, "{ticks} {v}");
                 last = last.max(b);
             }
         }
@@ -336,9 +342,9 @@ mod tests {
         let s = |n| Time::from_ticks(n);
         let mut st = LinkStats::new(s(10), s(20));
         st.held(s(5), 7); // before
-        st.held(s(12), 4); // 2 ns of it inside
+        st.held(s(12), 4); // 2 ticks of it inside
         st.held(s(15), 0);
-        st.held(s(40), 2); // 5 ns inside
+        st.held(s(40), 2); // 5 ticks inside
         let (mean, sd) = st.occupancy.moments().unwrap();
         assert!((mean - 1.8).abs() < 1e-12); // (2*4 + 3*0 + 5*2) / 10
         assert!((sd - libm::sqrt(5.2 - 3.24)).abs() < 1e-12);

@@ -15,8 +15,9 @@ pub struct Pipe {
     /// Ticks that a byte takes, where that is a whole number of them and `slow` is empty; 0: there
     /// is no link, only a delay.
     ticks_per_byte: u32,
-    /// Packets reach the router's end from more than one link: each needs an event there.
-    pub(crate) merges: bool,
+    /// Whether packets reach the router's end from more than one link: each then needs an event
+    /// there. The driver asks; a pipe has no other use for it.
+    pub merges: bool,
 }
 
 /// A link whose rate does not divide, or whose buffer is limited.
@@ -45,8 +46,8 @@ impl Pipe {
         }
     }
 
-    /// How long before its arrival at the other end a packet of `bytes` began to be sent.
-    pub(crate) fn crossing(&self, bytes: u32) -> Duration {
+    /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
+    pub fn crossing(&self, bytes: u32) -> Duration {
         let tx = match &self.slow {
             Some(slow) => slow.tx.alone(bytes),
             None => Duration::from_ticks(u64::from(bytes) * u64::from(self.ticks_per_byte)),
@@ -54,8 +55,8 @@ impl Pipe {
         tx + self.delay
     }
 
-    /// A packet enters at `now` (never before the last one did); when it comes out, or `None` where
-    /// the buffer is full.
+    /// A packet enters at `now`, never before the last one did. Returns when it comes out, or
+    /// `None` where the buffer is full.
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.slow.is_some() {
@@ -85,23 +86,6 @@ impl Pipe {
         };
         self.busy_until = start + slow.tx.next(bytes);
         Some(self.busy_until + self.delay)
-    }
-}
-
-/// A host: both directions in one cache line.
-#[repr(align(64))]
-pub(crate) struct Host {
-    /// Towards the router.
-    pub(crate) up: Pipe,
-    /// From the router.
-    pub(crate) down: Pipe,
-}
-
-const _: () = assert!(size_of::<Host>() == 64);
-
-impl Host {
-    pub(crate) fn new(c: &HostConfig, merges: bool) -> Self {
-        Host { up: Pipe::new(c, false), down: Pipe::new(c, merges) }
     }
 }
 
