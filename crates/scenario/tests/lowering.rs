@@ -204,9 +204,7 @@ fn profile_ns2() {
     let own = s.set("aqm.count_in_service", "false").unwrap().lower(1).unwrap();
     assert!(!own.links[0].count_in_service && own.links[1].count_in_service);
     let rfc = good(SMALL).lower(1).unwrap();
-    assert!(
-        matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh.is_none())
-    );
+    assert!(matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh.is_none()));
     let overhead = good(&format!("overhead = \"20 B\"\n{SMALL}")).lower(1).unwrap();
     assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header_bytes() == 20));
 }

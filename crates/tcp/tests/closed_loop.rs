@@ -146,7 +146,9 @@ fn value(ty: &Ty, at: f64) -> Value {
         Ty::Bool => Value::Bool(at < 0.5),
         Ty::Word(words) => Value::Word(words[(at * 0.999 * words.len() as f64) as usize].into()),
         // Small numbers as often as large ones.
-        Ty::Num { min, max, .. } => Value::Num((min + (max - min) * libm::pow(at, 8.0)).max(min + 1e-9)),
+        Ty::Num { min, max, .. } => {
+            Value::Num((min + (max - min) * libm::pow(at, 8.0)).max(min + 1e-9))
+        }
         other => panic!("a control's key of type {other:?}: say here how to draw it"),
     }
 }
