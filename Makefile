@@ -15,7 +15,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -91,6 +91,9 @@ test-long: setup ## hours: the same tests on many more random scenarios, Python'
 	PENSTOCK_CASES=20000 cargo test --workspace --release --quiet -- --include-ignored
 	$(BIN)/pytest
 	fuzz/run.sh 1200
+
+accept: debs ## everything that README and docs/ promise, in a fresh clone, hours: a table in docs/accept.md
+	$(PYTHON) tools/accept.py $(ACCEPT)
 
 debs:
 	@.ci/debs
