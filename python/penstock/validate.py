@@ -16,7 +16,7 @@ import math
 import sys
 import threading
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +74,10 @@ ADAPTED = {
 }
 #: How often the series are sampled for it, in seconds.
 SAMPLING_S = 0.1
+#: Begins the paragraph of a cause that names its pairs.
+LOOKED_AT = "Looked at:"
+#: Stands in the report above the pairs that no cause names.
+NOT_LOOKED_AT = "Not looked at. Nobody has examined these pairs; some may differ for one of the causes above."
 
 
 @dataclass(frozen=True)
@@ -110,18 +114,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why pairs whose case and metric fit the patterns differ."""
+    """Why some pairs differ. It is told only of the pairs that somebody looked at, each a case and a metric."""
 
-    cases: tuple[str, ...]
-    metrics: tuple[str, ...]
+    title: str
+    looked_at: frozenset[tuple[str, str]]
     text: str
 
     def explains(self, pair: Pair) -> bool:
-        """Whether it is about this pair."""
-        case, metric = pair.case, pair.metric
-        return any(fnmatch.fnmatchcase(case, c) for c in self.cases) and any(
-            fnmatch.fnmatchcase(metric, m) for m in self.metrics
-        )
+        """Whether this pair was looked at."""
+        return (pair.case, pair.metric) in self.looked_at
 
 
 # ----------------------------------------------------------------------- reading
@@ -179,16 +180,34 @@ def read_results(path: Path) -> dict[str, dict[str, Value]]:
 
 
 def read_causes(path: Path) -> list[Cause]:
-    """The written causes of differences: sections `## case, case · metric, metric` (shell patterns), then prose."""
+    """The written causes of differences: sections `## title`, a paragraph `Looked at:`, then prose.
+
+    That paragraph names pairs: "`case` metric, metric; `case` metric". A section without it is told of no pair. Raises
+    `Error` for a pair that it cannot read.
+    """
     if not path.is_file():
         return []
     causes = []
     for section in ("\n" + path.read_text(encoding="utf-8")).split("\n## ")[1:]:
-        head, _, body = section.partition("\n")
-        cases, dot, metrics = head.partition("·")
-        names = [tuple(n.strip() for n in side.split(",")) for side in (cases, metrics if dot else "*")]
-        causes.append(Cause(names[0], names[1], " ".join(body.split())))
+        title, _, body = section.partition("\n")
+        paragraphs = [" ".join(paragraph.split()) for paragraph in body.split("\n\n")]
+        looked = [p.removeprefix(LOOKED_AT) for p in paragraphs if p.startswith(LOOKED_AT)]
+        pairs = frozenset(pair for text in looked for pair in _named_pairs(path, text))
+        prose = " ".join(p for p in paragraphs if p and not p.startswith(LOOKED_AT))
+        causes.append(Cause(title.strip(), pairs, prose))
     return causes
+
+
+def _named_pairs(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    known = {rule.metric for rule in RULES}
+    for entry in text.split(";"):
+        _, case, metrics = [part.strip() for part in entry.split("`")] if entry.count("`") == 2 else ("", "", "")
+        names = [metric.strip() for metric in metrics.split(",")]
+        if not case or not known.issuperset(names):
+            raise Error(
+                f"{path}: {LOOKED_AT} {entry.strip()}: must be `case` and metrics out of {', '.join(sorted(known))}"
+            )
+        yield from ((case, metric) for metric in names)
 
 
 def reference_value(measured: Mapping[str, Value], metric: str) -> Value | None:
@@ -573,15 +592,15 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Cause]) -> None:
-    """The pairs under the cause that explains them, those without one last."""
+    """The pairs under the cause that was found for them, those that nobody looked at last."""
     if not pairs:
         out.write("None.\n")
         return
     by_cause: dict[str, list[Pair]] = {}
     for pair in pairs:
-        text = next((c.text for c in causes if c.explains(pair)), "(no cause written)")
+        text = next((c.text for c in causes if c.explains(pair)), NOT_LOOKED_AT)
         by_cause.setdefault(text, []).append(pair)
-    for i, text in enumerate(sorted(by_cause, key=lambda t: t == "(no cause written)")):
+    for i, text in enumerate(sorted(by_cause, key=lambda t: t == NOT_LOOKED_AT)):
         out.write(f"{'' if i == 0 else chr(10)}{text}\n\n")
         for p in by_cause[text]:
             out.write(
