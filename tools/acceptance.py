@@ -219,7 +219,7 @@ COLUMNS = ("item", "promise", "measured", "value", "budget", "verdict", "took", 
 
 def rows(items: Sequence[Item], outcomes: Mapping[str, Outcome]) -> list[tuple[str, ...]]:
     """A row for each measure, in the order of the items; one for an item that has none."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for item in items:
         o = outcomes.get(item.name)
         if o is None:

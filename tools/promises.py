@@ -80,7 +80,7 @@ def _pytest(work: Work, *options: str, limit_s: float = 4 * 3600) -> list[Measur
 def reproduce(work: Work) -> list[Measure]:
     """All papers in full, and the same command again."""
     shutil.rmtree(work.folder / "papers", ignore_errors=True)
-    command = [bin_of(work, "penstock"), "reproduce", "all", "--out", work.folder / "papers"]
+    command: list[str | Path] = [bin_of(work, "penstock"), "reproduce", "all", "--out", work.folder / "papers"]
     first, second = work.must(command, 2 * 3600), work.must(command, 2 * 3600)
     with (work.folder / "papers" / "claims.csv").open(newline="", encoding="utf-8") as file:
         claims = list(csv.DictReader(file))
@@ -191,7 +191,14 @@ def real(work: Work) -> list[Measure]:
     if why := real_refused(work):
         raise SkippedError(why)
     files = sorted((work.checkout / "scenarios" / "real").glob("*.toml"))
-    command = [bin_of(work, "penstock"), "validate-real", *files, "--out", work.folder / "real", "--json"]
+    command: list[str | Path] = [
+        bin_of(work, "penstock"),
+        "validate-real",
+        *files,
+        "--out",
+        work.folder / "real",
+        "--json",
+    ]
     done = work.must(command, 3 * 3600)
     found = next(line for line in done.output.splitlines() if line.startswith('{"version"'))
     cases = json.loads(found)["cases"]
