@@ -228,7 +228,7 @@ def blocks(work: Work) -> list[Measure]:
     path = f"{bin_of(work, 'penstock').parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
     def run(command: str) -> tuple[int, str]:
-        line = ["bash", "-o", "pipefail", "-c", command]
+        line = ["bash", "-c", command]
         done = work.run(line, 1800, cwd=place, environment={"PATH": path, "COLUMNS": "110"})
         return done.code, done.output
 
