@@ -64,8 +64,10 @@ fmt: setup ## format Rust and Python, sort imports
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
 
-generate: setup ## write again what is made from the Rust tables: kinds.py, docs/reference.md, docs/aqm, the examples' output
+generate: setup ## write again what is made from the Rust tables: kinds.py, docs, fuzzers' seeds, the examples' output
 	$(BIN)/python -m penstock._generate
+	$(BIN)/python fuzz/seeds.py
+	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md

@@ -1,38 +1,16 @@
 //! Properties of every discipline: any parameters in their declared range, any pattern of arrivals.
 //! `PENSTOCK_CASES=100000` looks further.
 
-use penstock_aqm::{
-    build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
-};
-use penstock_units::param::{Param, Ty, Value, Values};
+use penstock_aqm::{build, Aqm, Context, Ecn, Packet, Queue, Verdict, KINDS};
+use penstock_units::param::{Param, Ty, Value};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
 
 #[path = "common/literal.rs"]
 mod literal;
-use literal::literal;
-
-fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
-    kind.params.iter().copied().chain([COMMON]).flatten()
-}
-
-/// The kind's own default of a key before its table's.
-fn own_default(kind: &Kind, p: &Param) -> Option<&'static str> {
-    kind.defaults.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text).or(p.default)
-}
-
-/// A kind's defaults, with some keys set.
-fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
-    let mut v = Values::new();
-    for p in params(kind) {
-        if let Some((_, value)) = set.iter().find(|(k, _)| *k == p.name) {
-            v.set(p.name, value.clone());
-        } else if let Some(text) = own_default(kind, p) {
-            v.set(p.name, literal(&p.ty, text));
-        }
-    }
-    v
-}
+#[path = "common/ops.rs"]
+mod ops;
+use ops::{drive, params, values, Op, Setup};
 
 /// A value in the range of its declaration, its ends among them.
 fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
@@ -67,40 +45,6 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
     }
 }
 
-/// A discipline: its kind, some keys, and the link.
-#[derive(Clone, Debug)]
-struct Setup {
-    kind: &'static str,
-    set: Vec<(&'static str, Value)>,
-    context: Context,
-}
-
-impl Setup {
-    /// `None` where the values do not fit together.
-    fn build(&self) -> Option<Discipline> {
-        let kind = penstock_aqm::kind(self.kind).expect("a kind");
-        let mut v = values(kind, &self.set);
-        if v.opt_word("unit").is_none() {
-            v.set("unit", Value::Word("packets".into()));
-        }
-        build(self.kind, &v, &self.context).ok()
-    }
-    fn is(&self, key: &str, value: &Value) -> bool {
-        self.set.iter().any(|(k, v)| *k == key && v == value)
-    }
-    /// Whether it marks.
-    fn ecn(&self) -> bool {
-        values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set).bool("ecn")
-    }
-    /// Whether a key sets the probability above which capable packets are dropped.
-    fn marks_all(&self) -> bool {
-        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, and a signal that
-        // is told to.
-        let drops = ["mecn", "amecn", "custom", "pie"].contains(&self.kind);
-        self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
-    }
-}
-
 fn setup() -> impl Strategy<Value = Setup> {
     let kinds = 0..KINDS.len();
     let link = (64_000u64..1_000_000_000, 0u64..500, 1u32..1000);
@@ -124,14 +68,6 @@ fn setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// What happens to a queue. The fuzzer's and the property tests' one type of operation.
-#[derive(Clone, Debug)]
-enum Op {
-    Arrive { bytes: u32, ecn: Ecn, flow: u32 },
-    Depart,
-    Wait { ns: u64 },
-}
-
 fn op() -> impl Strategy<Value = Op> {
     let field = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
     let ns = prop_oneof![0u64..1_000, 0u64..5_000_000, 0u64..20_000_000_000];
@@ -140,211 +76,6 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Depart),
         2 => ns.prop_map(|ns| Op::Wait { ns }),
     ]
-}
-
-/// A queue of `limit` packets around a discipline, as a link keeps it; handles are places in
-/// `packets`.
-struct Bench {
-    aqm: Discipline,
-    rng: Rng,
-    now: Time,
-    q: Queue,
-    limit: usize,
-    packets: Vec<(Packet, Time)>,
-    /// The handles of those that wait, in the order of their arrival.
-    waiting: Vec<u32>,
-    verdicts: Vec<Verdict>,
-    departed: usize,
-    dropped: usize,
-}
-
-impl Bench {
-    fn new(aqm: Discipline, limit: u32) -> Self {
-        Bench {
-            aqm,
-            rng: Rng::stream(7, "aqm/test"),
-            now: Time::ZERO,
-            q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
-            limit: limit as usize,
-            packets: vec![],
-            waiting: vec![],
-            verdicts: vec![],
-            departed: 0,
-            dropped: 0,
-        }
-    }
-
-    fn full(&self) -> bool {
-        self.waiting.len() >= self.limit
-    }
-
-    /// Takes a waiting packet out.
-    fn take(&mut self, handle: u32) -> Result<(Packet, Time), TestCaseError> {
-        let place = self.waiting.iter().position(|h| *h == handle);
-        prop_assert!(place.is_some(), "handle {} does not wait", handle);
-        self.waiting.remove(place.unwrap());
-        let (pkt, arrived) = self.packets[handle as usize];
-        self.q.pkts -= 1;
-        self.q.bytes -= u64::from(pkt.bytes);
-        Ok((pkt, arrived))
-    }
-
-    fn check(
-        &mut self,
-        setup: &Setup,
-        pkt: &Packet,
-        verdict: Verdict,
-    ) -> Result<(), TestCaseError> {
-        let capable = pkt.ecn != Ecn::NotEct;
-        if setup.marks_all() && capable {
-            prop_assert_ne!(
-                verdict,
-                Verdict::Drop(Reason::Early),
-                "a capable packet is marked, not dropped"
-            );
-        }
-        if !capable || !setup.ecn() {
-            prop_assert!(!matches!(verdict, Verdict::Mark(..)), "marks only what may be marked");
-        }
-        prop_assert_ne!(
-            verdict,
-            Verdict::Drop(Reason::Overflow),
-            "the buffer is the driver's business"
-        );
-        self.verdicts.push(verdict);
-        Ok(())
-    }
-
-    fn arrive(&mut self, setup: &Setup, pkt: Packet) -> Result<(), TestCaseError> {
-        let verdict = self.aqm.arrive(self.now, &pkt, &self.q, &mut self.rng);
-        self.check(setup, &pkt, verdict)?;
-        let handle = self.packets.len() as u32;
-        self.packets.push((pkt, self.now));
-        let dropped = matches!(verdict, Verdict::Drop(_));
-        if self.aqm.schedules() && !dropped {
-            while let Some(handle) = self.aqm.evict(self.now, &pkt, &self.q, self.full()) {
-                self.take(handle)?;
-                self.dropped += 1;
-            }
-        }
-        if self.full() {
-            self.aqm.overflow(self.now, &pkt, &self.q);
-            self.dropped += 1;
-        } else if dropped {
-            self.dropped += 1;
-        } else if self.q.idle_since.take().is_none() || self.aqm.schedules() {
-            self.waiting.push(handle);
-            self.q.pkts += 1;
-            self.q.bytes += u64::from(pkt.bytes);
-            if self.aqm.schedules() {
-                self.aqm.enqueued(self.now, &pkt, handle);
-            }
-        } else {
-            self.departed += 1;
-        }
-        Ok(())
-    }
-
-    /// A dequeue, which may drop.
-    fn depart(&mut self, setup: &Setup) -> Result<(), TestCaseError> {
-        loop {
-            let next = if self.aqm.schedules() {
-                self.aqm.next(self.now)
-            } else {
-                self.waiting.first().copied()
-            };
-            prop_assert_eq!(
-                next.is_none(),
-                self.waiting.is_empty(),
-                "a packet's turn while any waits"
-            );
-            let Some(handle) = next else {
-                self.q.idle_since.get_or_insert(self.now);
-                return Ok(());
-            };
-            let (pkt, arrived) = self.take(handle)?;
-            if self.aqm.decides_at_departure() {
-                let sojourn = self.now.since(arrived);
-                let verdict = self.aqm.depart(self.now, &pkt, sojourn, &self.q, &mut self.rng);
-                self.check(setup, &pkt, verdict)?;
-                if matches!(verdict, Verdict::Drop(_)) {
-                    self.dropped += 1;
-                    continue;
-                }
-            }
-            self.departed += 1;
-            return Ok(());
-        }
-    }
-
-    fn wait(&mut self, until: Time) -> Result<(), TestCaseError> {
-        // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
-        for _ in 0..100 {
-            let Some(t) = self.aqm.next_tick().filter(|t| *t <= until) else { break };
-            prop_assert!(t >= self.now, "a tick in the past");
-            self.now = t;
-            self.aqm.tick(t, &self.q);
-            prop_assert!(
-                self.aqm.next_tick().is_none_or(|next| next > t),
-                "the next tick lies ahead"
-            );
-        }
-        if self.aqm.next_tick().is_none_or(|t| t > until) {
-            self.now = until;
-        }
-        Ok(())
-    }
-}
-
-/// Everything is checked at every step, the verdicts are returned.
-fn drive(
-    setup: &Setup,
-    aqm: Discipline,
-    ops: &[Op],
-    limit: u32,
-) -> Result<Vec<Verdict>, TestCaseError> {
-    let mut b = Bench::new(aqm, limit);
-    let mut thresholds: Vec<(&str, f64)> = vec![];
-    for op in ops {
-        match op {
-            Op::Arrive { bytes, ecn, flow } => {
-                b.arrive(setup, Packet { bytes: *bytes, ecn: *ecn, flow: *flow, class: 0 })?;
-            }
-            Op::Depart => b.depart(setup)?,
-            Op::Wait { ns } => b.wait(b.now + Duration::from_nanos(*ns))?,
-        }
-        let mut wrong = None;
-        b.aqm.state(&mut |name, x| {
-            // Feng's adapter may be set free of its bounds, as ns-2's is.
-            let free = setup.is("max_p_high", &Value::Word("none".into()));
-            let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
-                || name == "max_p" && !free;
-            thresholds.retain(|(n, _)| n != &name);
-            if ["min_th", "max_th"].contains(&name) {
-                thresholds.push((name, x));
-            }
-            if !x.is_finite() || x < 0.0 || probability && x > 1.0 {
-                wrong = Some((name, x));
-            }
-        });
-        prop_assert_eq!(wrong, None);
-        if let [(_, min_th), (_, max_th)] = thresholds[..] {
-            prop_assert!(min_th < max_th, "{min_th} {max_th}");
-        }
-        let longest = f64::from(limit) * 10_000.0;
-        prop_assert!(b.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
-        prop_assert_eq!(
-            b.packets.len(),
-            b.departed + b.dropped + b.waiting.len(),
-            "packets are conserved"
-        );
-        prop_assert!(b.waiting.len() <= b.limit);
-    }
-    // What is left comes out, each packet once.
-    while !b.waiting.is_empty() {
-        b.depart(setup)?;
-    }
-    Ok(b.verdicts)
 }
 
 fn cases() -> u32 {
@@ -363,7 +94,7 @@ proptest! {
         limit in 1u32..200,
     ) {
         let (Some(first), Some(second)) = (setup.build(), setup.build()) else { return Err(TestCaseError::reject("")) };
-        prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
+        prop_assert_eq!(drive(&setup, first, &ops, limit), drive(&setup, second, &ops, limit));
     }
 
     /// Whatever the ramp: as the average rises the probability does not fall, and the states come
