@@ -14,7 +14,7 @@ import accept
 import console
 from acceptance import Item, Measure, SkippedError, Work
 from conftest import ROOT
-from promises import ITEMS, VICTIMS, _counts
+from promises import ITEMS, VICTIMS, _counts, fuzz_targets, promised_ratio, promised_shares
 
 
 @pytest.fixture
@@ -175,6 +175,14 @@ def test_pytest_counts_are_read(tmp_path: Path) -> None:
 def test_the_items_are_named_once() -> None:
     assert len({each.name for each in ITEMS}) == len(ITEMS)
     assert len(VICTIMS) == 4
+
+
+def test_what_is_promised_is_read_from_where_it_stands() -> None:
+    """A README that is reworded must not leave an item without its budget."""
+    assert len(promised_shares(ROOT)) == 2
+    assert all(90 <= float(share) <= 100 and int(pairs) > 500 for pairs, share in promised_shares(ROOT))
+    assert promised_ratio(ROOT) > 1
+    assert {"scenario", "aqm"} < set(fuzz_targets(ROOT))
 
 
 # ----------------------------------------------------------------------- the documents' commands

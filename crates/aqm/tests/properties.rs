@@ -97,6 +97,12 @@ proptest! {
         prop_assert_eq!(drive(&setup, first, &ops, limit), drive(&setup, second, &ops, limit));
     }
 
+    /// As the fuzz target does, from random bytes.
+    #[test]
+    fn every_input_of_the_fuzzer_passes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        ops::check(&bytes);
+    }
+
     /// Whatever the ramp: as the average rises the probability does not fall, and the states come
     /// in order. Of two levels the worse does not fall: where the ramps end, marks of both give way
     /// to drops.
