@@ -48,7 +48,7 @@ test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tes
 	$(BIN)/pytest -m 'not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
-	$(BIN)/pytest -m 'not long and not browser' tests/test_package.py tests/test_python.py
+	$(BIN)/pytest -m 'not long and not browser' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py
 
 lint: setup ## formatting, clippy, ruff, mypy --strict
 	cargo fmt --all --check
@@ -65,7 +65,7 @@ fmt: setup ## format Rust and Python, sort imports
 	$(BIN)/ruff format .
 
 generate: setup ## write again what is made from the Rust tables: kinds.py, docs, fuzzers' seeds, the examples' output
-	$(BIN)/python -m penstock._generate
+	$(BIN)/python tools/generate.py
 	$(BIN)/python fuzz/seeds.py
 	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py

@@ -1,4 +1,4 @@
-"""The same tables as in a file, as Python objects; what is left out has its default.
+"""The tables of a scenario file as Python objects. What is left out has its default.
 
 4 sources, 2 to 27 ms -- R0 == 10 Mbit/s, 20 ms, 50 packets == R1 -- sinks
 """
@@ -22,7 +22,7 @@ print("the shorter the way, the more a flow gets:")
 for flow in result.runs[0].flows:
     print(f"  {flow['goodput_bps'] / 1e6:.1f} Mbit/s")
 
-# A mistake is found before anything runs, and says what would be right.
+# A mistake is found before anything runs. The message says what would be right.
 try:
     ps.Scenario(
         topology=ps.Dumbbell(bottleneck=ps.Link(rate="10 Mbit", delay="20 ms", buffer=50)),

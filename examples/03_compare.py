@@ -1,4 +1,4 @@
-r"""Two disciplines on one scenario, paired by seed: a difference with its interval.
+r"""Two disciplines on one scenario, paired by seed: the difference with its interval.
 
 2 + 20 sources --\                                        /-- sinks
                   R0 == 1.5 Mbit/s, 40 ms, 40 packets == R1

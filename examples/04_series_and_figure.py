@@ -1,4 +1,6 @@
-"""A queue over time as an Arrow table, and as a figure. Arrow and matplotlib load here, not on `import penstock`.
+"""A queue over time as an Arrow table, and as a figure.
+
+Arrow and matplotlib are loaded here, not by `import penstock`.
 
 5 sources -- R0 == 6, then 2, then 6 Mbit/s, 25 ms, 80 packets == R1 -- sinks
 """

@@ -1,4 +1,4 @@
-"""A key of the scenario changed step by step: how the target of PI moves the delay.
+"""One key of the scenario, changed step by step: how the target of PI changes the delay.
 
 5 sources -- R0 == 6 Mbit/s, 25 ms, 80 packets == R1 -- sinks
 """

@@ -1,4 +1,6 @@
-r"""A discipline of one's own, in Python: marks by the time that packets wait, beside RED on the same load.
+r"""A custom discipline in Python, beside RED on the same load.
+
+It marks packets according to the time that they wait.
 
 2 + 20 sources --\                                        /-- sinks
                   R0 == 1.5 Mbit/s, 40 ms, 40 packets == R1
@@ -14,7 +16,7 @@ SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
 
 class DelayTarget(ps.Aqm):
-    """Signals with a probability that a timer raises while the queue is longer than its target, and lowers else."""
+    """A timer raises the signal probability while the queue is above its target, else lowers it."""
 
     interval_s = 0.1
 
@@ -23,20 +25,20 @@ class DelayTarget(ps.Aqm):
         self.p = 0.0
 
     def setup(self, link: ps.LinkFacts) -> None:
-        """Before the run."""
+        """Take the link's rate before the run."""
         self.target_bytes = self.target_s * link.rate_bps / 8
 
     def tick(self, now: float, queue: ps.Queue) -> None:
-        """Every `interval_s`."""
+        """Move the probability, every `interval_s`."""
         up = queue.bytes > self.target_bytes
         self.p = min(max(self.p + (self.step if up else -self.step), 0.0), 0.5)
 
     def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
-        """Once for each packet."""
-        return ps.MARK if self.random() < self.p else ps.PASS  # what cannot be marked is dropped
+        """Decide about one packet."""
+        return ps.MARK if self.random() < self.p else ps.PASS  # dropped if it cannot be marked
 
     def series(self) -> Mapping[str, float]:
-        """Columns of the series `"queue"`."""
+        """Return columns for the series `"queue"`."""
         return {"p": self.p}
 
 

@@ -1,8 +1,11 @@
-r"""Bufferbloat on this machine: real packets of the kernel's own TCP through three disciplines, half a minute in all.
+r"""Bufferbloat on this machine: the kernel's own TCP through three disciplines, in half a minute.
 
-laptop -- box == 5 Mbit/s, 20 ms, 200 packets == server      (two network namespaces; your own network is not touched)
+laptop -- box == 5 Mbit/s, 20 ms, 200 packets == server
 
-On a terminal, with a picture: `penstock emulate scenarios/bufferbloat.toml --live`, and `--set aqm.kind=codel`.
+Both hosts are network namespaces of this machine. Your network is not touched.
+
+On a terminal, with a picture: `penstock emulate scenarios/bufferbloat.toml --live`, and the same
+with `--set aqm.kind=codel`.
 """
 
 from pathlib import Path

@@ -1,11 +1,13 @@
-r"""Programs of one's own behind a RED queue: a web server of Python's own, and a client that downloads from it.
+r"""Any programs behind a RED queue: Python's web server, and a client that downloads from it.
 
-client -- R0 == 4 Mbit/s, 20 ms, 60 packets, RED == R1 -- server      (two network namespaces of this machine)
+client -- R0 == 4 Mbit/s, 20 ms, 60 packets, RED == R1 -- server
+
+Both hosts are network namespaces of this machine.
 
 In one line, with any programs:
 
-    penstock emulate scenarios/links/red.toml --download --server 'python3 -m http.server -d /usr/bin 8000' -- \
-        curl -s -o /dev/null http://10.9.0.2:8000/bash
+    penstock emulate scenarios/links/red.toml --download --server 'python3 -m http.server -d /usr/bin 8000' \
+        -- curl -s -o /dev/null http://10.9.0.2:8000/bash
 """
 
 import os

@@ -1,6 +1,10 @@
-r"""A discipline of one's own, in Python, on real packets: the class that the simulator runs decides between two hosts.
+r"""A custom discipline in Python on real packets.
 
-4 flows -- R0 == 10 Mbit/s, 20 ms, 60 packets == R1      (two network namespaces of this machine, the kernel's TCP)
+The class that the simulator runs decides about packets between two hosts.
+
+4 flows -- R0 == 10 Mbit/s, 20 ms, 60 packets == R1
+
+Both hosts are network namespaces of this machine, with the kernel's TCP.
 """
 
 from pathlib import Path
@@ -12,18 +16,18 @@ SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
 
 class Bell(ps.Aqm):
-    """Marks every packet that finds a queue longer than its target, and no two within a round trip."""
+    """Marks a packet that finds the queue above its target, at most one per round trip."""
 
     def __init__(self, target_s: float, quiet_s: float) -> None:
         self.target_s, self.quiet_s = target_s, quiet_s
         self.rang = -quiet_s
 
     def setup(self, link: ps.LinkFacts) -> None:
-        """Before the run."""
+        """Take what is needed of the link, before the run."""
         self.target_bytes = self.target_s * link.rate_bps / 8
 
     def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
-        """Once for each packet."""
+        """Decide about one packet."""
         if queue.bytes <= self.target_bytes or now < self.rang + self.quiet_s:
             return ps.PASS
         self.rang = now

@@ -297,3 +297,18 @@ def test_start_to_exit_under_a_third_of_a_second(small: Path) -> None:
         spent = after.children_user + after.children_system - before.children_user - before.children_system
         best = min(best, spent)
     assert best < 0.3
+
+
+def test_the_commands_lines_of_help_fit_a_terminal(tmp_path: Path) -> None:
+    environment = {**os.environ, "COLUMNS": "80"}
+    shown = subprocess.run([sys.executable, "-m", "penstock", "-h"], env=environment, capture_output=True, text=True)
+    commands = shown.stdout.split("Commands:\n")[1].splitlines()
+    assert len(commands) == 13
+    assert [line for line in commands if line.endswith("...")] == []
+    assert max(map(len, commands)) <= 80
+
+
+def test_a_name_that_a_list_lacks_is_answered_with_all_names(penstock: Command) -> None:
+    shown = penstock("list", "aqm", "zzzzz")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith("penstock: no aqm is called 'zzzzz'; there are: droptail, red, ")

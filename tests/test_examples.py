@@ -17,7 +17,7 @@ import pytest
 
 import penstock as ps
 from conftest import ROOT
-from real import needs_real_packets
+from helpers.real import needs_real_packets
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 

@@ -166,7 +166,7 @@ def address(net: Net) -> None:
 
 @contextlib.contextmanager
 def routed(net: Net, kind: str, plan: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
-    script = [sys.executable, ROOT / "tests/mecn_router.py", kind]
+    script = [sys.executable, ROOT / "tests/helpers/mecn_router.py", kind]
     if kind == "veth":
         wire(net)
         line = ["nsenter", f"--net={net.router}", *script, "rc", "rs"]

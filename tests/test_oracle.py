@@ -17,7 +17,7 @@ import image
 import netlink
 import oracle
 from conftest import ROOT
-from penstock.scenario import Scenario, _literal
+from penstock.model.scenario import Scenario, _literal
 
 SCRIPT = ROOT / "validation" / "oracle" / "oracle.py"
 CACHE = Path.home() / ".cache" / "penstock-oracle"

@@ -15,9 +15,11 @@ from types import ModuleType
 
 import pytest
 
+import generate
 import penstock as ps
+import reference
 from conftest import ROOT
-from penstock import _generate, _penstock, _reference
+from penstock import _penstock
 
 PACKAGE = ROOT / "python" / "penstock"
 
@@ -111,13 +113,13 @@ def test_the_stub_is_the_binary() -> None:
 
 
 def test_the_generated_classes_are_fresh() -> None:
-    committed = (PACKAGE / "kinds.py").read_text(encoding="utf-8")
-    assert committed == _generate.source(), "stale: make generate"
+    committed = (PACKAGE / "model" / "kinds.py").read_text(encoding="utf-8")
+    assert committed == generate.source(), "stale: make generate"
 
 
 def test_the_generated_reference_is_fresh() -> None:
     committed = (PACKAGE.parents[1] / "docs/reference.md").read_text(encoding="utf-8")
-    assert committed == _reference.source(), "stale: make generate"
+    assert committed == reference.source(), "stale: make generate"
 
 
 def test_every_public_name_is_there_and_said() -> None:
@@ -127,16 +129,27 @@ def test_every_public_name_is_there_and_said() -> None:
         assert name == "__version__" or inspect.getdoc(member), f"{name} has no docstring"
 
 
+def test_type_checkers_see_the_names_that_there_are() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    whole = {*ps.aqm.__all__, *ps.kinds.__all__}
+    assert seen == {*ps.__all__} - whole | {"*", "aqm", "kinds"}
+
+
 def test_the_version_is_the_installed_one() -> None:
     from importlib.metadata import version
 
     assert version("penstock") == ps.__version__ == _penstock.__version__
 
 
-MODULES = sorted(path.stem for path in PACKAGE.glob("*.py") if path.stem not in {"__init__", "__main__"})
+def modules() -> list[str]:
+    """Every module of the package, by its full name."""
+    paths = (path.relative_to(PACKAGE.parent).with_suffix("") for path in PACKAGE.rglob("*.py"))
+    return sorted(".".join(path.parts).removesuffix(".__init__") for path in paths if path.name != "__main__")
 
 
-@pytest.mark.parametrize("name", ["penstock", *(f"penstock.{stem}" for stem in MODULES)])
+@pytest.mark.parametrize("name", modules())
 def test_docstrings_run(name: str) -> None:
     module: ModuleType = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
@@ -144,7 +157,7 @@ def test_docstrings_run(name: str) -> None:
 
 
 def test_doctests_are_looked_for_in_the_right_place() -> None:
-    assert doctest.testmod(importlib.import_module("penstock._tables")).attempted > 2
+    assert doctest.testmod(importlib.import_module("penstock.show.numbers")).attempted > 2
 
 
 def test_the_wheel_is_abi3() -> None:

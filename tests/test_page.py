@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-import tiny_paper
+from helpers import tiny_paper
 from penstock.reproduce import command
 from penstock.reproduce.model import Settings
 

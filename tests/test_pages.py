@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import pages
 import penstock as ps
 from conftest import ROOT, Command
-from penstock import pages, probing, style
+from penstock.runs import probing
+from penstock.show import style
 
 DOCS = ROOT / "docs"
 ROWS = {row["name"]: row for row in pages.rows()}
@@ -85,7 +87,7 @@ def test_list_tells_all_about_one(penstock: Command) -> None:
     assert "sack" in penstock("list", "tcp", "sack").stdout
     wrong = penstock("list", "aqm", "fqcodel")
     assert wrong.returncode == 2
-    assert "did you mean fq-codel?" in wrong.stderr
+    assert "nearest: fq-codel; there are: " in wrong.stderr
 
 
 def test_probe_of_a_kind_and_of_a_file(penstock: Command, small: Path, tmp_path: Path) -> None:

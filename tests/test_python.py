@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from conftest import SMALL
-from penstock import _files, _penstock, _tables, plot, runner
+from penstock import _files, _penstock
+from penstock.runs import execute
+from penstock.show import numbers, plot
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +282,7 @@ def test_columns_are_the_extensions_buffers(result: ps.Result) -> None:
 def test_figures(result: ps.Result, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
 
-    from penstock import style
+    from penstock.show import style
 
     for name in ("queue", "delay_cdf", "plane", "cwnd"):
         figure = getattr(result.plot, name)()
@@ -392,12 +394,12 @@ def test_a_file_is_whole_or_absent(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_show_what_is_known(mean: float | None, half: float | None, text: str) -> None:
-    assert _tables.number(ps.Estimate(mean=mean, ci95=half, n=3), 1000) == text
+    assert numbers.number(ps.Estimate(mean=mean, ci95=half, n=3), 1000) == text
 
 
 @pytest.mark.parametrize(("duration", "interval"), [(100, 0.05), (60, 0.05), (1, 0.0005), (1000, 0.5), (5, 0.005)])
 def test_the_interval_that_nobody_chose(duration: float, interval: float) -> None:
-    assert runner.auto_interval_s(duration) == interval
+    assert execute.auto_interval_s(duration) == interval
 
 
 def test_what_is_no_discipline_is_refused() -> None:

@@ -17,16 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock as ps
-import tiny_paper
 from conftest import ROOT, SCENARIOS, Command
+from helpers import tiny_paper
 from penstock.errors import Error
+from penstock.model.scenario import Scenario
 from penstock.reproduce import command
 from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
 from penstock.reproduce.model import DEFAULT, Above, Below, Case, Rule, Settings, Within
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
-from penstock.result import recorded
-from penstock.scenario import Scenario
+from penstock.runs.result import recorded
 from penstock.sweeps import store
 from penstock.sweeps.store import Store
 
@@ -78,7 +78,7 @@ def test_a_finding_has_the_interval_and_leaves_out_what_does_not_apply() -> None
 
 
 def test_two_processes_do_not_run_into_one_folder(tmp_path: Path) -> None:
-    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(1, False), DEFAULT))
+    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(seeds=1, quick=False), DEFAULT))
     with Store(tmp_path), pytest.raises(Error, match="another process writes there"):
         run([wanted], (1,), tmp_path, 1, lambda *_: None)
     assert len(run([wanted], (1,), tmp_path, 1, lambda *_: None)) == 3
@@ -108,7 +108,7 @@ def test_each_run_is_run_once(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
     lot = Scenario.load(SCENARIOS / "parking-lot.toml").set_all({"duration": "2 s", "measure.from": "1 s"})
-    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(2, False), DEFAULT)]
+    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(seeds=2, quick=False), DEFAULT)]
     wanted = Wanted.of("one", cases)
     run([wanted], (1, 2), tmp_path, 2, lambda *_: None)
     kept = list(gather(wanted, (1, 2), Finished(tmp_path)))
@@ -123,7 +123,7 @@ def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
 
 def test_progress_says_where_and_reaches_the_end(tmp_path: Path) -> None:
     told: list[tuple[float, float, str]] = []
-    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(1, False), DEFAULT))
+    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(seeds=1, quick=False), DEFAULT))
     run([wanted], (1,), tmp_path, 1, lambda *state: told.append(state))
     shares = [done / total for done, total, _ in told]
     assert shares == sorted(shares)
@@ -140,7 +140,7 @@ def reproduce(folder: Path, *arguments: object) -> subprocess.CompletedProcess[s
 
 
 def line(*arguments: object) -> list[str]:
-    return [sys.executable, str(ROOT / "tests" / "tiny_paper.py"), *map(str, arguments)]
+    return [sys.executable, str(ROOT / "tests" / "helpers" / "tiny_paper.py"), *map(str, arguments)]
 
 
 def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
 
 def test_claims_csv(tmp_path: Path) -> None:
     out = tmp_path / "o"
-    command.reproduce([tiny_paper.PAPER], Settings(3, False), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings(seeds=3, quick=False), out, jobs=2)
     text = (out / "claims.csv").read_bytes().decode()
     assert text.splitlines()[0] == "paper,claim,paper_value,estimate,ci_low,ci_high,n,verdict,reading"
     assert "\r" not in text
@@ -190,7 +190,7 @@ def test_claims_csv(tmp_path: Path) -> None:
     for row in rows:
         assert float(row["ci_low"]) <= float(row["estimate"]) <= float(row["ci_high"])
 
-    command.reproduce([tiny_paper.PAPER], Settings(1, True), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings(seeds=1, quick=True), out, jobs=2)
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["n"], row["ci_low"], row["ci_high"], row["verdict"]) for row in rows} == {("1", "", "", UNDECIDED)}
 

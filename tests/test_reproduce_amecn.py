@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Claim, Reading, Settings
-from penstock.reproduce.papers import amecn
-from penstock.reproduce.papers.amecn import PAPER
+from penstock.reproduce.papers.amecn.exhibits import return_s, settled_avg
+from penstock.reproduce.papers.amecn.paper import PAPER
+from penstock.reproduce.papers.amecn.scenarios import OPEN, dumbbell, load_change
 from penstock.reproduce.runs import Run
 from penstock.reproduce.verdict import judge
 
@@ -58,27 +59,27 @@ def test_every_reading_of_a_claim_is_another_experiment(claim: Claim) -> None:
 
 def test_every_reading_is_taken_somewhere() -> None:
     used = {reading for claim in PAPER.claims for reading in claim.readings}
-    assert used == set(amecn.OPEN) - {DEFAULT}
+    assert used == set(OPEN) - {DEFAULT}
 
 
 def test_the_thresholds_follow_from_the_target() -> None:
     # 40 ms at 875 packets/s are 35 packets; min_th is half of that, and automatic.
-    resolved = amecn.dumbbell("AMECN", 40, DEFAULT).resolved
+    resolved = dumbbell("AMECN", 40, DEFAULT).resolved
     assert (resolved["aqm"]["target_delay"], resolved["aqm"]["min_th"]) == ("40 ms", None)
     assert resolved["aqm"]["mark_p"] == resolved["aqm"]["reverse"]["mark_p"] == 1.0
 
 
 def traced(avg: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Run:
-    scenario = amecn.load_change("AMECN", "rises", DEFAULT)
+    scenario = load_change("AMECN", "rises", DEFAULT)
     table = pa.table({"t_s": np.arange(len(avg)) * 0.05, "avg_pkts": avg})
-    return Run({}, 1, scenario, {}, [], {}, table)
+    return Run(labels={}, seed=1, scenario=scenario, metrics={}, groups=[], links={}, trace=table)
 
 
 def test_the_return_is_when_the_coming_mean_is_in_range() -> None:
     t = np.arange(1000) * 0.05
     # 20 until 33 s, then 10: the mean of the 5 s from t on is 10 + 2 (33 - t), which is 12 at t = 32.
     back = traced(np.where(t < 33.0, 20.0, 10.0))
-    assert amecn.return_s(back) == pytest.approx(7.0, abs=0.1)
-    assert amecn.settled_avg(back) == 10.0
+    assert return_s(back) == pytest.approx(7.0, abs=0.1)
+    assert settled_avg(back) == 10.0
     never = traced(np.full(1000, 13.0))
-    assert amecn.return_s(never) == 20.0
+    assert return_s(never) == 20.0

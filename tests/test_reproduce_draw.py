@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock import style
-from penstock.reproduce import common, draw
+from penstock.model.scenario import Scenario
+from penstock.reproduce import comparisons, draw
 from penstock.reproduce.runs import Run, Runs
-from penstock.scenario import Scenario
+from penstock.show import style
 
 
 class _Lasts:
@@ -19,7 +19,15 @@ class _Lasts:
 
 
 def run(labels: dict[str, Any], seed: int, trace: pa.Table | None = None, **metrics: float) -> Run:
-    return Run(labels, seed, cast(Scenario, _Lasts()), metrics, [], {}, trace)
+    return Run(
+        labels=labels,
+        seed=seed,
+        scenario=cast(Scenario, _Lasts()),
+        metrics=metrics,
+        groups=[],
+        links={},
+        trace=trace,
+    )
 
 
 def sloped(aqm: str, seed: int, xs: tuple[float, ...], above: float) -> list[Run]:
@@ -37,7 +45,7 @@ def test_curves_are_compared_where_both_are() -> None:
             *sloped("B", 2, (2.0, 3.0), above=0.0),
         ]
     )
-    found = common.at_equal(runs, "x", "y", "step", {"aqm": "A"}, {"aqm": "B"}, steps=3)
+    found = comparisons.at_equal(runs, "x", "y", "step", {"aqm": "A"}, {"aqm": "B"}, steps=3)
     assert found.shape == (2, 3)
     assert found[0] == pytest.approx([1.0, 1.0, 1.0])
     assert np.isnan(found[1]).all()

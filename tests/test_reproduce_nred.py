@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.model import DEFAULT
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.nred import BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE, equation_1, scenario
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from penstock.reproduce.papers.nred.claims import equation_1
+from penstock.reproduce.papers.nred.scenarios import OPEN, scenario
 
 PAPER = paper("nred")
+BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE = OPEN.keyed(
+    "unit=bytes", "ecn", "ecn,mark_p=0.1", "gate=geometric", "gentle=false"
+)
 
 
 @pytest.mark.parametrize(

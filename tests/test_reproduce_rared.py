@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from penstock.reproduce.common import difference_along, percent_along
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from penstock.reproduce.comparisons import difference_along, percent_along
 from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.rared import BASE, CLIMB, LONG, MARK_P, scenario
+from penstock.reproduce.papers.rared.scenarios import LONG, OPEN, scenario
 from penstock.reproduce.runs import Run, Runs
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 
 PAPER = paper("rared")
+MARK_P, BASE, CLIMB = OPEN.keyed("mark_p=0.1", "base=ared", "climb=ramp")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,15 @@ def test_differences_by_hand() -> None:
     any_scenario = scenario("RED", 1, DEFAULT)
     runs = Runs(
         [
-            Run({"aqm": aqm, "m": m}, seed + 1, any_scenario, {"delay_mean_s": delay}, [], {}, None)
+            Run(
+                labels={"aqm": aqm, "m": m},
+                seed=seed + 1,
+                scenario=any_scenario,
+                metrics={"delay_mean_s": delay},
+                groups=[],
+                links={},
+                trace=None,
+            )
             for (aqm, m), values in delays.items()
             for seed, delay in enumerate(values)
         ]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.red_at import OPEN, scenario
-from reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from penstock.reproduce.papers.red_at.scenarios import OPEN, scenario
 
 PAPER = paper("red-at")
 BY_KEY = {reading.key: reading for reading in OPEN}

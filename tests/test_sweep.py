@@ -19,13 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import SMALL, Command
-from penstock import _penstock, runner
+from penstock import _penstock
 from penstock.errors import Error, ScenarioError
-from penstock.result import Estimate
-from penstock.scenario import Scenario
+from penstock.estimate import Estimate
+from penstock.model.scenario import Scenario
+from penstock.runs import runner
 from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
+from penstock.sweeps.export import export
 from penstock.sweeps.journal import Journal
 from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import Store
@@ -58,7 +60,7 @@ def sweep(text: str, out: Path, **options: Any) -> drive.Sweep:
 def exported(folder: Path, table: str) -> bytes:
     path = folder.parent / f"{folder.name}.csv"
     with path.open("wb") as file:
-        shows.export(folder, file, table)
+        export(folder, file, table)
     return path.read_bytes()
 
 
@@ -417,7 +419,7 @@ def test_commands(penstock: Command, tmp_path: Path) -> None:
     assert rows[0][2].split()[0][:3] == f"{100 * sum(per_seed) / 2:.6f}"[:3]
     wrong = penstock("show", "runs", "utilisation")
     assert wrong.returncode == 2
-    assert "Did you mean utilization?" in wrong.stderr
+    assert "nearest: utilization;" in wrong.stderr
     lines = penstock("export", "runs", "--csv").stdout.splitlines()
     assert len(lines) == RUNS // 2 + 1
     assert lines[0].startswith('"key","point","seed"')

@@ -11,11 +11,14 @@ import pytest
 
 from conftest import SMALL, Command
 from penstock.errors import Error
-from penstock.result import Estimate
-from penstock.scenario import Scenario
+from penstock.estimate import Estimate
+from penstock.model.scenario import Scenario
 from penstock.sweeps import drive, store
-from penstock.sweeps.show import Shown, draw, order, show, tables
+from penstock.sweeps.figure import draw
+from penstock.sweeps.show import Shown, show
 from penstock.sweeps.statistics import Paired, adjusted, bootstrap, ends, estimate, paired
+from penstock.sweeps.tables import tables
+from penstock.sweeps.values import order
 
 GRID = (
     SMALL
@@ -169,7 +172,7 @@ def test_the_correction_is_over_all_metrics(runs: Path) -> None:
     ("against", "message"),
     [
         ("variant", "must be AXIS=VALUE"),
-        ("varaint=drops", "no such axis. Did you mean variant?"),
+        ("varaint=drops", "no axis is called 'varaint'; nearest: variant"),
         ("variant=drop", "no run has that value. Nearest: drops. There are: drops, marks"),
         ("aqm.min_th=6", "Nearest: 5 packets."),
         ("aqm.min_th=100", "Nearest: 8 packets."),

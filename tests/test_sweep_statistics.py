@@ -129,7 +129,7 @@ def test_goals(text: str, goal: Goal) -> None:
     ("text", "message"),
     [
         ("utilization 1%", "must be a metric and a half-width"),
-        ("utilisation ±1%", "no metric is called utilisation; nearest: utilization"),
+        ("utilisation ±1%", "no metric is called 'utilisation'; nearest: utilization"),
         ("delay_mean_s ±1", "unit"),
         ("delay_mean_s ±1 kbit/s", "unknown unit"),
         ("jain ±x", "'x' is no number"),

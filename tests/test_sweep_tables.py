@@ -16,9 +16,9 @@ import pytest
 
 import penstock as ps
 from conftest import SMALL, Command
-from penstock import runner
 from penstock.errors import Error, ScenarioError
-from penstock.scenario import Scenario
+from penstock.model.scenario import Scenario
+from penstock.runs import runner
 from penstock.sweeps import drive, journal, store
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.statistics import Until

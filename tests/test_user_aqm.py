@@ -16,9 +16,9 @@ import pytest
 
 import penstock as ps
 from conftest import SMALL
-from penstock import _workers
+from penstock.runs import processes
 
-TWO_CORES = _workers.available()
+TWO_CORES = processes.available()
 
 
 def scenario(aqm: ps.Aqm | None = None) -> ps.Scenario:
@@ -207,7 +207,7 @@ def test_processes_give_what_one_process_gives() -> None:
 
 
 def test_without_processes_the_seeds_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_workers, "available", lambda: False)
+    monkeypatch.setattr(processes, "available", lambda: False)
     s = scenario(Threshold(5))
     with pytest.warns(RuntimeWarning, match="one after the other"):
         result = ps.run(s, seeds=2, jobs=2)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -11,22 +15,27 @@ from typing import Any
 import pytest
 
 from penstock import _penstock
-from penstock import validate as v
-from penstock._agreement import RULES, Rule, Value, Verdict, judge
-from penstock._ns2cases import NotExpressible, deterministic, forward_flows, scenario
 from penstock.errors import Error
-
-DATA = Path(__file__).parents[1] / "validation"
+from penstock.validate.agreement import RULES, Rule, Value, Verdict, judge
+from penstock.validate.ns2 import command
+from penstock.validate.ns2.causes import Cause, read_causes
+from penstock.validate.ns2.command import DATA
+from penstock.validate.ns2.counts import Table, as_ns2_counts, columns, counters
+from penstock.validate.ns2.files import SHIPPED, Case, read_cases, read_results
+from penstock.validate.ns2.measure import Outcome, outcomes
+from penstock.validate.ns2.pairs import Pair, compare, our_value, reference_value
+from penstock.validate.ns2.report import NOT_LOOKED_AT, last_line, report
+from penstock.validate.ns2.translate import NotExpressible, deterministic, forward_flows, scenario
 
 
 @pytest.fixture(scope="module")
-def shipped() -> dict[str, v.Case]:
-    return {case.name: case for case in v.read_cases(DATA / "ns2-cases.json")}
+def shipped() -> dict[str, Case]:
+    return {case.name: case for case in read_cases(DATA / "ns2-cases.json")}
 
 
 @pytest.fixture(scope="module")
-def papers() -> dict[str, v.Case]:
-    return {case.name: case for case in v.read_cases(DATA / "ns2x-cases.json")}
+def papers() -> dict[str, Case]:
+    return {case.name: case for case in read_cases(DATA / "ns2x-cases.json")}
 
 
 def red(**args: object) -> dict[str, Any]:
@@ -42,30 +51,30 @@ def rule(metric: str) -> Rule:
 # ---------------------------------------------------------------------- from a case to a scenario
 
 
-def test_every_shipped_case_has_a_scenario_and_results(shipped: dict[str, v.Case]) -> None:
-    results = v.read_results(DATA / "ns2.csv")
+def test_every_shipped_case_has_a_scenario_and_results(shipped: dict[str, Case]) -> None:
+    results = read_results(DATA / "ns2.csv")
     assert len(shipped) == 150
     for case in shipped.values():
         assert scenario(case.name, case.args)["profile"] == "ns-2"
         for r in RULES:
-            assert r.optional or v.reference_value(results[case.name], r.metric) is not None
+            assert r.optional or reference_value(results[case.name], r.metric) is not None
 
 
-def test_every_case_with_the_papers_queues_has_a_scenario(papers: dict[str, v.Case]) -> None:
-    results = v.read_results(DATA / "ns2x.csv")
+def test_every_case_with_the_papers_queues_has_a_scenario(papers: dict[str, Case]) -> None:
+    results = read_results(DATA / "ns2x.csv")
     assert len(papers) == 372
     for case in papers.values():
         _penstock.Scenario.from_json(json.dumps(scenario(case.name, case.args)))
         assert {"util", "loss", "qmean_pkts"} <= results[case.name].keys()
 
 
-def test_dumbbells_pass_the_parser(shipped: dict[str, v.Case]) -> None:
+def test_dumbbells_pass_the_parser(shipped: dict[str, Case]) -> None:
     for case in shipped.values():
         if "topo" not in case.args:
             _penstock.Scenario.from_json(json.dumps(scenario(case.name, case.args)))
 
 
-def test_a_load_rise(shipped: dict[str, v.Case]) -> None:
+def test_a_load_rise(shipped: dict[str, Case]) -> None:
     s = scenario("rise", shipped["amecn-inc-red-markall-w2550"].args)
     assert s["measure"] == {"from": "25 s", "to": "50 s"}
     assert s["topology"]["bottleneck"] == {
@@ -83,7 +92,7 @@ def test_a_load_rise(shipped: dict[str, v.Case]) -> None:
     assert (back["direction"], back["start"]) == ("reverse", {"uniform": ["0 s", "100 ms"]})
 
 
-def test_web_objects_are_packets(shipped: dict[str, v.Case]) -> None:
+def test_web_objects_are_packets(shipped: dict[str, Case]) -> None:
     web = scenario("web", shipped["redat-ared-n020"].args)["traffic"][-1]
     assert web["object"] == {"pareto": {"shape": 1.5, "mean": "12000 B", "max": "500000 B"}}
     assert (web["sessions"], web["pairs"], web["think"]) == (6, 6, {"exponential": "1 s"})
@@ -111,7 +120,7 @@ def test_udp_has_no_long_lived_flow() -> None:
     assert forward_flows(args) == 0
 
 
-def test_a_parking_lot(shipped: dict[str, v.Case]) -> None:
+def test_a_parking_lot(shipped: dict[str, Case]) -> None:
     case = next(c for c in shipped.values() if c.args.get("topo") == "parkinglot")
     s = scenario(case.name, case.args)
     assert (s["topology"]["kind"], s["topology"]["hops"], s["topology"]["cross_flows"]) == ("parking-lot", 3, 20)
@@ -356,7 +365,7 @@ def test_not_expressible_names_the_reason(args: dict[str, object], reason: str) 
     assert reason in str(e.value)
 
 
-def test_what_has_no_chance(shipped: dict[str, v.Case]) -> None:
+def test_what_has_no_chance(shipped: dict[str, Case]) -> None:
     alone = [c.name for c in shipped.values() if deterministic(c.args, c.seeds)]
     assert [n for n in shipped if n.startswith(("cal-1flow", "cal-cbr", "cal-winlimited"))] == alone
     assert not deterministic(shipped["cal-1flow-reno-b60"].args, 10)
@@ -419,13 +428,13 @@ def test_one_flow_without_chance_is_held_to_more(
 
 def test_marks_are_a_ratio_of_means() -> None:
     measured = {"marks": Value(50, 5, 10), "arrivals": Value(1000, 1, 10)}
-    assert v.reference_value(measured, "marks/arrivals") == Value(0.05, 0.005, 10)
+    assert reference_value(measured, "marks/arrivals") == Value(0.05, 0.005, 10)
     runs = [{"marks_ce": 40.0, "marks_incipient": None, "arrivals": 1000.0}] * 2
-    assert v.our_value(runs, "marks/arrivals") == Value(0.04, 0.0, 2)
+    assert our_value(runs, "marks/arrivals") == Value(0.04, 0.0, 2)
 
 
 def test_what_the_script_samples_comes_from_the_series() -> None:
-    def queue(**values: list[float]) -> v.Table:
+    def queue(**values: list[float]) -> Table:
         t = [("t_s", "f64", array("d", [0.0, 1.0, 2.0, 3.0]).tobytes(), ())]
         return t + [(name, "f64", array("d", column).tobytes(), ()) for name, column in values.items()]
 
@@ -434,31 +443,31 @@ def test_what_the_script_samples_comes_from_the_series() -> None:
 
     metrics = {"avg_queue_mean_pkts": 7.0, "queue_mean_pkts": 8.0, "marks_ce": 9.0}
     plain = {"avg_mean": 7.0, "marks_2": 9.0}
-    assert v.counters(document(kind="red"), metrics, None) == plain
+    assert counters(document(kind="red"), metrics, None) == plain
     in_bytes = document(kind="red", unit="bytes", mean_packet="500 B")
-    assert v.counters(in_bytes, metrics, None) == {**plain, "avg_mean": 3500.0}
-    amecn = v.counters(document(kind="amecn"), metrics, queue(p1_max=[9.0, 0.25, 0.5, 9.0]))
+    assert counters(in_bytes, metrics, None) == {**plain, "avg_mean": 3500.0}
+    amecn = counters(document(kind="amecn"), metrics, queue(p1_max=[9.0, 0.25, 0.5, 9.0]))
     assert amecn == {**plain, "maxp_mean": 0.375}, "from 1 s until just before 3 s"
     rared = document(kind="rared", base="ared")
-    assert v.counters(rared, metrics, queue(max_p=[0, 2.0, 4.0, 9.0], climb_marks=[1.0, 4.0, 5.0, 11.0])) == {
+    assert counters(rared, metrics, queue(max_p=[0, 2.0, 4.0, 9.0], climb_marks=[1.0, 4.0, 5.0, 11.0])) == {
         "avg_mean": 7.0,
         "maxp_mean": 3.0,
         "marks_2": 7.0,
     }
-    assert v.columns(document(kind="rared")) == {"marks_2": "climb_marks"}
+    assert columns(document(kind="rared")) == {"marks_2": "climb_marks"}
     # BLUE has no average of its own.
     none: dict[str, float | None] = {**metrics, "avg_queue_mean_pkts": None}
-    assert v.counters(document(kind="blue"), none, queue(p_m=[0, 0, 0.5, 1.0]))["avg_mean"] == 8.0
+    assert counters(document(kind="blue"), none, queue(p_m=[0, 0, 0.5, 1.0]))["avg_mean"] == 8.0
 
 
 def test_counters_that_a_case_has_none_of_are_left_out() -> None:
-    case = v.Case("c", "", "", 5, {"q": "RED", "ecn": 1})
+    case = Case("c", "", "", 5, {"q": "RED", "ecn": 1})
     measured = {"marks_1": Value(0, 0, 5), "avg_mean": Value(5, 0.1, 5), "maxp_mean": Value(0.1, 0, 5)}
     run: dict[str, float | None] = {"avg_mean": 5.1, "marks_incipient": 0.0, "marks_2": 3.0}
-    pairs = {p.metric: p.verdict.agrees for p in v.compare(case, measured, [run])}
+    pairs = {p.metric: p.verdict.agrees for p in compare(case, measured, [run])}
     assert pairs["avg_mean"] is True
     assert not {"marks_1", "marks_2", "maxp_mean"} & pairs.keys()
-    pairs = {p.metric: p.verdict.agrees for p in v.compare(case, measured, [{**run, "maxp_mean": 0.2}])}
+    pairs = {p.metric: p.verdict.agrees for p in compare(case, measured, [{**run, "maxp_mean": 0.2}])}
     assert pairs["maxp_mean"] is False
 
 
@@ -476,21 +485,21 @@ def test_a_syn_inside_the_window_counts_as_a_packet_for_the_comparison() -> None
     document = scenario("c", args)
     rates = [(0, 8000.0), (0, 8000.0), (1, 8000.0), (1, 8000.0), (2, 9e9)]
     flows = [{"group": g, "goodput_bps": bps} for g, bps in rates]
-    counted = v.as_ns2_counts(document, {"goodput_bps": 32000.0, "jain": 1.0, "utilization": 0.5}, flows)
+    counted = as_ns2_counts(document, {"goodput_bps": 32000.0, "jain": 1.0, "utilization": 0.5}, flows)
     # The flows start at 0, 0, 9 and 11 s: one opens inside, and 1000 B in 10 s are 800 bit/s. The reverse flow is out.
     assert counted["goodput_bps"] == 32800.0
     assert counted["jain"] == pytest.approx(32800**2 / (4 * (3 * 8000**2 + 8800**2)))
     assert counted["utilization"] == 0.5
     flows[3]["goodput_bps"] = 0.0  # never opened
-    assert v.as_ns2_counts(document, {}, flows)["goodput_bps"] == 24000.0
+    assert as_ns2_counts(document, {}, flows)["goodput_bps"] == 24000.0
     vegas = scenario("c", {**args, "tcp": "Vegas"})
-    assert v.as_ns2_counts(vegas, {}, flows)["goodput_bps"] == 24000.0
+    assert as_ns2_counts(vegas, {}, flows)["goodput_bps"] == 24000.0
 
 
 def test_starts_drawn_around_the_window_count_by_their_chance() -> None:
     document = scenario("c", {"n1": 1, "start1": "uniform:8:12", "t0": 10, "t1": 20, "dur": 20})
     flows = [{"group": 0, "goodput_bps": 8000.0}]
-    assert v.as_ns2_counts(document, {}, flows)["goodput_bps"] == 8400.0
+    assert as_ns2_counts(document, {}, flows)["goodput_bps"] == 8400.0
 
 
 # ---------------------------------------------------------------------- a sample of the real thing
@@ -501,8 +510,8 @@ SAMPLE = (
 )
 
 
-def test_a_sample_of_the_papers_queues_agrees(papers: dict[str, v.Case]) -> None:
-    done = v.outcomes([papers[name] for name in SAMPLE], v.read_results(DATA / "ns2x.csv"), 2, seeds=5)
+def test_a_sample_of_the_papers_queues_agrees(papers: dict[str, Case]) -> None:
+    done = outcomes([papers[name] for name in SAMPLE], read_results(DATA / "ns2x.csv"), 2, seeds=5)
     assert not [o.refused for o in done if o.refused]
     counted = [p for o in done for p in o.pairs if p.verdict.agrees is not None]
     assert len(counted) > 90
@@ -541,7 +550,7 @@ def test_other_files_of_the_same_formats(tmp_path: Path, capsys: pytest.CaptureF
         ],
     )
     out = tmp_path / "sub" / "report.md"
-    assert v.validate(cases, results, out, 2) == 0
+    assert command.validate(cases, results, out, 2) == 0
     text = out.read_text(encoding="utf-8")
     last = "1 of 2 pairs agree (50.0 %); 2 cases not expressible"
     assert text.splitlines()[-1] == last
@@ -549,52 +558,77 @@ def test_other_files_of_the_same_formats(tmp_path: Path, capsys: pytest.CaptureF
     assert "- unknown key wormhole: odd" in text
     assert "- queue class SFB: sfb" in text
     assert "half, loss" in text
-    assert f"{v.NOT_LOOKED_AT}\n\n- half, loss: " in text
+    assert f"{NOT_LOOKED_AT}\n\n- half, loss: " in text
     assert [p.name for p in out.parent.iterdir()] == ["report.md"], "nothing half-written stays"
     before = out.read_bytes()
-    v.validate(cases, results, out, 1)
+    command.validate(cases, results, out, 1)
     assert out.read_bytes() == before, "the same input gives the same bytes"
 
 
 def test_without_files_both_shipped_sets_are_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "validation").mkdir()
-    for s in v.SHIPPED:
+    data, docs = tmp_path / "data", tmp_path / "docs"
+    data.mkdir()
+    for s in SHIPPED:
         cases, results = files(tmp_path, [{"id": "half", "seeds": 1, "args": SMALL}], ["half,util,0.5,0,0,1"])
-        cases.rename(tmp_path / "validation" / s.cases)
-        results.rename(tmp_path / "validation" / s.results)
-    monkeypatch.setattr(v, "root", lambda: tmp_path)
-    assert v.validate(None, None, None, 2) == 0
+        cases.rename(data / s.cases)
+        results.rename(data / s.results)
+    monkeypatch.setattr(command, "DATA", data)
+    monkeypatch.setattr(command, "reports", lambda: docs)
+    assert command.validate(None, None, None, 2) == 0
     one = "1 of 1 pairs agree (100.0 %); 0 cases not expressible"
     assert capsys.readouterr().out.splitlines() == [
         f"validation.md: {one}",
         f"validation-papers.md: {one}",
         "2 of 2 pairs agree (100.0 %); 0 cases not expressible",
     ]
-    for s in v.SHIPPED:
-        text = (tmp_path / s.report).read_text(encoding="utf-8")
+    for s in SHIPPED:
+        text = (docs / s.report).read_text(encoding="utf-8")
         assert s.measured in text
         assert text.splitlines()[-1] == one
+
+
+def test_an_installed_package_has_the_cases_and_writes_its_report_here(tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    package = Path(_penstock.__file__ or "").parent
+    shutil.copytree(package, installed / "penstock", ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
+    (installed / "penstock" / Path(str(_penstock.__file__)).name).symlink_to(str(_penstock.__file__))
+    cases, _ = files(tmp_path, [{"id": "cal-1flow-reno-b60", "seeds": 1, "args": SMALL}], [])
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(installed)}
+        line = [sys.executable, "-m", *arguments]
+        return subprocess.run(line, cwd=here, env=environment, capture_output=True, text=True)
+
+    done = run("penstock", "validate", "--cases", str(cases))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pairs agree" in done.stdout
+    assert [path.name for path in here.iterdir()] == ["validation.md"]
+    shown = run("penstock.validate", "--only", "cal-*", "--scenario")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.count('"profile": "ns-2"') > 10, "the shipped cases"
 
 
 def test_a_file_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     good, results = files(tmp_path, [{"id": "a", "args": SMALL}], ["a,util,much,0,0,1"])
     out = tmp_path / "out.md"
     with pytest.raises(Error, match=r"results\.csv:2: "):
-        v.validate(good, results, out, 1)
+        command.validate(good, results, out, 1)
     with pytest.raises(Error, match=r"nowhere\.json"):
-        v.validate(tmp_path / "nowhere.json", results, out, 1)
+        command.validate(tmp_path / "nowhere.json", results, out, 1)
     with pytest.raises(Error, match="not a file of cases"):
-        v.validate(results, results, out, 1)
+        command.validate(results, results, out, 1)
     results.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(Error, match="no column case"):
-        v.validate(good, results, out, 1)
+        command.validate(good, results, out, 1)
     assert not out.exists()
 
 
-def different(case: str, metric: str) -> v.Pair:
-    return v.Pair(case, metric, None, None, Verdict(False, "+9 %", "9 %"))
+def different(case: str, metric: str) -> Pair:
+    return Pair(case, metric, None, None, Verdict(False, "+9 %", "9 %"))
 
 
 def test_causes_are_data(tmp_path: Path) -> None:
@@ -604,13 +638,13 @@ def test_causes_are_data(tmp_path: Path) -> None:
         "More of it.\n\n## Chance\n\nThe other.\n",
         "utf-8",
     )
-    first, other = v.read_causes(path)
+    first, other = read_causes(path)
     assert (first.title, first.text) == ("Phases", "The first reason. More of it.")
     assert first.looked_at == {("a-1", "qmean_pkts"), ("a-1", "loss"), ("b", "util")}
     assert (other.text, other.looked_at) == ("The other.", frozenset())
     assert first.explains(different("a-1", "loss"))
     assert not first.explains(different("b", "loss")), "of each case the metrics that stand behind it"
-    assert v.read_causes(tmp_path / "none.md") == []
+    assert read_causes(tmp_path / "none.md") == []
 
 
 @pytest.mark.parametrize("entry", ["`a-*", "a util", "`a` utility", "`a`", "`a` util, ", ""])
@@ -618,22 +652,22 @@ def test_a_pair_that_cannot_be_read_is_refused(tmp_path: Path, entry: str) -> No
     path = tmp_path / "causes.md"
     path.write_text(f"## Chance\n\nLooked at: `b` util; {entry}\n\nIt was.\n", "utf-8")
     with pytest.raises(Error, match=r"causes\.md: Looked at: "):
-        v.read_causes(path)
+        read_causes(path)
 
 
 def test_only_a_pair_that_is_named_gets_the_cause() -> None:
     """A pattern is no name: what resembles a pair that was looked at is not looked at by that."""
-    causes = [v.Cause("Phases", frozenset({("a-1", "util"), ("a-*", "util")}), "Phases. They beat.")]
+    causes = [Cause("Phases", frozenset({("a-1", "util"), ("a-*", "util")}), "Phases. They beat.")]
     pairs = (different("a-2", "util"), different("a-1", "util"), different("a-1", "loss"))
-    case = v.Case("a-1", "g", "", 1, {})
-    text = v.report([v.Outcome(case, pairs)], causes)
+    case = Case("a-1", "g", "", 1, {})
+    text = report([Outcome(case, pairs)], causes)
     differing = text.partition("## Pairs that differ, and why\n\n")[2].partition("\n## ")[0]
     assert differing.splitlines() == [
         "Phases. They beat.",
         "",
         "- a-1, util: +9 % (ns-2 –, here –)",
         "",
-        v.NOT_LOOKED_AT,
+        NOT_LOOKED_AT,
         "",
         "- a-2, util: +9 % (ns-2 –, here –)",
         "- a-1, loss: +9 % (ns-2 –, here –)",
@@ -641,19 +675,17 @@ def test_only_a_pair_that_is_named_gets_the_cause() -> None:
 
 
 def test_the_shipped_causes_name_pairs_that_there_are() -> None:
-    base = v.root() / v.DATA
-    causes = v.read_causes(base / "causes.md")
+    base = DATA
+    causes = read_causes(base / "causes.md")
     assert len(causes) > 5
     assert all(cause.looked_at for cause in causes)
-    there = {case.name for s in v.SHIPPED for case in v.read_cases(base / s.cases)}
+    there = {case.name for s in SHIPPED for case in read_cases(base / s.cases)}
     assert {case for cause in causes for case, _ in cause.looked_at} <= there
     named = [pair for cause in causes for pair in cause.looked_at]
     assert len(named) == len(set(named)), "each pair has one cause"
 
 
 def test_shares_are_rounded_down() -> None:
-    case = v.Case("c", "", "", 1, {})
-    pairs = [v.Pair("c", "util", None, None, Verdict(i > 0, "", "")) for i in range(2000)]
-    assert v.last_line([v.Outcome(case, tuple(pairs))]) == (
-        "1999 of 2000 pairs agree (99.9 %); 0 cases not expressible"
-    )
+    case = Case("c", "", "", 1, {})
+    pairs = [Pair("c", "util", None, None, Verdict(i > 0, "", "")) for i in range(2000)]
+    assert last_line([Outcome(case, tuple(pairs))]) == ("1999 of 2000 pairs agree (99.9 %); 0 cases not expressible")

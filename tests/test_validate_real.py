@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, SMALL, Command
-from penstock import cli, runner
-from penstock import validate_real as v
+from helpers.real import needs_real_packets
+from penstock import cli
 from penstock.emulation import Emulated, EmulationError
 from penstock.errors import ScenarioError
-from penstock.scenario import Scenario
-from real import needs_real_packets
+from penstock.model.scenario import Scenario
+from penstock.runs import runner
+from penstock.validate.real import compare as v
 
 CASES = sorted((ROOT / "scenarios" / "real").glob("*.toml"))
 

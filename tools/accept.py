@@ -1,11 +1,12 @@
-"""`make accept`: tries everything that README and docs/ promise, in a fresh clone, and says what falls short.
+"""`make accept`: tries in a fresh clone what README and docs/ promise, and says what falls short.
 
     tools/accept.py [--list] [--only ITEM,…] [--again] [--keep] [--here]
 
-The clone is of the last commit and lies in `out/accept/clone`. Outcomes are kept in `out/accept.json`, so a call that
-was interrupted goes on with what is left; `--only` tries its items anew. The table goes to `docs/accept.md` and to the
-terminal, the log of each item to `out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was
-skipped with a reason, and none fell short.
+The clone is of the last commit and lies in `out/accept/clone`. Outcomes are kept in
+`out/accept.json`, so a call that was interrupted goes on with what is left; `--only` tries its
+items anew. The table goes to `docs/accept.md` and to the terminal, the log of each item to
+`out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was skipped with a
+reason, and none fell short.
 """
 
 from __future__ import annotations
@@ -26,14 +27,22 @@ from promises import ITEMS
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def main(argv: Sequence[str] | None = None, items: Sequence[Item] = ITEMS, root: Path = ROOT) -> int:
+def main(
+    argv: Sequence[str] | None = None, items: Sequence[Item] = ITEMS, root: Path = ROOT
+) -> int:
     """Tries the items; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--list", action="store_true", help="list the items and how long each takes, and end")
+    parser.add_argument(
+        "--list", action="store_true", help="list the items and how long each takes, and end"
+    )
     parser.add_argument("--only", metavar="ITEM,…", help="try only these, anew")
     parser.add_argument("--again", action="store_true", help="try everything anew")
-    parser.add_argument("--keep", action="store_true", help="keep what was measured at another commit, too")
-    parser.add_argument("--here", action="store_true", help="try this checkout as it is, not a fresh clone")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what was measured at another commit, too"
+    )
+    parser.add_argument(
+        "--here", action="store_true", help="try this checkout as it is, not a fresh clone"
+    )
     options = parser.parse_args(argv)
     if options.list:
         for item in items:
@@ -60,10 +69,16 @@ def main(argv: Sequence[str] | None = None, items: Sequence[Item] = ITEMS, root:
 
 
 def _one(item: Item, root: Path, checkout: Path, commit: str) -> Outcome:
-    print(f"accept: {item.name}, about {item.minutes:g} min: {item.promise}", file=sys.stderr, flush=True)
+    print(
+        f"accept: {item.name}, about {item.minutes:g} min: {item.promise}",
+        file=sys.stderr,
+        flush=True,
+    )
     folder = root / "out" / "accept" / item.name
     folder.mkdir(parents=True, exist_ok=True)
-    done = attempt(item, Work(checkout, folder, root / "out" / "accept" / f"{item.name}.log"), commit)
+    done = attempt(
+        item, Work(checkout, folder, root / "out" / "accept" / f"{item.name}.log"), commit
+    )
     said = (
         f"skipped: {done.skipped}"
         if done.skipped
@@ -90,14 +105,18 @@ def clone(root: Path) -> Path:
     return place
 
 
-def _report(items: Sequence[Item], kept: dict[str, Outcome], root: Path, judged: Sequence[Item]) -> int:
+def _report(
+    items: Sequence[Item], kept: dict[str, Outcome], root: Path, judged: Sequence[Item]
+) -> int:
     """Writes the page, prints the table; returns the exit status of the items judged."""
     page = markdown(items, kept, machine(), time.strftime("%Y-%m-%d"))
     (root / "docs" / "accept.md").write_text(page, encoding="utf-8")
     shown = [(row[0], *row[2:7]) for row in rows(items, kept)]
     widths = [max(len(row[i]) for row in shown) for i in range(len(shown[0]))]
     for row in shown:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
     short = [item.name for item in judged if item.name in kept and kept[item.name].falls_short]
     absent = [item.name for item in judged if item.name not in kept]
     for name in short:
@@ -113,20 +132,27 @@ def machine() -> str:
     """Processor, cores and what runs on them, in a sentence."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        model = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    rust = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.split()
+    rust = subprocess.run(
+        ["rustc", "--version"], capture_output=True, text=True, check=False
+    ).stdout.split()
     return (
-        f"{model}, {cores} cores; {platform.system()} {platform.release()}, Python {platform.python_version()}, "
+        f"{model}, {cores} cores; {platform.system()} {platform.release()}, "
+        f"Python {platform.python_version()}, "
         f"Rust {rust[1] if len(rust) > 1 else 'not found'}; load at the end {load}."
     )
 
 
 def _git(where: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", str(where), *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(where), *arguments], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 

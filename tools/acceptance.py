@@ -1,7 +1,7 @@
-"""What an acceptance run is made of: items, what they measured, their verdicts, and the table of all.
+"""What an acceptance run is made of: items, what they measured, their verdicts, and the table.
 
-An item runs commands and returns measures. A measure has a budget: at least or at most a number. An item that this
-machine cannot run is skipped, and says why; it never disappears from the table.
+An item runs commands and returns measures. A measure has a budget: at least or at most a number. An
+item that this machine cannot run is skipped, and says why; it never disappears from the table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 
 class SkippedError(Exception):
-    """An item, or a part of it, that this machine cannot run: why, and what was measured all the same."""
+    """What this machine cannot run of an item: why, and what was measured all the same."""
 
     def __init__(self, why: str, measures: Sequence[Measure] = ()) -> None:
         super().__init__(why)
@@ -47,7 +47,9 @@ class Measure:
         """`≥ 5 ×`, `≤ 300 s`, or a dash."""
         if self.least is not None and self.least == self.most:
             return f"= {_shown(self.least, self.unit)}"
-        parts = [(sign, end) for sign, end in (("≥", self.least), ("≤", self.most)) if end is not None]
+        parts = [
+            (sign, end) for sign, end in (("≥", self.least), ("≤", self.most)) if end is not None
+        ]
         return ", ".join(f"{sign} {_shown(end, self.unit)}" for sign, end in parts) or "–"
 
     @property
@@ -65,8 +67,10 @@ def _shown(value: float, unit: str) -> str:
 class Item:
     """Something that is promised, and how it is tried.
 
-    promise: what is promised, and where. run: tries it, and returns what it measured; raises `SkippedError` where the
-    machine lacks what it takes. minutes: how long it takes on two idle cores, about.
+    promise: what is promised, and where.
+    minutes: how long it takes on two idle cores, about.
+    run: tries it, and returns what it measured. Raises `SkippedError` where the machine lacks what
+        it takes.
     """
 
     name: str
@@ -112,7 +116,7 @@ class Done:
 
 @dataclass
 class Work:
-    """Where an item works: the checkout that it tries, a folder of its own, its log and its notes."""
+    """Where an item works: the checkout that it tries, a separate folder, its log and its notes."""
 
     checkout: Path
     folder: Path
@@ -120,7 +124,7 @@ class Work:
     notes: list[str] = field(default_factory=list)
 
     def must(self, command: Sequence[str | Path], limit_s: float = 3600, **more: Any) -> Done:
-        """Runs a command that has to succeed. Raises `RuntimeError` with its last lines if it does not."""
+        """Runs a command that has to succeed. Raises `RuntimeError` with its last lines if not."""
         done = self.run(command, limit_s, **more)
         if done.code != 0:
             last = " / ".join(done.output.strip().splitlines()[-3:])
@@ -142,7 +146,9 @@ class Work:
             file.write(f"$ {' '.join(map(str, command))}\n")
             file.flush()
             begun, offset = time.monotonic(), file.tell()
-            code = _to_the_end(list(map(str, command)), cwd or self.checkout, environment, file, limit_s)
+            code = _to_the_end(
+                list(map(str, command)), cwd or self.checkout, environment, file, limit_s
+            )
             seconds = time.monotonic() - begun
         with log.open("rb") as read:
             read.seek(offset)
@@ -151,7 +157,11 @@ class Work:
 
 
 def _to_the_end(
-    command: list[str], cwd: Path, environment: Mapping[str, str] | None, file: TextIO, limit_s: float
+    command: list[str],
+    cwd: Path,
+    environment: Mapping[str, str] | None,
+    file: TextIO,
+    limit_s: float,
 ) -> int:
     # A session of its own, so that whatever the command started ends with it.
     process = subprocess.Popen(
@@ -201,14 +211,19 @@ def read(path: Path) -> dict[str, Outcome]:
     if not path.exists():
         return {}
     kept = json.loads(path.read_text(encoding="utf-8"))
-    return {o["name"]: Outcome(**{**o, "measures": [Measure(**m) for m in o["measures"]]}) for o in kept}
+    return {
+        o["name"]: Outcome(**{**o, "measures": [Measure(**m) for m in o["measures"]]}) for o in kept
+    }
 
 
 def write(path: Path, outcomes: Mapping[str, Outcome]) -> None:
-    """Keeps the outcomes. The file is replaced as a whole, so that a kill leaves the old one or the new one."""
+    """Keeps the outcomes. The file is replaced as a whole: a kill leaves the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps([asdict(o) for o in outcomes.values()], indent=1, ensure_ascii=False), encoding="utf-8")
+    part.write_text(
+        json.dumps([asdict(o) for o in outcomes.values()], indent=1, ensure_ascii=False),
+        encoding="utf-8",
+    )
     part.replace(path)
 
 
@@ -236,7 +251,12 @@ def rows(items: Sequence[Item], outcomes: Mapping[str, Outcome]) -> list[tuple[s
         for i, line in enumerate(lines):
             first = i == 0
             table.append(
-                (item.name if first else "", item.promise if first else "", *line, *(once if first else [""] * 3))
+                (
+                    item.name if first else "",
+                    item.promise if first else "",
+                    *line,
+                    *(once if first else [""] * 3),
+                )
             )
     return table
 
@@ -247,7 +267,9 @@ def _verdict(m: Measure) -> str:
     return "holds" if m.holds else "**falls short**"
 
 
-def markdown(items: Sequence[Item], outcomes: Mapping[str, Outcome], machine: str, date: str) -> str:
+def markdown(
+    items: Sequence[Item], outcomes: Mapping[str, Outcome], machine: str, date: str
+) -> str:
     """The page: what fell short first, then the table, then the notes."""
     known = [outcomes[item.name] for item in items if item.name in outcomes]
     short = [o for o in known if o.falls_short]

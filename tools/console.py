@@ -1,4 +1,4 @@
-"""The commands that README and docs/ show in `console` and `sh` blocks: run, or listed with the reason why not."""
+"""The commands that README and docs/ show: run, or listed with the reason why not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LISTED = {
     "make test": "the item `tests` runs it",
     "make validate-real": "the item `real` runs it",
     "penstock validate": "the item `validate` runs it",
-    "penstock validate-real scenarios/real/reno-red-10.toml *": "one of the cases of the item `real`",
+    "penstock validate-real scenarios/real/reno-red-10.toml *": "the item `real` has this case",
     "penstock validate-real MINE.toml *": "the file is the reader's own",
     "penstock emulate link.toml -- curl *": "the server that it asks is the reader's own",
     "penstock compare ... *": "the dots stand for the command before it",
@@ -21,7 +21,7 @@ LISTED = {
     "dask worker *": "needs several machines; the item `kills` runs a cluster on one",
     "penstock sweep scenarios/web-mix.toml --seeds 10000 *": "needs several machines, and hours",
     "penstock sweep grid.toml *": "needs a hundred machines",
-    "penstock-mecn *": "needs a kernel of its own kind; tests/test_mecn_bpf.py runs it where it can",
+    "penstock-mecn *": "needs two namespaces; tests/test_mecn_bpf.py runs it where it can",
 }
 
 #: Commands that begin so send real packets.
@@ -102,5 +102,8 @@ def try_all(
         count += 1
         if code != 0:
             wrong.append(f"`{each.command}` ({each.where}) ended with {code}")
-        wrong += [f"`{each.command}` ({each.where}) no longer prints: {line}" for line in missing(each.output, output)]
+        wrong += [
+            f"`{each.command}` ({each.where}) no longer prints: {line}"
+            for line in missing(each.output, output)
+        ]
     return count, wrong, left

@@ -11,7 +11,7 @@
 >>> r.summary["utilization"].n
 2
 
-Importing this loads next to nothing: each name loads its module when it is first used, as `penstock.run` does.
+Importing this package loads next to nothing: a name's module is loaded when the name is first used.
 """
 
 from __future__ import annotations
@@ -19,80 +19,67 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from penstock import aqm, kinds
-    from penstock._penstock import RunResult, __version__
-    from penstock.aqm import *  # noqa: F403  # their list is aqm.__all__
-    from penstock.errors import Error, ScenarioError, SimulationError
-    from penstock.kinds import *  # noqa: F403  # the generated classes; their list is kinds.__all__
-    from penstock.probing import Probe, probe
-    from penstock.result import Comparison, Estimate, Result
-    from penstock.runner import compare, run
-    from penstock.scenario import Scenario
-    from penstock.sweeps.drive import sweep
+if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getattr__`; a test compares the two
+    from penstock._penstock import RunResult as RunResult
+    from penstock._penstock import __version__ as __version__
+    from penstock.errors import Error as Error
+    from penstock.errors import ScenarioError as ScenarioError
+    from penstock.errors import SimulationError as SimulationError
+    from penstock.estimate import Estimate as Estimate
+    from penstock.model import aqm as aqm
+    from penstock.model import kinds as kinds
+    from penstock.model.aqm import *  # noqa: F403
+    from penstock.model.kinds import *  # noqa: F403
+    from penstock.model.scenario import Scenario as Scenario
+    from penstock.runs.probing import Probe as Probe
+    from penstock.runs.probing import probe as probe
+    from penstock.runs.result import Comparison as Comparison
+    from penstock.runs.result import Result as Result
+    from penstock.runs.runner import compare as compare
+    from penstock.runs.runner import run as run
+    from penstock.sweeps.drive import sweep as sweep
 
-    __all__ = [
-        "Comparison",
-        "Error",
-        "Estimate",
-        "Probe",
-        "Result",
-        "RunResult",
-        "Scenario",
-        "ScenarioError",
-        "SimulationError",
-        "__version__",
-        "compare",
-        "probe",
-        "run",
-        "sweep",
-    ]
-    __all__ += kinds.__all__
-    __all__ += aqm.__all__
-
-#: Name → module, for the names that are not in the list of a module below.
-_WHERE = {
-    "__version__": "_penstock",
-    "RunResult": "_penstock",
-    "Error": "errors",
-    "ScenarioError": "errors",
-    "SimulationError": "errors",
-    "Probe": "probing",
-    "probe": "probing",
-    "Comparison": "result",
-    "Estimate": "result",
-    "Result": "result",
-    "compare": "runner",
-    "run": "runner",
-    "Scenario": "scenario",
-    "sweep": "sweeps.drive",
+#: Module → the names that this package has from it.
+_NAMES = {
+    "_penstock": ("RunResult", "__version__"),
+    "errors": ("Error", "ScenarioError", "SimulationError"),
+    "estimate": ("Estimate",),
+    "model.scenario": ("Scenario",),
+    "runs.probing": ("Probe", "probe"),
+    "runs.result": ("Comparison", "Result"),
+    "runs.runner": ("compare", "run"),
+    "sweeps.drive": ("sweep",),
 }
-#: Modules all of whose `__all__` are names here, too.
-_WHOLE = ("aqm", "kinds")
+#: Modules that are names here themselves, and every name of whose `__all__` is one, too.
+_WHOLE = {"aqm": "model.aqm", "kinds": "model.kinds"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        value: Any = sorted([*_WHERE, *(each for module in _WHOLE for each in _module(module).__all__)])
-    elif name in _WHERE:
-        value = getattr(_module(_WHERE[name]), name)
-    elif name in _WHOLE:
-        return _module(name)
-    elif name.startswith("_"):
-        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    if name in _WHOLE:
+        value: Any = _module(_WHOLE[name])
+    elif name == "__all__":
+        whole = (each for module in _WHOLE.values() for each in _module(module).__all__)
+        value = sorted([*(each for names in _NAMES.values() for each in names), *whole])
     else:
-        for module in _WHOLE:
-            if name in _module(module).__all__:
-                value = getattr(_module(module), name)
-                break
-        else:
-            raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+        value = getattr(_module(_home(name)), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__getattr__("__all__")})
+
+
+def _home(name: str) -> str:
+    """Returns the module that has a public name. Raises `AttributeError` if there is none."""
+    for module, names in _NAMES.items():
+        if name in names:
+            return module
+    if not name.startswith("_"):  # else a look for `__path__` or `__wrapped__` would load them
+        for module in _WHOLE.values():
+            if name in _module(module).__all__:
+                return module
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")
 
 
 def _module(name: str) -> Any:

@@ -39,7 +39,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def _umask() -> int:
-    """The process's mask (it can only be read by setting it)."""
+    """Returns the process's mask (it can only be read by setting it)."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

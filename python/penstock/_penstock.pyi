@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from penstock.aqm import Aqm, Ecn
+from penstock.model.aqm import Aqm, Ecn
 
 __version__: str
 

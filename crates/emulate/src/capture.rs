@@ -1,4 +1,4 @@
-//! A capture at the router, written by a thread of its own: the packet loop hands over blocks and
+//! A capture at the router. A separate thread writes it: the packet loop hands over blocks and
 //! never waits.
 
 use crate::frame::Layer;
@@ -11,11 +11,11 @@ use std::sync::mpsc::{sync_channel, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::Duration as Wall;
 
-/// Bytes of a block, and how many are on their way at most.
+/// The size of a block in bytes, and the largest number of blocks on their way.
 const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 32;
 
-/// The loop's end of a capture.
+/// The packet loop's end of a capture.
 pub struct Recorder {
     block: Vec<u8>,
     full: SyncSender<Vec<u8>>,
@@ -23,11 +23,11 @@ pub struct Recorder {
     lost: u64,
 }
 
-/// The writer's end.
+/// The writing thread's end of a capture.
 pub struct Writer(JoinHandle<io::Result<()>>);
 
 impl Writer {
-    /// Waits until all is written.
+    /// Waits until everything is written.
     ///
     /// # Errors
     /// If the file could not be written.
@@ -75,7 +75,7 @@ pub fn start(file: File, layer: Layer) -> io::Result<(Recorder, Writer)> {
 }
 
 impl Recorder {
-    /// A frame passes at `now`.
+    /// Records a frame that passes at `now`.
     pub fn frame(&mut self, now: Time, frame: &[u8]) {
         if self.block.len() + 12 + frame.len() > BLOCK {
             let Ok(next) = self.empty.try_recv() else {
@@ -96,7 +96,7 @@ impl Recorder {
         self.block.extend_from_slice(frame);
     }
 
-    /// Hands over the rest; how many frames are not in the file.
+    /// Hands over the rest. Returns how many frames are missing in the file.
     pub fn finish(self) -> u64 {
         let _ = self.full.send(self.block);
         self.lost

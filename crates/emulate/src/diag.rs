@@ -1,4 +1,4 @@
-//! What the kernel says of its TCP connections: `tcp_info` of every socket of a namespace, by
+//! The kernel's view of its TCP connections: `tcp_info` of every socket of a namespace, by
 //! sock_diag.
 //!
 //! Programs need not cooperate, and the figures are the kernel's own: marks as the receiver counted
@@ -10,17 +10,17 @@ use std::io;
 /// A connection as its host sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// The socket's own number; no other of the machine has it.
+    /// The socket's number, which is unique on the machine.
     pub cookie: u64,
-    /// Local and remote port. A destroyed socket has given its local one back: 0.
+    /// Local and remote port. The local port of a destroyed socket is 0.
     pub ports: (u16, u16),
     /// The remote address's last four bytes.
     pub remote: u32,
-    /// It listens.
+    /// Whether it listens.
     pub listens: bool,
     /// The name of its congestion control.
     pub congestion: String,
-    /// Its figures; `None` for what is no whole socket (TIME-WAIT, half open).
+    /// Its `tcp_info`; `None` for an incomplete socket (TIME-WAIT, half open).
     pub info: Option<TcpInfo>,
 }
 
@@ -28,13 +28,13 @@ pub struct Connection {
 /// old to have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
-    /// ECN was negotiated.
+    /// Whether ECN was negotiated.
     pub ecn: bool,
     /// The path's smoothed round-trip time, microseconds.
     pub rtt_us: u32,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Slow-start threshold, segments; `None`: none yet.
+    /// Slow-start threshold in segments; `None` before the first.
     pub ssthresh: Option<u32>,
     /// Segments sent again.
     pub retransmits: u32,
@@ -57,7 +57,7 @@ pub struct TcpInfo {
 const TCPI_OPT_ECN: u8 = 8;
 
 impl TcpInfo {
-    /// From the kernel's bytes (`include/uapi/linux/tcp.h`).
+    /// Reads the kernel's bytes (`include/uapi/linux/tcp.h`).
     fn parse(b: &[u8]) -> Self {
         let u16_at =
             |i: usize| Some(u32::from(u16::from_ne_bytes(b.get(i..i + 2)?.try_into().ok()?)));
@@ -83,7 +83,7 @@ impl TcpInfo {
 /// Asks about the namespace in which it was opened.
 pub struct Diag(Socket);
 
-/// Hears of every TCP socket of its namespace that is destroyed, with its last figures.
+/// Receives the last `tcp_info` of every TCP socket of its namespace that is destroyed.
 pub struct Destroyed(Socket);
 
 /// Groups of sock_diag's destroy notifications: TCP over IPv4, over IPv6.
@@ -109,7 +109,7 @@ impl Diag {
         Ok(Diag(socket))
     }
 
-    /// All TCP sockets.
+    /// Returns all TCP sockets.
     pub fn connections(&self) -> io::Result<Vec<Connection>> {
         let mut all = vec![];
         for family in [libc::AF_INET as u8, libc::AF_INET6 as u8] {
@@ -151,7 +151,8 @@ impl Destroyed {
         Ok(Destroyed(socket))
     }
 
-    /// Those since the last call. ENOBUFS: there were more than could be kept.
+    /// Returns the sockets destroyed since the last call. ENOBUFS means that there were more than
+    /// could be kept.
     pub fn take(&self, all: &mut Vec<Connection>) -> io::Result<()> {
         loop {
             match self.0.recv_from_full() {
@@ -163,7 +164,7 @@ impl Destroyed {
     }
 }
 
-/// Reads what came in one datagram; whether it ends a dump.
+/// Reads the messages of one datagram. Returns whether it ends a dump.
 fn messages(answer: &[u8], all: &mut Vec<Connection>) -> io::Result<bool> {
     let mut rest = answer;
     while let Some((header, _)) = rest.split_at_checked(16) {

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::io;
 
-/// Why there was no emulation, or none to its end.
+/// Why an emulation did not start, or did not finish.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EmulateError {
-    /// The scenario is not one that real packets can play.
+    /// Real packets cannot carry out this scenario.
     Scenario(String),
-    /// The machine does not allow it: what forbids it and what helps.
+    /// The machine does not allow it. The text says what forbids it and what helps.
     Refused(String),
-    /// A program or a kernel's part is missing: which, and how to have it.
+    /// A program or a part of the kernel is missing. The text says which, and how to get it.
     Missing(String),
     /// A system call failed.
     System {
@@ -22,12 +22,12 @@ pub enum EmulateError {
     },
     /// A program that was started failed.
     Program(String),
-    /// It was interrupted.
+    /// The emulation was interrupted.
     Interrupted,
 }
 
 impl EmulateError {
-    /// A system call that failed while doing this.
+    /// Makes the error for a system call that failed while doing this.
     pub fn system(doing: impl Into<String>, error: io::Error) -> Self {
         EmulateError::System { doing: doing.into(), error }
     }

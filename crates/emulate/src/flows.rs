@@ -1,4 +1,4 @@
-//! What the router can tell of the flows that cross it: payload acknowledged, segments sent again,
+//! What the router sees of the flows that cross it: payload acknowledged, segments sent again,
 //! datagrams delivered.
 //!
 //! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
@@ -11,22 +11,22 @@ use std::collections::HashMap;
 /// A flow of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// The port that its listening end has; no other flow has it.
+    /// The port of its listening end, which no other flow uses.
     pub port: u16,
     /// Where its data come from.
     pub sender: Side,
     /// Datagrams.
     pub udp: bool,
-    /// Bytes that the wire counts on a packet beside those of IP.
+    /// Bytes that the wire counts per packet in addition to IP's.
     pub header: i32,
-    /// The length of the transfer; `None`: without end.
+    /// The length of the transfer; `None` for one without end.
     pub bytes: Option<u64>,
 }
 
-/// What was seen of a flow, over the measured window unless it says otherwise.
+/// What was seen of a flow, over the measured window unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Payload newly acknowledged; datagrams: bytes on the wire that were delivered.
+    /// Payload newly acknowledged; for datagrams, delivered bytes on the wire.
     pub bytes: u64,
     /// Data segments sent again.
     pub retransmits: u64,
@@ -43,7 +43,7 @@ struct Connection {
     flow: u32,
     opened: Time,
     established: bool,
-    /// By the side that sends.
+    /// Indexed by the side that sends.
     halves: [Half; 2],
     counts: bool,
     ended: bool,
@@ -61,18 +61,18 @@ struct Half {
     acked: u64,
 }
 
-/// See the module.
+/// Watches the flows that cross the router.
 pub struct Flows {
     known: Vec<Known>,
     /// Port → flow + 1.
     ports: Vec<u32>,
-    /// As seen from the left.
+    /// Connections as seen from the left.
     connections: HashMap<Ends, u32>,
     list: Vec<Connection>,
     measured: Vec<Measured>,
     transfers: Vec<Transfer>,
     window: (Time, Time),
-    /// On packets of other flows.
+    /// Header bytes on packets of flows that the scenario does not describe.
     header: i32,
     /// Which flows the router does not know from the scenario: a connection each.
     others: u32,
@@ -102,7 +102,7 @@ impl Flows {
         self.window.0 <= t && t < self.window.1
     }
 
-    /// The window ends at `at`, if it was to end later.
+    /// Lets the window end at `at`, if it was to end later.
     pub fn close(&mut self, at: Time) {
         self.window.1 = self.window.1.min(at);
     }
@@ -242,12 +242,12 @@ impl Flows {
         &self.known
     }
 
-    /// By flow: the scenario's first, then every other connection.
+    /// Returns what was seen of each flow: the scenario's flows first, then every other connection.
     pub fn measured(&self) -> &[Measured] {
         &self.measured
     }
 
-    /// Byte-limited transfers that ended in the window.
+    /// Returns the byte-limited transfers that ended in the window.
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }

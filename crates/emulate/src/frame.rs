@@ -1,13 +1,13 @@
-//! What a frame is: enough of Ethernet, IP, TCP and UDP for a router that marks.
+//! Reading and writing headers: enough of Ethernet, IP, TCP and UDP for a router that marks.
 
 use penstock_aqm::Ecn;
 
 /// Where the IP packet begins in what a port reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// Behind an Ethernet header.
+    /// After an Ethernet header.
     Ethernet,
-    /// At once (TUN).
+    /// At the start (TUN).
     Ip,
 }
 
@@ -20,7 +20,7 @@ pub struct Seen {
     pub ecn: Ecn,
     /// Its DSCP.
     pub class: u8,
-    /// TCP or UDP, if it is either and no fragment but the first.
+    /// TCP or UDP, unless it is neither or a later fragment.
     pub transport: Option<Transport>,
 }
 
@@ -29,13 +29,13 @@ pub struct Seen {
 pub struct Transport {
     /// Addresses and ports.
     pub ends: Ends,
-    /// Bytes behind the transport's header.
+    /// Bytes after the transport's header.
     pub payload: u32,
-    /// The TCP header's part; `None` for UDP.
+    /// The fields of the TCP header; `None` for UDP.
     pub tcp: Option<Tcp>,
 }
 
-/// Who talks to whom. Addresses count by their last four bytes: both hosts have few.
+/// The two ends of a connection. Only the last four bytes of addresses count: both hosts have few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ends {
     /// Source address.
@@ -46,12 +46,12 @@ pub struct Ends {
     pub from_port: u16,
     /// Destination port.
     pub to_port: u16,
-    /// Datagrams.
+    /// Whether it carries datagrams.
     pub udp: bool,
 }
 
 impl Ends {
-    /// The same seen from the other end.
+    /// Returns the same connection seen from the other end.
     pub fn turned(self) -> Self {
         Ends {
             from: self.to,
@@ -76,7 +76,7 @@ pub struct Tcp {
     pub fin: bool,
 }
 
-/// The codepoint of two bits.
+/// Returns the codepoint of two bits.
 fn codepoint(bits: u8) -> Ecn {
     match bits & 3 {
         0 => Ecn::NotEct,
@@ -94,7 +94,7 @@ fn u32_at(b: &[u8], i: usize) -> Option<u32> {
     Some(u32::from_be_bytes(b.get(i..i + 4)?.try_into().ok()?))
 }
 
-/// The IP packet's place in a frame; `None` for what is not IP.
+/// Returns where the IP packet is in a frame; `None` if it is not IP.
 fn ip(layer: Layer, frame: &[u8]) -> Option<usize> {
     let at = match layer {
         Layer::Ip => 0,
@@ -109,7 +109,7 @@ fn ip(layer: Layer, frame: &[u8]) -> Option<usize> {
     matches!(frame.get(at)? >> 4, 4 | 6).then_some(at)
 }
 
-/// Reads a frame; `None` for what is not IP (ARP), or is cut short.
+/// Reads a frame. Returns `None` if it is not IP (ARP), or is cut short.
 pub fn read(layer: Layer, frame: &[u8]) -> Option<Seen> {
     let at = ip(layer, frame)?;
     let b = frame.get(at..)?;
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(b[1], 0x30);
     }
 
-    /// Nothing that a wire may carry makes it panic.
+    /// No sequence of bytes makes the reader panic.
     #[test]
     fn what_is_no_packet_is_none() {
         let whole = {

@@ -20,7 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 pub struct Links(Socket);
 
 impl Links {
-    /// Opens one.
+    /// Opens a socket in the namespace of this thread.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -47,7 +47,7 @@ impl Links {
         }
     }
 
-    /// Two devices that are one wire: `name` here, `peer` in another namespace.
+    /// Makes two devices that are the ends of one wire: `name` here, `peer` in another namespace.
     pub fn wire(&self, name: &str, peer: &str, there: BorrowedFd<'_>) -> io::Result<()> {
         let mut other = LinkMessage::default();
         other.attributes.push(LinkAttribute::IfName(peer.into()));
@@ -85,7 +85,7 @@ impl Links {
         })
     }
 
-    /// How many packets may wait in a device that nobody reads at once.
+    /// Sets how many packets may wait in a device.
     pub fn queue(&self, name: &str, packets: u32) -> io::Result<()> {
         self.change(name, "setting the queue of", |link| {
             link.attributes.push(LinkAttribute::TxQueueLen(packets));
@@ -110,7 +110,7 @@ impl Links {
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL, &doing)
     }
 
-    /// Connections to this IPv4 address ask for ECN, whatever the sysctl says.
+    /// Makes connections to this IPv4 address ask for ECN, whatever the sysctl says.
     pub fn ecn_route(&self, name: &str, to: std::net::Ipv4Addr) -> io::Result<()> {
         const RTAX_FEATURE_ECN: u32 = 1;
         let mut message = RouteMessage::default();

@@ -1,7 +1,7 @@
 //! `penstock-emulate router SCENARIO.json --client IFACE --server IFACE --duration SECONDS --seed N
 //! --json FILE`: the router alone, between two interfaces of the namespace that it is started in,
-//! for a machine of one's own making (`validation/oracle` runs it in a virtual one). `penstock
-//! emulate` makes hosts, traffic and clean-up itself.
+//! for a machine that somebody else sets up (`validation/oracle` runs it in a virtual one).
+//! `penstock emulate` makes hosts, traffic and clean-up itself.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

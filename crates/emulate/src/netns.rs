@@ -13,19 +13,19 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// How the privileges were had.
+/// Where the privileges come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Privilege {
     /// CAP_SYS_ADMIN and CAP_NET_ADMIN of the machine.
     Root,
-    /// Those of a user namespace of one's own.
+    /// Those of a separate user namespace.
     UserNamespace,
 }
 
-/// Takes this process, which must have one thread, out of the caller's network: into network and
-/// mount namespaces of its own, and a user namespace where it is not privileged. Its next child is
-/// the first process of a process namespace.
+/// Takes this process, which must have one thread, out of the caller's network: into new network
+/// and mount namespaces, and a new user namespace where it is not privileged. Its next child is the
+/// first process of a process namespace.
 ///
 /// # Errors
 /// Where the machine refuses, with the rule that does so and what helps.
@@ -53,7 +53,7 @@ pub fn isolate(rootless: bool) -> Result<Privilege, EmulateError> {
     Ok(privilege)
 }
 
-/// What the first process of the new process namespace does before all else.
+/// Prepares the first process of the new process namespace.
 pub fn settle() {
     sys::die_with_parent();
     // Without it ps and the like show the wrong processes; some containers forbid it.
@@ -61,7 +61,7 @@ pub fn settle() {
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
 }
 
-/// Why the kernel refused, as far as it can be told, and the remedy.
+/// Returns why the kernel refused, as far as that can be found out, and the remedy.
 fn refusal(e: io::Error) -> String {
     let read = |path: &str| fs::read_to_string(path).ok().map(|s| s.trim().to_owned());
     let is = |path: &str, value: &str| read(path).as_deref() == Some(value);
@@ -89,14 +89,14 @@ fn refusal(e: io::Error) -> String {
 pub struct Namespace(File);
 
 impl Namespace {
-    /// The one that this thread is in.
+    /// Returns the namespace that this thread is in.
     pub fn current() -> io::Result<Self> {
         File::open("/proc/thread-self/ns/net")
             .or_else(|_| File::open("/proc/self/ns/net"))
             .map(Namespace)
     }
 
-    /// A new one, with `lo` up.
+    /// Makes a new namespace, with `lo` up.
     pub fn new() -> io::Result<Self> {
         in_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
@@ -106,12 +106,12 @@ impl Namespace {
         })
     }
 
-    /// The descriptor.
+    /// Returns the descriptor.
     pub fn fd(&self) -> &File {
         &self.0
     }
 
-    /// Runs `f` on a thread of its own inside the namespace.
+    /// Runs `f` on a new thread inside the namespace.
     pub fn with<T: Send>(&self, f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         in_thread(|| {
             setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)?;

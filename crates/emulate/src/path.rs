@@ -19,12 +19,12 @@ use std::collections::BinaryHeap;
 pub enum Side {
     /// The hosts on the scenario's `access` side.
     Left = 0,
-    /// Those on its `egress` side.
+    /// The hosts on its `egress` side.
     Right = 1,
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the other side.
     pub fn other(self) -> Self {
         if self == Side::Left {
             Side::Right
@@ -36,7 +36,7 @@ impl Side {
 
 /// A frame in the router's memory.
 pub struct Slot {
-    /// Its bytes; the first `len` count.
+    /// Its bytes, of which the first `len` count.
     pub bytes: Box<[u8]>,
     /// Its length.
     pub len: usize,
@@ -88,12 +88,12 @@ impl Access {
     }
 }
 
-/// See the module.
+/// The access links and the bottleneck between the two hosts, in virtual time.
 pub struct Path {
     layer: Layer,
     links: [Link; 2],
     access: Vec<Access>,
-    /// What flows that no `[[traffic]]` describes have at their ends.
+    /// The access links of flows that no `[[traffic]]` describes.
     hosts: [HostConfig; 2],
     delays: [Duration; 2],
     slots: Vec<Slot>,
@@ -105,7 +105,7 @@ pub struct Path {
     held: [u64; 2],
     /// What is seen of each flow.
     pub flows: Flows,
-    /// Of the whole run.
+    /// Counts over the whole run.
     pub counts: Counts,
 }
 
@@ -120,7 +120,7 @@ pub struct Counts {
     pub dropped: u64,
     /// IP packets from the left side that were given ECT(1) (a discipline's incipient mark).
     pub made_ect1: u64,
-    /// Those that were given CE.
+    /// IP packets from the left side that were given CE.
     pub made_ce: u64,
     /// Of those from the left that were delivered with CE, segments that completed their
     /// connection's handshake (its third packet was lost): Linux 6.18 leaves them out of what it
@@ -129,10 +129,10 @@ pub struct Counts {
 }
 
 impl Path {
-    /// The links of a dumbbell, and the access links of its flows.
+    /// Makes the links of a dumbbell and the access links of its flows.
     ///
     /// # Errors
-    /// If a discipline cannot be made.
+    /// If a discipline cannot be built.
     pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, SimError> {
         let back =
             c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
@@ -160,7 +160,7 @@ impl Path {
         })
     }
 
-    /// A free slot to read a frame into; give it to [`Path::arrive`] or [`Path::release`].
+    /// Returns a free slot to read a frame into. Give it to [`Path::arrive`] or [`Path::release`].
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
@@ -176,38 +176,38 @@ impl Path {
         })
     }
 
-    /// The slot of that number.
+    /// Returns the slot of that number.
     pub fn slot(&mut self, slot: u32) -> &mut Slot {
         &mut self.slots[slot as usize]
     }
 
-    /// The frame in a slot.
+    /// Returns the frame in a slot.
     pub fn frame(&self, slot: u32) -> &[u8] {
         let s = &self.slots[slot as usize];
         &s.bytes[..s.len]
     }
 
-    /// The frame is no longer needed.
+    /// Frees the slot of a frame that is no longer needed.
     pub fn release(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
-    /// When something happens next.
+    /// Returns when something happens next.
     pub fn next(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((t, ..))| *t)
     }
 
-    /// Packets that wait at the bottleneck.
+    /// Returns how many packets wait at the bottleneck.
     pub fn waiting(&self) -> u32 {
         self.links[0].waiting()
     }
 
-    /// The bottleneck, or with [`Side::Right`] the link back.
+    /// Returns the bottleneck, or with [`Side::Right`] the link back.
     pub fn link(&mut self, from: Side) -> &mut Link {
         &mut self.links[from as usize]
     }
 
-    /// The bottleneck.
+    /// Returns the bottleneck.
     pub fn bottleneck(&self) -> &Link {
         &self.links[0]
     }
@@ -217,7 +217,7 @@ impl Path {
         self.events.push(Reverse((t, self.order, event)));
     }
 
-    /// A frame that came from one side at `now`. Call [`Path::advance`] up to `now` before.
+    /// Takes a frame that came from one side at `now`. Call [`Path::advance`] up to `now` first.
     pub fn arrive(&mut self, now: Time, from: Side, slot: u32) {
         self.counts.received += 1;
         self.held[from as usize] += 1;
@@ -247,7 +247,7 @@ impl Path {
         }
     }
 
-    /// Everything up to and including `now`.
+    /// Carries out everything up to and including `now`.
     pub fn advance(&mut self, now: Time) {
         while let Some(Reverse((t, _, event))) = self.events.peek().copied() {
             if t > now {
@@ -271,7 +271,7 @@ impl Path {
         self.due.drain(..)
     }
 
-    /// Where a due frame goes to.
+    /// Returns the side to which a due frame goes.
     pub fn to(&self, slot: u32) -> Side {
         self.slots[slot as usize].from.other()
     }
@@ -353,7 +353,7 @@ impl Path {
         }
     }
 
-    /// Nothing that came from that side is under way any more.
+    /// Returns whether nothing that came from that side is still on its way.
     pub fn empty(&self, from: Side) -> bool {
         self.held[from as usize] == 0
     }

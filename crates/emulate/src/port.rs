@@ -1,5 +1,5 @@
-//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's own
-//! TUN device.
+//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's TUN
+//! device.
 
 use crate::frame::Layer;
 use crate::path::SLOT;
@@ -7,7 +7,7 @@ use crate::sys;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What stands between the router and a host.
+/// How frames travel between the router and a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
@@ -18,7 +18,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// What a frame begins with.
+    /// The header with which a frame begins.
     pub fn layer(self) -> Layer {
         match self {
             Backend::Packet => Layer::Ethernet,
@@ -35,27 +35,27 @@ pub struct Port {
     lengths: [usize; BATCH],
 }
 
-/// Frames that are read at once.
+/// The number of frames that one call reads.
 pub const BATCH: usize = 64;
 
 impl Port {
-    /// From a descriptor of that kind.
+    /// Makes a port from a descriptor of that kind.
     pub fn new(backend: Backend, fd: OwnedFd) -> Self {
         let buffers = (0..BATCH).map(|_| vec![0; SLOT].into()).collect();
         Port { backend, fd, buffers, lengths: [0; BATCH] }
     }
 
-    /// A raw socket on an interface of this namespace.
+    /// Opens a raw socket on an interface of this namespace.
     pub fn on(interface: &str) -> io::Result<Self> {
         Ok(Port::new(Backend::Packet, sys::packet_socket(sys::interface(interface)?)?))
     }
 
-    /// For waiting.
+    /// Returns the descriptor, to wait on.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Reads what is there, at most [`BATCH`] frames; [`Port::hand_over`] has them.
+    /// Reads the frames that are there, at most [`BATCH`]. [`Port::hand_over`] gives them out.
     pub fn receive(&mut self) -> io::Result<usize> {
         if self.backend == Backend::Packet {
             return sys::receive(self.fd.as_fd(), &mut self.buffers, &mut self.lengths);
@@ -76,7 +76,7 @@ impl Port {
         self.lengths[i]
     }
 
-    /// Sends frames; how many went.
+    /// Sends frames. Returns how many were sent.
     pub fn send(&self, frames: &[&[u8]]) -> io::Result<usize> {
         match self.backend {
             Backend::Packet => sys::send(self.fd(), frames),
@@ -91,7 +91,8 @@ impl Port {
         }
     }
 
-    /// Frames that the kernel dropped before the router could read them, since the last call.
+    /// Returns how many frames the kernel dropped before the router could read them, since the last
+    /// call.
     pub fn missed(&self) -> u64 {
         match self.backend {
             Backend::Packet => sys::packet_drops(self.fd()),

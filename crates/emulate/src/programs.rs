@@ -1,5 +1,5 @@
-//! The programs of a run: iperf3 for the scenario's traffic, the user's own, those of multi-level
-//! ECN.
+//! The programs of a run: iperf3 for the scenario's traffic, the user's programs, and those of
+//! multi-level ECN.
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
@@ -168,7 +168,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Starts and stops what is due at `now`; when the next is.
+    /// Starts and stops the programs that are due at `now`. Returns when the next is due.
     pub(crate) fn at(&mut self, now: Time) -> Result<Time, EmulateError> {
         let mut next = Time::NEVER;
         for s in &mut self.senders {
@@ -190,13 +190,13 @@ impl Programs {
         Ok(next)
     }
 
-    /// The exit code of the user's own program, once it has ended.
+    /// Returns the exit code of the user's program, once it has ended.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let status = self.client.as_mut()?.try_wait().ok()??;
         Some(status.code().unwrap_or(128))
     }
 
-    /// Ends them all.
+    /// Ends all programs.
     pub(crate) fn finish(&mut self) -> Result<Option<i32>, EmulateError> {
         let code = self.ended();
         if let Some(mut child) = self.mecn.take() {
@@ -245,8 +245,8 @@ impl Sender {
         Ok(())
     }
 
-    /// It says nothing more. Were it to end, its peer would, and what is on the way would find
-    /// nobody to count it.
+    /// Stops a sender without ending it. If it ended, its peer would end as well, and nobody would
+    /// count the packets that are still on their way.
     fn stop(&mut self) {
         match &self.program {
             Program::Iperf3(child) => {
@@ -306,7 +306,7 @@ fn no_iperf3(e: io::Error) -> EmulateError {
     EmulateError::system("starting iperf3", e)
 }
 
-/// What iperf3 said before it gave up.
+/// Returns the message with which iperf3 gave up.
 fn complaint(child: &mut Child) -> String {
     let mut text = String::new();
     if let Some(mut out) = child.stdout.take() {

@@ -1,5 +1,5 @@
-//! What an emulation gives back: the simulator's own result, and how far reality was from the ideal
-//! path.
+//! The result of an emulation: the same result as the simulator's, and how far reality was from the
+//! ideal path.
 
 use crate::flows::{Measured, Transfer};
 use crate::netns::Privilege;
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 pub struct Emulation {
     /// How frames reach the router.
     pub backend: Backend,
-    /// With which rights.
+    /// The rights under which it ran.
     pub privilege: Privilege,
     /// How the router's thread was scheduled.
     pub priority: Priority,
-    /// Bytes that the wire counts on a packet beside those of IP (the scenario's `overhead` less
+    /// Bytes that the wire counts per packet in addition to IP's (the scenario's `overhead` minus
     /// 40).
     pub overhead_bytes: i32,
     /// The run's length.
@@ -32,11 +32,11 @@ pub struct Emulation {
     /// Median lateness: the time at which a frame was sent minus the time at which the ideal path
     /// delivers it, over the frames due in the measured window.
     pub late_p50_s: Option<f64>,
-    /// Its 99th percentile.
+    /// The 99th percentile of the lateness.
     pub late_p99_s: Option<f64>,
-    /// Its 99.9th percentile.
+    /// The 99.9th percentile of the lateness.
     pub late_p999_s: Option<f64>,
-    /// The largest.
+    /// The largest lateness.
     pub late_max_s: f64,
     /// The share of frames that were later than one transmission time of a full packet.
     pub late_share: f64,
@@ -44,20 +44,19 @@ pub struct Emulation {
     pub transmission_s: f64,
     /// CPU that the router's thread used.
     pub cpu_s: f64,
-    /// The same for each frame that came in.
+    /// CPU per frame that came in.
     pub cpu_per_packet_s: Option<f64>,
     /// Whether the run may be believed; see [`Emulation::judge`].
     pub valid: bool,
-    /// Why not.
+    /// Why the run is not valid, if it is not.
     pub invalid_because: Vec<String>,
-    /// Frames lost beside the queue: not sent, not read in time, longer than an MTU; and frames
-    /// missing in the capture.
+    /// Frames that were due but could not be sent.
     pub unsent: u64,
-    /// See above.
+    /// Frames that the router did not read in time.
     pub missed: u64,
-    /// See above.
+    /// Frames longer than an MTU.
     pub oversized: u64,
-    /// See above.
+    /// Frames that are missing in the capture.
     pub uncaptured: u64,
     /// Segments with CE, as the kernels of the right side's hosts counted them over the whole run;
     /// null where the kernel does not.
@@ -66,15 +65,15 @@ pub struct Emulation {
     pub received_ect1_bytes: Option<u64>,
     /// By flow of the scenario: what the kernel said that it uses.
     pub kernel: Vec<KernelFlow>,
-    /// What was asked for and is not in force.
+    /// What the scenario asked for and is not in force.
     pub notes: Vec<String>,
     /// What the multi-level ECN programs counted.
     pub mecn: Option<serde_json::Value>,
-    /// The exit code of the user's own program.
+    /// The exit code of the user's program.
     pub exit_code: Option<i32>,
 }
 
-/// A connection as its sender's kernel has it.
+/// A connection as the sender's kernel sees it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelFlow {
     /// Congestion control.
@@ -89,12 +88,12 @@ pub struct KernelFlow {
 
 /// Above this share of frames later than `max(one transmission time, 1 ms)` a run is not valid.
 pub const LATE_SHARE: f64 = 0.01;
-/// See above.
+/// Lateness up to this never counts against validity.
 pub const LATE_AT_LEAST: Duration = Duration::from_millis(1);
 
 impl Emulation {
-    /// Says whether the run is valid: at most 1 % of its frames left later than the larger of one
-    /// transmission time and 1 ms, and none was lost but by the queue.
+    /// Decides whether the run is valid: at most 1 % of its frames left later than the larger of
+    /// one transmission time and 1 ms, and only the queue lost frames.
     pub fn judge(&mut self, share_beyond_bound: f64) {
         let mut why = vec![];
         if share_beyond_bound > LATE_SHARE {
@@ -118,12 +117,12 @@ impl Emulation {
     }
 }
 
-/// All of a run.
+/// The result of a run and its quality.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// As the simulator's.
+    /// The result, as the simulator would give it.
     pub result: RunResult,
-    /// See there.
+    /// How close the run came to the ideal path.
     pub emulation: Emulation,
 }
 
@@ -149,7 +148,7 @@ enum WireColumn {
 const TABLES: &[&str] = &["queue", "cwnd", "rtt", "fct"];
 
 impl Report {
-    /// For the process that asked.
+    /// Writes the report as JSON, for the process that asked for it.
     pub fn to_json(&self) -> String {
         let r = &self.result;
         let column = |(name, column): &(String, Column)| {
@@ -178,7 +177,7 @@ impl Report {
         serde_json::to_string(&wire).expect("plain values")
     }
 
-    /// In that process.
+    /// Reads the report in the process that asked for it.
     ///
     /// # Errors
     /// If the text is not [`Report::to_json`]'s.
@@ -232,13 +231,13 @@ pub struct Window<'a> {
     pub mean_rate: f64,
     /// By flow.
     pub measured: &'a [Measured],
-    /// See there.
+    /// The byte-limited transfers that ended in the window.
     pub transfers: &'a [Transfer],
     /// By flow of the scenario.
     pub facts: &'a [FlowFacts],
 }
 
-/// The metrics of a run, as the simulator has them. Where the user's own programs ran, `config` has
+/// The metrics of a run, as the simulator has them. Where the user's programs ran, `config` has
 /// no flows, and every connection counts in `goodput_bps`.
 pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let bps = |m: &Measured| m.bytes as f64 * 8.0 / w.seconds;

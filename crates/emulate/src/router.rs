@@ -18,12 +18,12 @@ use std::time::Duration as Wall;
 /// to 200.
 const ANSWER: Duration = Duration::from_millis(60);
 
-/// What the router's thread and the others say to each other.
+/// What the router's thread and the others share.
 #[derive(Debug)]
 pub struct Shared {
     /// When arrivals end, in nanoseconds of the router's clock; may be moved forward.
     pub until_ns: AtomicU64,
-    /// Ends it at once.
+    /// Ends the loop at once.
     pub stop: AtomicBool,
     /// The router's clock.
     pub now_ns: AtomicU64,
@@ -95,14 +95,14 @@ impl Lateness {
     }
 }
 
-/// What the loop says at its end.
+/// What the loop returns at its end.
 pub struct Ran {
     /// The path, with all that was counted.
     pub path: Path,
-    /// Of the frames within the measured window.
+    /// The lateness of the frames in the measured window.
     pub lateness: Lateness,
-    /// Still open: a TUN device goes with its descriptor, and with it what its host's kernel knows
-    /// of the path.
+    /// The ports, still open: a TUN device disappears with its descriptor, and with it what its
+    /// host's kernel knows of the path.
     pub ports: [Port; 2],
     /// How the thread was scheduled.
     pub priority: Priority,
@@ -120,30 +120,31 @@ pub struct Ran {
 
 /// What one run of the loop needs.
 pub struct Loop<'a> {
-    /// In between.
+    /// The access links and the bottleneck.
     pub path: Path,
-    /// Left, right.
+    /// The ports to the left and the right host.
     pub ports: [Port; 2],
-    /// SCHED_FIFO if it can be had.
+    /// Whether to ask for SCHED_FIFO.
     pub fifo: bool,
     /// The time that a full packet takes.
     pub bound: Duration,
-    /// Later than this is too late for a valid run.
+    /// A frame that is later than this counts against validity.
     pub valid_bound: Duration,
-    /// Whose lateness counts.
+    /// The measured window: lateness of frames due in it counts.
     pub window: (Time, Time),
-    /// Where frames are written down.
+    /// The capture, if one was asked for.
     pub capture: Option<Recorder>,
-    /// There: when they are delivered, at the time at which that is due; else when they arrive.
+    /// If true, frames are captured when they are delivered, with the time at which that is due.
+    /// Otherwise they are captured when they arrive.
     pub capture_out: bool,
-    /// See there.
+    /// What this thread shares with the others.
     pub shared: &'a Shared,
     /// When the clock shows zero, in nanoseconds of the monotonic clock.
     pub zero_ns: u64,
 }
 
 impl Loop<'_> {
-    /// Runs it on this thread.
+    /// Runs the loop on this thread.
     ///
     /// # Errors
     /// If a port fails.

@@ -31,25 +31,25 @@ pub(crate) const DEVICE: &str = "eth0";
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// `None`: TUN where it may be opened, else AF_PACKET.
+    /// How frames travel; `None` means TUN where it may be opened, otherwise AF_PACKET.
     pub backend: Option<Backend>,
-    /// Do not ask for SCHED_FIFO.
+    /// Whether not to ask for SCHED_FIFO.
     pub no_fifo: bool,
-    /// The user's own program on the client's side instead of the scenario's traffic; empty: a
-    /// shell.
+    /// The user's program on the client's side, in place of the scenario's traffic. An empty list
+    /// means a shell.
     pub client: Option<Vec<String>>,
-    /// The same on the server's side, a line for the shell.
+    /// The user's program on the server's side, as a shell command.
     pub server: Option<String>,
-    /// The bottleneck's forward direction is from the server to the client.
+    /// Whether the bottleneck's forward direction is from the server to the client.
     pub download: bool,
-    /// This process is in the foreground of the terminal on its standard input: the user's own
-    /// program takes that place.
+    /// Whether this process is in the foreground of the terminal on its standard input. The user's
+    /// program then takes that place.
     pub foreground: bool,
-    /// End own programs after the scenario's duration.
+    /// Whether the user's programs end after the scenario's duration.
     pub limited: bool,
-    /// Capture into this file, which is emptied first.
+    /// The file to capture into, which is emptied first.
     pub pcap: Option<PathBuf>,
-    /// Capture behind both queues and links instead of in front of them.
+    /// Whether to capture behind both queues and links instead of in front of them.
     pub pcap_out: bool,
     /// Sampling interval of the series.
     pub series_s: Option<f64>,
@@ -57,7 +57,7 @@ pub struct Options {
     pub mecn: Option<PathBuf>,
 }
 
-/// How far it is.
+/// The progress of an emulation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Status {
     /// Seconds since the beginning; negative before it.
@@ -66,9 +66,9 @@ pub struct Status {
     pub queue_pkts: u64,
     /// Frames received so far.
     pub received: u64,
-    /// Dropped.
+    /// Frames dropped so far.
     pub dropped: u64,
-    /// Marked.
+    /// Frames marked so far.
     pub marked: u64,
 }
 
@@ -178,9 +178,9 @@ pub fn run(
     Ok(conclude(config, ran, watch.said(), facts))
 }
 
-/// The router alone, between two interfaces of this namespace (left, right) that somebody else has
-/// set up, for `seconds` or the scenario's duration, with `seed` or the scenario's. The traffic is
-/// somebody else's, too: the scenario's is not started, and flows are told apart as they come.
+/// Runs the router alone, between two existing interfaces of this namespace (left, right), for
+/// `seconds` or the scenario's duration, with `seed` or the scenario's. The scenario's traffic is
+/// not started. Flows come from elsewhere and are told apart as they come.
 ///
 /// # Errors
 /// As for [`run`].
@@ -246,12 +246,12 @@ fn header(config: &Config) -> i32 {
     of.unwrap_or(0)
 }
 
-/// The time that a packet of an MTU of 1500 takes on the bottleneck.
+/// Returns the time that a packet of 1500 B takes on the bottleneck.
 fn transmission(config: &Config, header: i32) -> Duration {
     TxClock::new(config.links[config.bottleneck].rate).alone((1500 + header).max(1) as u32)
 }
 
-/// What is known beside what the router counted.
+/// What is known in addition to what the router counted.
 struct Facts {
     privilege: Privilege,
     backend: Backend,
@@ -374,8 +374,8 @@ fn no_ipv6(host: &Namespace) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the kernel has what the flows ask for. It is asked as a program would, so that it may
-/// load a module.
+/// Checks whether the kernel has what the flows ask for. It is asked as a program would ask, so
+/// that it may load a module.
 fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), EmulateError> {
     let mut asked: Vec<&str> = plan.flows.iter().filter_map(|f| f.congestion).collect();
     asked.sort_unstable();
@@ -393,7 +393,7 @@ fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), E
     Ok(())
 }
 
-/// How often a connection is tried again whose program is gone.
+/// How often a connection whose program is gone is tried again.
 const ORPHANS: &str = "net/ipv4/tcp_orphan_retries";
 
 /// The host's TCP.
@@ -418,7 +418,7 @@ fn settings(
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
     let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
-    // Passive: those flows ask for it whose route says so.
+    // Passive: only flows whose route asks for ECN negotiate it.
     host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
         if accurate {
             io::Error::other(format!(

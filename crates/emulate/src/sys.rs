@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the nanoseconds of the monotonic clock.
 pub fn monotonic_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` outlives the call, and this clock exists on every Linux.
@@ -16,7 +16,7 @@ pub fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Nanoseconds of CPU that this thread has used.
+/// Returns the nanoseconds of CPU time that this thread has used.
 pub fn thread_cpu_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: as above.
@@ -32,7 +32,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
-/// The index of an interface in this namespace.
+/// Returns the index of an interface in this namespace.
 pub fn interface(name: &str) -> io::Result<u32> {
     let c = CString::new(name)?;
     // SAFETY: a string with its end.
@@ -57,7 +57,7 @@ fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T) -> io::Res
     .map(|_| ())
 }
 
-/// An AF_PACKET socket on an interface, which sees what arrives there and nothing of what it sends
+/// Opens an AF_PACKET socket on an interface. It sees what arrives there, but not what it sends
 /// itself.
 pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -78,7 +78,7 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = interface as i32;
-    // SAFETY: the address lives here and is as long as said.
+    // SAFETY: the address lives here and has the given length.
     check(unsafe {
         libc::bind(
             raw,
@@ -89,7 +89,7 @@ pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Frames that the kernel had to drop for want of room in the socket, since the last call.
+/// Returns how many frames the kernel dropped because the socket was full, since the last call.
 pub fn packet_drops(fd: BorrowedFd<'_>) -> u64 {
     // SAFETY: all zeros are a valid tpacket_stats, which the kernel fills.
     let mut stats: libc::tpacket_stats = unsafe { zeroed() };
@@ -106,7 +106,8 @@ pub fn packet_drops(fd: BorrowedFd<'_>) -> u64 {
     }
 }
 
-/// A TUN device of that name in this namespace: IP packets, nothing before them.
+/// Opens a TUN device of that name in this namespace. It carries IP packets without a header before
+/// them.
 pub fn tun(name: &str) -> io::Result<OwnedFd> {
     let path = c"/dev/net/tun";
     // SAFETY: a constant string; a fresh descriptor, owned from here on.
@@ -175,8 +176,8 @@ fn set_bytes(fd: RawFd, level: libc::c_int, name: libc::c_int, value: &[u8]) -> 
     .map(|_| ())
 }
 
-/// A TCP socket over IPv4 of this namespace, with a congestion control where one is named, an MSS
-/// to announce, buffers of that size and a DSCP.
+/// Opens a TCP socket over IPv4 in this namespace, with a congestion control where one is named, an
+/// MSS to announce, buffers of that size and a DSCP.
 pub fn tcp_socket(
     congestion: Option<&str>,
     mss: u32,
@@ -217,7 +218,7 @@ fn with_address(
 /// Gives a socket a local port.
 pub fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
-    // SAFETY: the address lives during the call and is as long as said.
+    // SAFETY: the address lives during the call and has the given length.
     with_address(any, |to, length| unsafe { libc::bind(fd.as_raw_fd(), to, length) })
 }
 
@@ -237,8 +238,8 @@ pub fn connect(fd: OwnedFd, to: SocketAddrV4) -> io::Result<TcpStream> {
     Ok(fd.into())
 }
 
-/// Reads up to `buffers.len()` frames, and returns the length of each in `lengths`. `Ok(0)`: none
-/// is there.
+/// Reads up to `buffers.len()` frames, and puts the length of each into `lengths`. Returns their
+/// number, which may be 0.
 pub fn receive(
     fd: BorrowedFd<'_>,
     buffers: &mut [Box<[u8]>],
@@ -255,7 +256,7 @@ pub fn receive(
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `n` messages point to buffers that live and are as long as said.
+    // SAFETY: the first `n` messages point to live buffers of the given lengths.
     let result = unsafe {
         libc::recvmmsg(
             fd.as_raw_fd(),
@@ -277,7 +278,7 @@ pub fn receive(
     }
 }
 
-/// Sends frames in one call; how many went.
+/// Sends frames in one call. Returns how many were sent.
 pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
     const MOST: usize = 64;
     let n = frames.len().min(MOST);
@@ -289,7 +290,7 @@ pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: the first `n` messages point to frames that live and are as long as said; the kernel
+    // SAFETY: the first `n` messages point to live frames of the given lengths; the kernel
     // only reads them.
     let result = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), n as u32, libc::MSG_DONTWAIT as _)
@@ -303,7 +304,7 @@ pub fn send(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
 
 /// Reads one packet.
 pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    // SAFETY: the buffer lives and is as long as said.
+    // SAFETY: the buffer lives and has the given length.
     let got = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     if got >= 0 {
         return Ok(Some(got as usize));
@@ -316,9 +317,9 @@ pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> 
     }
 }
 
-/// Writes one packet; whether it went.
+/// Writes one packet. Returns whether it was sent.
 pub fn write(fd: BorrowedFd<'_>, packet: &[u8]) -> io::Result<bool> {
-    // SAFETY: the packet lives and is as long as said.
+    // SAFETY: the packet lives and has the given length.
     let put = unsafe { libc::write(fd.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
     if put >= 0 {
         return Ok(true);
@@ -358,15 +359,15 @@ pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
     };
 }
 
-/// How a thread came to be scheduled.
+/// How a thread is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
     /// SCHED_FIFO.
     Fifo,
-    /// As every other, but nicer to itself.
+    /// Normally, with a higher priority.
     Nice,
-    /// As every other.
+    /// Normally.
     Normal,
 }
 
@@ -402,7 +403,7 @@ pub fn stay_awake() -> Option<std::fs::File> {
     Some(file)
 }
 
-/// This process is killed when the thread that made it ends.
+/// Makes the kernel kill this process when the thread that made it ends.
 pub fn die_with_parent() {
     // SAFETY: numbers alone.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0usize, 0usize, 0usize) };
@@ -441,9 +442,9 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     }
 }
 
-/// Gives a process the terminal on its standard input, in a process group of its own: that of its
-/// maker has no number in this process namespace, and a shell that cannot name its own group fails.
-/// `jobs`: it may be stopped from the terminal, as it is a shell's.
+/// Gives a process the terminal on its standard input, in a new process group. The group of its
+/// maker has no number in this process namespace, and a shell that cannot name its group fails.
+/// `jobs` says whether it may be stopped from the terminal, which a shell needs.
 pub fn foreground_on_exec(command: &mut std::process::Command, jobs: bool) {
     use std::os::unix::process::CommandExt;
     // SAFETY: between fork and exec it makes system calls alone, which are allowed there.

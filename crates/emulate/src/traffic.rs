@@ -1,18 +1,18 @@
-//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes a flow;
-//! or the user's own.
+//! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes per
+//! flow, or the user's programs.
 
 use crate::error::EmulateError;
 use crate::flows::Known;
 use crate::path::Side;
 use crate::transfer::Transfer;
 use penstock_sim::{App, Config, UdpPattern};
-use penstock_tcp::{Ecn, TcpParams, Variant};
+use penstock_tcp::{ControlParams, Ecn, TcpParams, VARIANTS};
 use penstock_units::Time;
 use std::net::Ipv4Addr;
 
-/// Ports of the listening ends, one a flow.
+/// Ports of the listening ends, one per flow.
 const FIRST_PORT: u16 = 20_000;
-/// As many flows as have ports.
+/// The largest number of flows, limited by their ports.
 const MOST_FLOWS: usize = 40_000;
 
 /// Addresses of the two sides: the first of each asks for nothing, connections to the second ask
@@ -25,7 +25,7 @@ pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
 /// How a flow uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnUse {
-    /// Not.
+    /// Not at all.
     Off,
     /// RFC 3168.
     Classic,
@@ -38,31 +38,31 @@ pub enum EcnUse {
 /// A flow as a pair of programs.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// For the router.
+    /// What the router knows about the flow.
     pub known: Known,
-    /// When it starts and stops.
+    /// When the flow starts.
     pub start: Time,
-    /// See above.
+    /// When the flow stops.
     pub stop: Time,
-    /// The congestion control that the kernel is to use; `None`: datagrams.
+    /// The congestion control that the kernel is to use; `None` for datagrams.
     pub congestion: Option<&'static str>,
-    /// See there.
+    /// How the flow uses ECN.
     pub ecn: EcnUse,
-    /// Who makes it.
+    /// Which programs carry the flow.
     pub by: By,
 }
 
 /// The programs of a flow.
 #[derive(Clone, Debug)]
 pub enum By {
-    /// iperf3, for what goes on until it is stopped.
+    /// iperf3, for a flow that continues until it is stopped.
     Iperf3 {
-        /// Arguments of the sending one.
+        /// Arguments of the sending process.
         sender: Vec<String>,
-        /// Arguments of the listening one.
+        /// Arguments of the listening process.
         listener: Vec<String>,
     },
-    /// Threads of this process, for what ends by itself.
+    /// Threads of this process, for a transfer that ends by itself.
     Threads(Transfer),
 }
 
@@ -75,31 +75,27 @@ pub struct TrafficPlan {
     pub sack: bool,
     /// The parts of the window that multi-level ECN's three signals take, if any flow uses it.
     pub betas: Option<[f64; 3]>,
-    /// Keys of the scenario that the kernel's TCP has no use for.
+    /// Keys of the scenario that the kernel's TCP ignores.
     pub notes: Vec<String>,
 }
 
-/// What the kernel calls a transport.
-fn kernel_name(variant: Variant) -> Result<&'static str, EmulateError> {
-    Ok(match variant {
-        Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
-        Variant::Vegas => "vegas",
-        Variant::Westwood => "westwood",
-        Variant::Cubic => "cubic",
-        Variant::Dctcp => "dctcp",
-        other => {
-            return Err(EmulateError::Scenario(format!(
-                "tcp = \"{}\": Linux has none; allowed: reno, newreno, sack, cubic, and where the kernel has them vegas, westwood, dctcp",
-                format!("{other:?}").to_lowercase()
-            )))
-        }
+/// Returns what the kernel calls a flow's congestion control.
+fn kernel_name(tcp: &TcpParams) -> Result<&'static str, EmulateError> {
+    let variant = tcp.variant();
+    variant.linux.ok_or_else(|| {
+        let known = VARIANTS.iter().filter(|v| v.linux.is_some()).map(|v| v.name);
+        EmulateError::Scenario(format!(
+            "tcp = \"{}\": Linux has none; allowed, where the kernel has them: {}",
+            variant.name,
+            known.collect::<Vec<_>>().join(", ")
+        ))
     })
 }
 
-/// Plans the flows of a run. `source`: the scenario as it was written.
+/// Plans the flows of a run. `source` is the scenario as it was written.
 ///
 /// # Errors
-/// Where the scenario asks for what real packets cannot be given.
+/// If the scenario asks for something that real packets cannot have.
 pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, EmulateError> {
     let refuse = |text: String| Err(EmulateError::Scenario(text));
     if c.flows.len() > MOST_FLOWS {
@@ -124,18 +120,23 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
         let listener = ["-s", "-1", "-p", &port.to_string()].map(String::from).to_vec();
         match &f.app {
             App::Ftp { tcp, start, stop, bytes } => {
-                let congestion = kernel_name(tcp.variant)?;
-                newreno |= tcp.variant == Variant::NewReno;
-                other_tcp |= tcp.variant != Variant::NewReno;
+                let congestion = kernel_name(tcp)?;
+                let without_sack = tcp.variant().name == "newreno";
+                newreno |= without_sack;
+                other_tcp |= !without_sack;
                 let ecn = match tcp.ecn {
                     Ecn::Off => EcnUse::Off,
                     Ecn::Classic => EcnUse::Classic,
                     Ecn::Mecn => EcnUse::Mecn,
                     Ecn::AccEcn => EcnUse::Accurate,
-                    other => return refuse(format!("{place}.ecn: {other:?} is unknown to emulation")),
                 };
                 if ecn == EcnUse::Mecn {
-                    betas = Some([tcp.beta1, tcp.beta2, tcp.beta3]);
+                    if tcp.control != ControlParams::Reno {
+                        return refuse(format!(
+                            "{place}.ecn = \"mecn\": on real packets with reno, newreno and sack"
+                        ));
+                    }
+                    betas = Some([tcp.mecn.beta1, tcp.mecn.beta2, tcp.mecn.beta3]);
                 }
                 let to = ADDRESSES[receiver as usize][usize::from(ecn != EcnUse::Off)];
                 let seconds = stop_of(*stop).since(*start).as_secs_f64();
@@ -150,7 +151,7 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                     "--cport".into(),
                     port.to_string(),
                     "-M".into(),
-                    (tcp.segment + 12).to_string(),
+                    (tcp.segment_bytes() + 12).to_string(),
                     "-i".into(),
                     "0".into(),
                     "-J".into(),
@@ -158,7 +159,7 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                 // Longer than the run, which ends it.
                 args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]);
                 let window = given.get(f.group as usize).is_some_and(|keys| keys.contains(&"window"));
-                let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment));
+                let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment_bytes()));
                 if let Some(bytes) = buffer {
                     args.extend(["-w".into(), bytes.to_string()]);
                 }
@@ -168,7 +169,7 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
                 let header = header(tcp);
                 let by = match *bytes {
                     Some(bytes) => {
-                        By::Threads(Transfer { to, port, bytes, mss: tcp.segment + 12, buffer, class: f.class })
+                        By::Threads(Transfer { to, port, bytes, mss: tcp.segment_bytes() + 12, buffer, class: f.class })
                     }
                     None => By::Iperf3 { sender: args, listener },
                 };
@@ -224,10 +225,10 @@ pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, Emula
     Ok(TrafficPlan { flows, sack: !newreno, betas, notes })
 }
 
-/// Bytes of the wire beside those of IP, from the header bytes that the scenario counts on a
-/// segment.
+/// Returns the bytes per packet that the wire counts in addition to IP's, from the header bytes
+/// that the scenario counts per segment.
 pub fn header(tcp: &TcpParams) -> i32 {
-    tcp.header as i32 - 40
+    tcp.header_bytes() as i32 - 40
 }
 
 /// Keys of an entry that the kernel's TCP decides for itself.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration as Wall;
 
-/// What one is.
+/// A transfer of a known length.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     /// The receiver's address.
@@ -23,13 +23,13 @@ pub struct Transfer {
     pub bytes: u64,
     /// The maximum segment size to announce.
     pub mss: u32,
-    /// Of the socket's buffers, if not the kernel's choice.
+    /// The size of the socket's buffers, if the kernel is not to choose.
     pub buffer: Option<u32>,
     /// DSCP.
     pub class: u8,
 }
 
-/// The sender of one that is under way; its threads end with the process.
+/// The sender of a transfer in progress. Its threads end with the process.
 pub struct Sending {
     go: Sender<()>,
     quiet: Arc<AtomicBool>,
@@ -98,12 +98,12 @@ fn spawn(f: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> 
 }
 
 impl Sending {
-    /// Starts it.
+    /// Starts the transfer.
     pub fn go(&self) {
         let _ = self.go.send(());
     }
 
-    /// It writes nothing more.
+    /// Stops writing.
     pub fn quiet(&self) {
         self.quiet.store(true, Ordering::Relaxed);
     }

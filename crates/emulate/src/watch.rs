@@ -1,5 +1,5 @@
-//! What the hosts' kernels say of their connections while the router runs, and what follows from
-//! the time: programs that start and stop, samples, the caller's news.
+//! While the router runs: asks the hosts' kernels about their connections, starts and stops
+//! programs, takes samples and informs the caller.
 
 use crate::diag::{Connection, Destroyed, Diag, TcpInfo};
 use crate::error::EmulateError;
@@ -19,12 +19,12 @@ use std::time::{Duration as Wall, Instant};
 
 /// How often the kernels are asked about their connections.
 const ASK: Wall = Wall::from_millis(250);
-/// How often the caller is told.
+/// How often the caller is informed.
 const TELL: Wall = Wall::from_millis(100);
-/// How long the last words of all sockets may take.
+/// How long to wait for the last `tcp_info` of all sockets.
 const SETTLE: Wall = Wall::from_secs(1);
 
-/// What is asked and noted while the router runs.
+/// What is asked and recorded while the router runs.
 pub(crate) struct Watch<'a> {
     hosts: &'a [Namespace; 2],
     /// The host on the right of the bottleneck.
@@ -35,11 +35,11 @@ pub(crate) struct Watch<'a> {
     zero_ns: u64,
     window: (Time, Time),
     interval: Option<Duration>,
-    /// The latest of every connection, by side and the socket's number.
+    /// The latest `tcp_info` of every connection, by side and the socket's number.
     seen: HashMap<(usize, u64), Connection>,
-    /// Those that are no more; what is said of them is final.
+    /// Connections that have ended. Their `tcp_info` is final.
     gone: HashSet<(usize, u64)>,
-    /// More of them went than the kernel kept for us.
+    /// Whether more sockets were destroyed than the kernel could report.
     overrun: bool,
     /// Timeouts of each flow at the window's ends.
     timeouts: [Option<Vec<Option<u32>>>; 2],
@@ -84,7 +84,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Until the router has ended; whether the caller ended it.
+    /// Watches until the router has ended. Returns whether the caller ended it.
     pub(crate) fn run(
         &mut self,
         shared: &Shared,
@@ -157,8 +157,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notes what both kernels say; whether all that is known and not there any more has said its
-    /// last.
+    /// Records what both kernels report. Returns whether the last `tcp_info` of every socket that
+    /// is gone has arrived.
     fn ask(&mut self) -> Result<bool, EmulateError> {
         let mut complete = true;
         for side in 0..2 {
@@ -177,7 +177,7 @@ impl<'a> Watch<'a> {
         Ok(complete || self.overrun)
     }
 
-    /// Notes the last words of sockets of that side.
+    /// Records the last `tcp_info` of sockets of that side.
     fn hear(&mut self, side: usize) -> Result<(), EmulateError> {
         let mut last = vec![];
         if let Err(e) = self.destroyed[side].take(&mut last) {
@@ -195,8 +195,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// After the router has stopped: asks until nothing changes any more. What it sent last may
-    /// still be on its way up, and the last words of a socket come a moment after its end.
+    /// Asks, after the router has stopped, until nothing changes any more. What it sent last may
+    /// still be on its way up, and the last `tcp_info` of a socket comes a moment after its end.
     pub(crate) fn settle(&mut self) -> Result<(), EmulateError> {
         let begun = Instant::now();
         let mut before = None;
@@ -218,8 +218,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The data connection of a flow at its sender: that with the flow's port at both ends, or,
-    /// where its end was all that was seen of it, the one with more bytes.
+    /// Returns the data connection of a flow at its sender: the one with the flow's port at both
+    /// ends. If only its end was seen, it is the one with more bytes.
     fn sender(&self, flow: usize) -> Option<(&Connection, TcpInfo)> {
         let Known { port, sender, .. } = self.plan.flows[flow].known;
         let mine =
@@ -228,11 +228,11 @@ impl<'a> Watch<'a> {
         mine.max_by_key(|(c, info)| (c.ports.0 == port, info.bytes_acked, c.cookie))
     }
 
-    /// What the kernel uses where it is not what the scenario asks for. `mecn`: the congestion
-    /// control of multi-level ECN's flows, where it is there.
+    /// Returns what the kernel uses where it is not what the scenario asks for. `mecn` is the
+    /// congestion control of multi-level ECN's flows, if it is loaded.
     pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
         self.plan.flows.iter().enumerate().find_map(|(i, f)| {
-            // iperf3 chooses the congestion control when it has connected and said its 37 bytes;
+            // iperf3 chooses the congestion control when it has connected and sent its 37 bytes;
             // the SYN counts as one.
             let (c, info) = self
                 .sender(i)
@@ -265,7 +265,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Packets that a TUN device of a host dropped because the router had not read those before.
+    /// Returns how many packets a host's TUN device dropped because the router had not read earlier
+    /// ones.
     pub(crate) fn device_drops(&self) -> u64 {
         let of = |host: &Namespace| {
             let text = host
@@ -340,7 +341,7 @@ impl<'a> Watch<'a> {
         vec![Table { name: "cwnd", columns: cwnd }, Table { name: "rtt", columns: rtt }]
     }
 
-    /// Over all connections of the right side; `None` where the last words of one were lost.
+    /// Sums over all connections of the right side; `None` if the last `tcp_info` of one was lost.
     fn received(&self, of: impl Fn(&TcpInfo) -> Option<u32>) -> Option<u64> {
         let mine = self.seen.iter().filter(|((side, _), _)| *side == self.right);
         let sum = mine.filter_map(|(_, c)| c.info).map(|info| of(&info).map(u64::from)).sum();
@@ -352,7 +353,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What a flow asks for and does not have. No name of a congestion control: the kernel did not say.
+/// Returns what a flow asks for and does not have. Without the name of a congestion control, the
+/// kernel did not report it.
 fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Option<String> {
     let own = mecn.filter(|_| f.ecn == EcnUse::Mecn);
     let asked = own.or(f.congestion)?;
@@ -367,7 +369,7 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
         .then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
 }
 
-/// What the hosts' kernels said.
+/// What the hosts' kernels reported.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) facts: Vec<FlowFacts>,

@@ -2,7 +2,7 @@
 //!
 //! It runs on the thread that holds the GIL. Its packet and its queue are two objects for the whole
 //! run, refilled for every call, and its methods are looked up once: that keeps a call below a
-//! microsecond. What it raises ends the run.
+//! microsecond. An exception that it raises ends the run.
 
 use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The packet that a discipline decides about. One object serves all calls: take out what is to be
+/// The packet that a discipline decides about. One object serves all calls: copy what is to be
 /// kept.
 #[pyclass(frozen, name = "Packet", module = "penstock._penstock")]
 pub struct PacketView {
@@ -82,7 +82,7 @@ impl PacketView {
     }
 }
 
-/// The queue that a discipline manages. One object serves all calls: take out what is to be kept.
+/// The queue that a discipline manages. One object serves all calls: copy what is to be kept.
 #[pyclass(frozen, name = "Queue", module = "penstock._penstock")]
 #[derive(Default)]
 pub struct QueueView {
@@ -158,10 +158,10 @@ const VERDICTS: [(&str, Verdict); 5] = [
     ("DROP_FORCED", Verdict::Drop(Reason::Forced)),
 ];
 
-/// Columns of the `queue` series that are there already.
+/// Columns that the `queue` series always has.
 const RESERVED: [&str; 4] = ["seed", "t_s", "queue_pkts", "queue_bytes"];
 
-/// See the module.
+/// A discipline written in Python.
 struct PyAqm {
     object: Py<PyAny>,
     arrive: Py<PyAny>,
@@ -188,7 +188,7 @@ impl PyAqm {
     fn new(object: &Bound<'_, PyAny>, start: Start<'_>) -> PyResult<Self> {
         let py = object.py();
         let object = py.import("copy")?.call_method1("deepcopy", (object,))?;
-        let module = py.import("penstock.aqm")?;
+        let module = py.import("penstock.model.aqm")?;
         let stream = Bound::new(py, Stream(Mutex::new(start.rng.clone())))?;
         // In the instance's own dict, where it is found before the base's method and no
         // `__setattr__` of the user's intervenes.
@@ -318,7 +318,7 @@ impl PyAqm {
         method.bind(py).call1((now.as_secs_f64(), &self.packet, &self.queue))
     }
 
-    /// What `series()` gives, by name.
+    /// Returns what `series()` returns, by name.
     fn published(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
         let Some(series) = &self.series else { return Ok(vec![]) };
         let answer = series.bind(py).call0()?;
@@ -343,7 +343,7 @@ impl PyAqm {
         Ok(published.into_iter().map(|p| p.1).collect())
     }
 
-    /// A number or nothing.
+    /// Reads a number or `None`.
     fn number(&self, name: &str, what: &str, answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         answer.extract().map_err(|_| self.rubbish(name, answer, what))
     }
@@ -427,7 +427,7 @@ impl Aqm for PyAqm {
     }
 }
 
-/// A timer's interval.
+/// Reads a timer's interval.
 fn span(seconds: f64) -> PyResult<Duration> {
     if (1e-9..=1e9).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// Leaves the caller's network; `"root"` or `"user-namespace"`, or what refuses as an error's
-/// document.
+/// Leaves the caller's network. Returns `"root"` or `"user-namespace"`; on failure, raises a
+/// document that says what refuses.
 #[pyfunction]
 pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
     match netns::isolate(rootless)? {
@@ -20,7 +20,8 @@ pub fn emulate_isolate(rootless: bool) -> Result<String, EmulationFailed> {
 }
 
 /// Emulates, in the first process of the process namespace. `tell(t_s, queue_pkts, received,
-/// dropped, marked)` is called about ten times a second; what it raises ends the run.
+/// dropped, marked)` is called about ten times per second; an exception that it raises ends the
+/// run.
 #[pyfunction]
 pub fn emulate_run(
     py: Python<'_>,

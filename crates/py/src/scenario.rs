@@ -98,7 +98,7 @@ impl Scenario {
         self.inner.canonical_json()
     }
 
-    /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's own.
+    /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's class.
     #[getter]
     fn aqm(&self) -> &str {
         self.inner.aqm()

@@ -10,7 +10,7 @@ use penstock_units::{
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// The value of `param` that `node`, written at `path`, stands for.
+/// Reads the value of `param` from `node`, which was written at `path`.
 pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
     match (&param.ty, &node.item) {
         // The declaration names the unit, so a number alone is one.
@@ -22,7 +22,7 @@ pub(crate) fn value(node: &Node, param: &Param, path: &str) -> Result<Value> {
 }
 
 fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
-    let wrong = || ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) });
+    let wrong = || ScenarioError::at(node, path, Problem::Value { allowed: ty.allowed() });
     match ty {
         Ty::Bool => match node.item {
             Item::Bool(b) => Ok(Value::Bool(b)),
@@ -54,40 +54,6 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
     }
 }
 
-/// What a type allows, for a person: "a number in (0, 1]".
-pub(crate) fn allowed(ty: &Ty) -> String {
-    let words = |w: &[&str]| format!("\"{}\"", w.join("\", \""));
-    match ty {
-        Ty::Bool => "true or false".into(),
-        Ty::Int { min, max } => format!("a whole number in [{min}, {max}]"),
-        Ty::Num { min, max, open } => format!("a number in {}{min}, {max}]", if *open { "(" } else { "[" }),
-        Ty::Word(w) => format!("one of {}", words(w)),
-        Ty::Text => "a text".into(),
-        Ty::Duration => "a time with its unit, for example \"40 ms\"".into(),
-        Ty::Rate => "a rate with its unit, for example \"1.5 Mbit/s\"".into(),
-        Ty::Size => "a size with its unit, for example \"1000 B\"".into(),
-        Ty::Queue => "a number of packets, or a size, for example 40, \"40 packets\" or \"30 kB\"".into(),
-        Ty::Delay => {
-            "a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = [\"2 ms\", \"27 ms\"] }"
-                .into()
-        }
-        Ty::Start => "a time, { uniform = [a, b] } or { every = d, from = t }, \
-                      for example { uniform = [\"0 s\", \"0.1 s\"] }"
-            .into(),
-        Ty::SizeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }, \
-                         { exponential = \"12 kB\" } or { constant = \"12 kB\" }"
-            .into(),
-        Ty::TimeDist => "a distribution, for example { pareto = { shape = 1.5, mean = \"1 s\" } }, \
-                         { exponential = \"1 s\" } or { constant = \"1 s\" }"
-            .into(),
-        Ty::Loss => "a probability in [0, 1], or for example { gilbert_elliott = { p = 0.01, r = 0.3 } }".into(),
-        Ty::Schedule => "a list of steps ascending in time, for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
-                         or a mahimahi trace, { mahimahi = \"file.trace\" } or \"file.trace\""
-            .into(),
-        Ty::NumOr(number, w) => format!("{} or one of {}", allowed(number), words(w)),
-    }
-}
-
 fn number(node: &Node) -> Option<f64> {
     match node.item {
         Item::Int(i) => Some(i as f64),
@@ -96,7 +62,7 @@ fn number(node: &Node) -> Option<f64> {
     }
 }
 
-/// A whole number, also when it is written with a point (as Python and JSON may).
+/// Reads a whole number, also if it is written with a point (as Python and JSON may).
 fn whole(node: &Node) -> Option<i64> {
     match node.item {
         Item::Int(i) => Some(i),
@@ -127,7 +93,7 @@ fn word(
     Err(ScenarioError::at(node, path, Problem::UnknownWord { allowed, nearest }))
 }
 
-/// A quantity in a string. A number alone is an error that shows it with a unit.
+/// Reads a quantity from a string. A number alone is an error, which shows it with a unit.
 fn quantity<T>(
     node: &Node,
     path: &str,
@@ -139,7 +105,7 @@ fn quantity<T>(
         Item::Int(i) => parse(&i.to_string()),
         // Debug writes large numbers with an exponent, not with hundreds of digits.
         Item::Float(x) if x.is_finite() => parse(&format!("{x:?}")),
-        _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: allowed(ty) })),
+        _ => return Err(ScenarioError::at(node, path, Problem::Value { allowed: ty.allowed() })),
     };
     parsed.map_err(|e| ScenarioError::at(node, path, Problem::Quantity(e)))
 }
@@ -164,7 +130,7 @@ fn size(node: &Node, path: &str) -> Result<Bytes> {
     quantity(node, path, &Ty::Size, parse_size)
 }
 
-/// A size of something that is sent; a petabyte is a slip.
+/// Reads the size of something that is sent. A petabyte is taken for a mistake.
 fn object_size(node: &Node, path: &str) -> Result<f64> {
     let bytes = size(node, path)?.0;
     if bytes > 1 << 50 {
@@ -181,7 +147,7 @@ fn queue(node: &Node, path: &str) -> Result<QueueLen> {
     quantity(node, path, &Ty::Queue, parse_queue)
 }
 
-/// The only entry of a table that chooses one of several forms.
+/// Returns the only entry of a table that chooses one of several forms.
 fn form<'a>(table: &'a Table, wrong: &impl Fn() -> ScenarioError) -> Result<(&'a str, &'a Node)> {
     let mut entries = table.iter();
     match (entries.next(), entries.next()) {
@@ -200,7 +166,7 @@ fn unknown(key: &str, node: &Node, path: &str, allowed: &[&str]) -> ScenarioErro
     )
 }
 
-/// `[a, b]`, both durations.
+/// Reads `[a, b]`, both durations.
 fn pair(node: &Node, path: &str) -> Result<(Duration, Duration)> {
     match &node.item {
         Item::List(list) if list.len() == 2 => {
@@ -410,7 +376,7 @@ fn schedule_step(
     at.zip(to).ok_or_else(wrong)
 }
 
-/// A rate; `"0 bit/s"` is a link that is down.
+/// Reads a rate; `"0 bit/s"` is a link that is down.
 fn rate_or_down(node: &Node, path: &str) -> Result<Option<Rate>> {
     match rate(node, path) {
         Ok(rate) => Ok(Some(rate)),

@@ -1,5 +1,5 @@
-//! The document that `penstock run --json` prints. No clock stands in it: the same input gives the
-//! same bytes.
+//! The document that `penstock run --json` prints. It contains no clock time, so that the same
+//! input gives the same bytes.
 
 use crate::scenario::Scenario;
 use penstock_sim::{link_metrics, Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
@@ -83,7 +83,7 @@ pub fn t95(n: usize) -> f64 {
     law.map_or(f64::INFINITY, |law| twelve_digits(law.inverse_cdf(0.975)))
 }
 
-/// Rounded to twelve significant digits: the quantile's last digits depend on the platform's
+/// Rounds to twelve significant digits, because the quantile's last digits depend on the platform's
 /// logarithm.
 fn twelve_digits(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)

@@ -1,6 +1,6 @@
-//! Files that a scenario names: mahimahi traces and packets to replay. They are read when the
-//! scenario is, so that a mistake in one is a mistake in the scenario, and what they hold is told
-//! by a hash.
+//! Files that a scenario names: mahimahi traces and packets to replay. They are read together with
+//! the scenario, so that a mistake in one is a mistake in the scenario. A hash identifies their
+//! content.
 
 use pcap_file::pcap::PcapParser;
 use pcap_file::{PcapError, TsResolution};
@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 28;
 const TIME: &[&str] = &["t_s", "t", "time_s", "time"];
 const SIZE: &[&str] = &["bytes", "size_bytes", "size", "length"];
 
-/// Where a scenario's files lie.
+/// Where a scenario's files are.
 pub(crate) struct Files {
     folder: PathBuf,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Content {
 }
 
 impl Files {
-    /// Beside this scenario file, or in the working directory.
+    /// Looks beside this scenario file, or in the working directory.
     pub fn beside(scenario: Option<&str>) -> Self {
         let folder = scenario.and_then(|file| Path::new(file).parent()).map(Path::to_owned);
         Files { folder: folder.unwrap_or_default() }
@@ -64,7 +64,7 @@ impl Files {
 }
 
 impl Content {
-    /// FNV-1a, 64 bit.
+    /// Returns the FNV-1a hash, 64 bit.
     pub fn hash(&self) -> String {
         let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
         format!("{:016x}", self.bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
@@ -74,7 +74,7 @@ impl Content {
         format!("{}:{line}: {problem}", self.path)
     }
 
-    /// The lines that hold something, numbered from 1.
+    /// Returns the lines that are not empty, numbered from 1.
     fn lines(&self) -> Result<impl Iterator<Item = (usize, &str)>, String> {
         let text = std::str::from_utf8(&self.bytes).map_err(|e| {
             let line = 1 + self.bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
@@ -85,7 +85,7 @@ impl Content {
         Ok(lines.filter(|(_, line)| !line.is_empty()))
     }
 
-    /// As a mahimahi trace: a line for each opportunity to send, its time in milliseconds.
+    /// Reads a mahimahi trace: a line for each opportunity to send, with its time in milliseconds.
     pub fn trace(&self) -> Result<Trace, String> {
         let mut at: Vec<Duration> = vec![];
         for (number, line) in self.lines()? {
@@ -108,7 +108,7 @@ impl Content {
         Trace::new(at).ok_or_else(|| format!("{}: {problem}", self.path))
     }
 
-    /// As datagrams: a capture, or a CSV file.
+    /// Reads datagrams from a capture or a CSV file.
     pub fn datagrams(&self) -> Result<Vec<Datagram>, String> {
         let packets = match self.bytes.first_chunk() {
             // Seconds and micro- or nanoseconds, of either byte order.
@@ -159,8 +159,8 @@ impl Content {
         Ok(packets)
     }
 
-    /// Lengths as they were on the wire, times from the earliest on: captures are not always in
-    /// order.
+    /// Returns lengths as they were on the wire, and times from the earliest on: captures are not
+    /// always in order.
     fn capture(&self) -> Result<Vec<Datagram>, String> {
         let wrong = |n: usize, problem: &str| format!("{}: packet {n}: {problem}", self.path);
         let broken = |e: PcapError| format!("{}: {e}", self.path);

@@ -5,7 +5,7 @@
 //! A file is read in two passes. The first (`walk`) checks each key and value against its
 //! declaration, in the order of the file. The second (`plan`) fills in defaults, checks values
 //! together and tries out every discipline and transport. What has passed both can be lowered
-//! without further errors, but for memory.
+//! without further errors, except for lack of memory.
 
 mod check;
 mod document;

@@ -1,9 +1,8 @@
 //! What `penstock list` prints, from the declarations.
 
-use crate::check;
 use crate::tables::{
-    ACCESS, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, SIDES, SWEEP_DESIGN,
-    SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS,
+    Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
+    SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
@@ -22,16 +21,16 @@ const LISTS: &[(&str, Make)] = &[
     ("scenario", scenario),
 ];
 
-/// What there is of a sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a list of
-/// objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`, `default`,
-/// `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and `weaknesses`;
-/// `None` if there is no such list.
+/// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a
+/// list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`,
+/// `default`, `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and
+/// `weaknesses`; `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
 }
 
-/// [`list`] as text.
+/// Returns [`list`] as text.
 pub fn list_json(what: &str) -> Option<String> {
     list(what).map(|l| l.to_string())
 }
@@ -46,7 +45,7 @@ pub(crate) fn param(p: &Param) -> Json {
         "name": p.name,
         "doc": p.doc,
         "type": type_name(&p.ty),
-        "range": check::allowed(&p.ty),
+        "range": p.ty.allowed(),
         "unit": p.unit,
         "default": p.default.map(plain),
         "ns2": p.ns2.map(plain),
@@ -95,7 +94,7 @@ fn aqm() -> Vec<Json> {
         let effective: Vec<Param> = tables
             .map(|p| Param {
                 default: own(kind.defaults, p).or(p.default),
-                // A default of the kind's own stands before the table's for ns-2.
+                // A kind's default takes precedence over the table's for ns-2.
                 ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
                 ..*p
             })
@@ -116,14 +115,14 @@ fn aqm() -> Vec<Json> {
     kinds.collect()
 }
 
-/// Each variant with the keys that are its own, and the keys of all.
+/// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
-    let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let owned = |p: &Param| VARIANTS.iter().any(|v| v.owns(p.name));
     let default = |own: &[(&'static str, &'static str)], p: &Param| {
         own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
     };
     let variants = VARIANTS.iter().map(|v| {
-        let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
+        let own = penstock_tcp::PARAMS.iter().filter(|p| v.owns(p.name));
         let own: Vec<Param> = own
             .map(|p| Param {
                 default: default(v.defaults, p).or(p.default),
@@ -140,7 +139,7 @@ fn tcp() -> Vec<Json> {
 
 fn traffic() -> Vec<Json> {
     let kinds = TRAFFICS.iter().map(|kind| {
-        // TCP's keys have a list of their own.
+        // TCP's keys have a separate list.
         let own = kind
             .params
             .iter()
@@ -151,29 +150,29 @@ fn traffic() -> Vec<Json> {
             own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
         entry(kind.name, kind.doc, kind.source, params(own))
     });
-    kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(TRAFFIC))]).collect()
+    kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(Group::TABLE))]).collect()
 }
 
 fn topology() -> Vec<Json> {
     let kinds = TOPOLOGIES.iter().map(|k| entry(k.name, k.doc, "", params(k.params)));
     let all = entry("any", "Keys of every [topology].", "", params(TOPOLOGY));
-    let link = entry("bottleneck, link", "A link between routers.", "", params(LINK));
-    let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(ACCESS)));
-    let node = entry("[[topology.node]]", NODE_DOC, "", params(NODE));
-    let graph_link = entry("[[topology.link]]", GRAPH_LINK_DOC, "", params(GRAPH_LINK));
+    let link = entry("bottleneck, link", "A link between routers.", "", params(Link::TABLE));
+    let sides = SIDES.iter().map(|(name, doc)| entry(name, doc, "", params(Access::TABLE)));
+    let node = entry("[[topology.node]]", NODE_DOC, "", params(Router::TABLE));
+    let graph_link = entry("[[topology.link]]", GRAPH_LINK_DOC, "", params(GraphLink::TABLE));
     kinds.chain([all, link, node, graph_link]).chain(sides).collect()
 }
 
 fn scenario() -> Vec<Json> {
     vec![
-        entry("top", "Keys at the top of a scenario.", "", params(TOP)),
-        entry("measure", "The measured window.", "", params(MEASURE)),
+        entry("top", "Keys at the top of a scenario.", "", params(Top::TABLE)),
+        entry("measure", "The measured window.", "", params(Measure::TABLE)),
         entry(
             "sweep",
             "Axes of a grid: a key path to a list of values, or to a range between two: { uniform = [a, b] }, \
              { log_uniform = [a, b] } or { integer = [a, b] } (of packets, whole ends give whole numbers); besides:",
             "",
-            params([&SWEEP_SEEDS].into_iter().chain(SWEEP_DESIGN)),
+            params([&SWEEP_SEEDS].into_iter().chain(DesignKeys::TABLE)),
         ),
     ]
 }

@@ -2,18 +2,18 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
-use crate::plan::{Line, Plan, Topology, Traffic};
+use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
+use crate::tables::{Access, Datagrams, OnOff, Ties};
 use penstock_sim::{
     App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern,
 };
-use penstock_tcp::TcpParams;
-use penstock_units::param::{DelaySpec, StartSpec, Value, Values};
+use penstock_units::param::{DelaySpec, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What [`Scenario::lower`] lets a run take: 8 GiB.
+/// The memory that [`Scenario::lower`] allows a run: 8 GiB.
 pub const MEMORY_LIMIT: u64 = 8 << 30;
 
 /// Memory of a flow: connection, timers, hosts, results.
@@ -22,11 +22,11 @@ const BYTES_A_FLOW: f64 = 2048.0;
 const BYTES_A_LINK: f64 = 65_536.0;
 /// Each entry takes two routes, whose numbers are 16-bit.
 const MOST_ENTRIES: usize = 10_000;
-/// Memory of a packet that is under way or waiting.
+/// Memory of a packet that is on its way or waiting.
 const BYTES_A_PACKET: f64 = 100.0;
 
 impl Scenario {
-    /// The run with this seed.
+    /// Makes the run with this seed.
     ///
     /// # Errors
     /// If it would take more than [`MEMORY_LIMIT`].
@@ -34,8 +34,8 @@ impl Scenario {
         self.lower_within(seed, MEMORY_LIMIT)
     }
 
-    /// The run with this seed, if it takes at most `limit` bytes of memory, as far as can be told
-    /// beforehand.
+    /// Makes the run with this seed, if it takes at most `limit` bytes of memory as far as can be
+    /// estimated.
     ///
     /// # Errors
     /// If it would take more.
@@ -51,7 +51,7 @@ fn time(d: Duration) -> Time {
 
 fn lower(plan: &Plan, seed: u64) -> Config {
     let topology = &plan.topology;
-    let duration = plan.top.duration("duration");
+    let duration = plan.top.duration;
     let cross = cross_traffic(plan);
     let groups = plan.traffic.len() + usize::from(!cross.is_empty());
     let mut build = Build { plan, seed, routes: Routes::default(), hosts: vec![], flows: vec![] };
@@ -69,12 +69,12 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     Config {
         seed,
         duration,
-        measure_from: time(plan.measure.duration("from")),
-        measure_to: time(plan.measure.opt_duration("to").unwrap_or(duration)),
+        measure_from: time(plan.measure.from),
+        measure_to: time(plan.measure.to.unwrap_or(duration)),
         links: links(topology),
         bottleneck: topology.bottleneck,
         measure_links: topology.kind.name != "dumbbell",
-        ties_by_scheduling: plan.top.is("ties", "scheduling"),
+        ties_by_scheduling: plan.top.ties == Ties::Scheduling,
         hosts: build.hosts,
         routes: build.routes.list,
         groups,
@@ -112,20 +112,19 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
 /// One-hop flows of a parking lot, a group for each hop: the first FTP entry's transport and start.
 fn cross_traffic(plan: &Plan) -> Vec<Traffic> {
     let count = plan.topology.cross_flows();
-    let Some(first) = plan.traffic.iter().find(|t| t.kind.name == "ftp").filter(|_| count > 0)
-    else {
+    let Some(first) = plan.traffic.iter().find(|t| t.source.is_ftp()).filter(|_| count > 0) else {
         return vec![];
     };
     let hops = 0..plan.topology.hops();
     hops.map(|hop| {
         let mut traffic = Traffic { from: hop, to: hop + 1, forward: true, ..first.clone() };
-        traffic.values.set("flows", Value::Int(i64::from(count)));
+        traffic.group.flows = count;
         traffic
     })
     .collect()
 }
 
-/// Sequences of links, each kept once.
+/// The routes: sequences of links, each kept once.
 #[derive(Default)]
 struct Routes {
     list: Vec<Vec<u32>>,
@@ -154,9 +153,9 @@ struct Build<'a> {
 
 impl Build<'_> {
     /// The hosts and flows of an entry. `name` names its random streams: a flow added to one entry
-    /// moves no other's.
+    /// does not change the others' numbers.
     fn group(&mut self, group: usize, name: &str, traffic: &Traffic) {
-        let count = traffic.flows();
+        let count = traffic.group.flows;
         let hosts = self.host_pairs(name, traffic);
         let topology = &self.plan.topology;
         let forward = self.routes.between(topology, traffic.from, traffic.to);
@@ -164,9 +163,9 @@ impl Build<'_> {
         // What goodput_bps and jain count: in a graph the flows of the bottleneck.
         let crosses =
             self.routes.list[usize::from(forward)].contains(&(topology.bottleneck as u32));
-        let counts = traffic.kind.name == "ftp"
-            && if topology.kind.graph { crosses } else { traffic.forward };
-        let starts = starts(traffic.values.start("start"), count, self.seed, name);
+        let counts =
+            traffic.source.is_ftp() && if topology.kind.graph { crosses } else { traffic.forward };
+        let starts = starts(traffic.group.start, count, self.seed, name);
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
         for (i, start) in (0..count).zip(starts) {
@@ -179,20 +178,23 @@ impl Build<'_> {
                 forward,
                 backward,
                 counts,
-                class: traffic.values.int("class") as u8,
+                class: traffic.group.class,
                 app: app(traffic, start),
             });
         }
     }
 
-    /// Pairs (source, sink), one a flow, or as many as a web entry shares. The left host hangs on
-    /// `access`, the right one on `egress`, whichever sends.
+    /// Returns pairs (source, sink), one per flow, or as many as a web entry shares. The left host
+    /// is on the side of `access` and the right one on that of `egress`, whichever sends.
     fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
         let topology = &self.plan.topology;
-        let count = traffic.values.opt_int("pairs").map_or(traffic.flows(), |pairs| pairs as u32);
+        let count = match &traffic.source {
+            Source::Web(_, web) => web.pairs.unwrap_or(traffic.group.flows),
+            _ => traffic.group.flows,
+        };
         let access = topology.access.as_ref();
         let egress = topology.egress.as_ref().or(access);
-        let own = traffic.values.opt_delay("access_delay");
+        let own = traffic.group.access_delay;
         let left = self.side(access, own, count, &format!("traffic/{name}/access"));
         let right = self.side(egress, None, count, &format!("traffic/{name}/egress"));
         let mut pairs = Vec::with_capacity(count as usize);
@@ -207,35 +209,35 @@ impl Build<'_> {
 
     fn side(
         &self,
-        table: Option<&Values>,
+        table: Option<&Access>,
         own: Option<DelaySpec>,
         count: u32,
         stream: &str,
     ) -> Vec<HostConfig> {
-        let Some(values) = table else {
+        let Some(link) = table else {
             return vec![
                 HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
                 count as usize
             ];
         };
         let mean = self.plan.aqm.values.size("mean_packet").0;
-        let buffer = values.opt_queue("buffer").map(|q| match q {
+        let buffer = link.buffer.map(|q| match q {
             QueueLen::Packets(n) => n as u32,
             QueueLen::Bytes(b) => u32::try_from(b / mean).unwrap_or(u32::MAX).max(1),
         });
-        let rate = values.opt_rate("rate");
-        let delays = delays(own.unwrap_or_else(|| values.delay("delay")), count, self.seed, stream);
+        let rate = Some(link.rate);
+        let delays = delays(own.unwrap_or(link.delay), count, self.seed, stream);
         delays.into_iter().map(|delay| HostConfig { rate, delay, buffer }).collect()
     }
 }
 
-/// Uniform in [a, b), whole nanoseconds.
+/// Draws uniformly from [a, b), in whole nanoseconds.
 fn uniform(rng: &mut Rng, a: Duration, b: Duration) -> Duration {
     let width = b.as_nanos().saturating_sub(a.as_nanos());
     a + Duration::from_nanos((width as f64 * rng.unit()) as u64)
 }
 
-/// Step `i` of `n` from `a` to `b`; the middle for `n` = 1.
+/// Returns step `i` of `n` from `a` to `b`; the middle for `n` = 1.
 fn spread(a: Duration, b: Duration, i: u32, n: u32) -> Duration {
     let (a, b) = (i128::from(a.as_nanos()), i128::from(b.as_nanos()));
     let at = if n == 1 { (a + b) / 2 } else { a + (b - a) * i128::from(i) / i128::from(n - 1) };
@@ -266,40 +268,39 @@ fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
 }
 
 fn app(traffic: &Traffic, start: Time) -> App {
-    let v = &traffic.values;
-    let stop = v.opt_duration("stop").map(time);
-    match (&traffic.tcp, traffic.kind.name) {
-        (Some(tcp), "web") => App::Web {
+    let stop = traffic.group.stop.map(time);
+    let udp = |d: &Datagrams, pattern| App::Udp {
+        rate: d.rate,
+        packet: d.packet,
+        pattern,
+        jitter: d.jitter,
+        start,
+        stop,
+    };
+    match &traffic.source {
+        Source::Ftp(tcp, ftp) => {
+            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.map(|b| b.0) }
+        }
+        Source::Web(tcp, web) => App::Web {
             tcp: Arc::clone(tcp),
             start,
             stop,
-            object: v.dist("object"),
-            objects_per_page: v.int("objects_per_page") as u32,
-            think: v.dist("think"),
-            inter_object: v.dist("inter_object"),
+            object: web.object,
+            objects_per_page: web.objects_per_page,
+            think: web.think,
+            inter_object: web.inter_object,
         },
-        (Some(tcp), _) => {
-            App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: v.opt_size("bytes").map(|b| b.0) }
-        }
-        (None, kind) => {
-            if let Some(packets) = &traffic.packets {
-                return App::Replay { packets: Arc::clone(packets), start, stop };
-            }
-            let pattern = match kind {
-                "poisson" => UdpPattern::Poisson,
-                "onoff" => UdpPattern::OnOff { on: v.dist("on"), off: v.dist("off") },
-                _ => UdpPattern::Cbr,
-            };
-            let (rate, packet, jitter) = (v.rate("rate"), v.size("packet"), v.num("jitter"));
-            App::Udp { rate, packet, pattern, jitter, start, stop }
-        }
+        Source::Cbr(d) => udp(d, UdpPattern::Cbr),
+        Source::Poisson(d) => udp(d, UdpPattern::Poisson),
+        Source::OnOff(d, OnOff { on, off }) => udp(d, UdpPattern::OnOff { on: *on, off: *off }),
+        Source::Replay(packets) => App::Replay { packets: Arc::clone(packets), start, stop },
     }
 }
 
 /// Refuses what would not fit into memory, before any of it is taken.
 fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
-    let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
+    let flows = plan.traffic.iter().map(|t| f64::from(t.group.flows)).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
     let measured =
         if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
@@ -320,12 +321,11 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(Origin::Unknown, "traffic", Problem::Conflict(problem)))
 }
 
-/// At most this many packets exist at one time: what the windows allow or the links hold, and what
-/// datagram sources pile up in front of their own access links.
+/// Returns the largest number of packets at one time: what the windows allow or the links hold,
+/// plus what datagram sources pile up in front of their access links.
 fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
-    let window =
-        |t: &Traffic| t.tcp.as_deref().map_or(0.0, |tcp: &TcpParams| f64::from(tcp.window));
-    let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.flows()) * window(t)).sum();
+    let window = |t: &Traffic| t.source.tcp().map_or(0.0, |tcp| f64::from(tcp.window));
+    let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.group.flows) * window(t)).sum();
     windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
     let mean = plan.aqm.values.size("mean_packet").0 as f64;
     let held = |line: &Line| {
@@ -339,39 +339,37 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
         + plan.traffic.iter().map(|t| before_the_network(plan, t)).sum::<f64>()
 }
 
-/// Packets that a group may pile up in front of its own access links, which have no limit unless
-/// one is given.
+/// Returns how many packets a group may pile up in front of its access links, which have no limit
+/// unless one is given.
 fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let topology = &plan.topology;
     let access = topology.access.as_ref();
     let side = if traffic.forward { access } else { topology.egress.as_ref().or(access) };
     let Some(side) = side else { return 0.0 };
-    let rate = side.rate("rate").as_bps();
+    let rate = side.rate.as_bps();
     // The links that leave the router: the data take one of them.
     let onward =
         topology.links.iter().filter(|l| l.from == traffic.from).map(|l| l.rate.as_bps()).max();
-    let in_run = |bps: u64, bytes: u64| {
-        bps as f64 * plan.top.duration("duration").as_secs_f64() / (8.0 * bytes as f64)
-    };
-    let piled = match &traffic.tcp {
+    let in_run =
+        |bps: u64, bytes: u64| bps as f64 * plan.top.duration.as_secs_f64() / (8.0 * bytes as f64);
+    let datagrams = |d: &Datagrams| in_run(d.rate.as_bps().saturating_sub(rate), d.packet.0);
+    let piled = match &traffic.source {
         // A window never grows beyond what has been acknowledged; a slower link further on drops
         // instead.
-        Some(tcp) if onward.is_some_and(|onward| rate <= onward) => {
-            f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
+        Source::Ftp(tcp, _) | Source::Web(tcp, _) => {
+            if onward.is_some_and(|onward| rate <= onward) {
+                f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment_bytes())))
+            } else {
+                0.0
+            }
         }
-        Some(_) => 0.0,
-        None if traffic.packets.is_some() => {
-            traffic.packets.as_deref().map_or(0.0, |p| p.len() as f64)
-        }
-        None => in_run(
-            traffic.values.rate("rate").as_bps().saturating_sub(rate),
-            traffic.values.size("packet").0,
-        ),
+        Source::Replay(packets) => packets.len() as f64,
+        Source::Cbr(d) | Source::Poisson(d) | Source::OnOff(d, _) => datagrams(d),
     };
-    let limit = match side.opt_queue("buffer") {
+    let limit = match side.buffer {
         Some(QueueLen::Packets(n)) => n,
         Some(QueueLen::Bytes(b)) => b as f64,
         None => f64::INFINITY,
     };
-    f64::from(traffic.flows()) * piled.min(limit)
+    f64::from(traffic.group.flows) * piled.min(limit)
 }

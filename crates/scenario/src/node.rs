@@ -1,5 +1,4 @@
-//! What a scenario is written as: values with the place that they come from, from TOML, JSON or a
-//! `--set`.
+//! The written form of a scenario: values with their place, from TOML, JSON or a `--set`.
 
 use serde_json::Value as Json;
 use std::fmt;
@@ -9,7 +8,7 @@ use toml::Spanned;
 /// Where a value was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nowhere that has lines: JSON, or a default.
+    /// In a place without lines: JSON, or a default.
     #[default]
     Unknown,
     /// A line of the file, from 1.
@@ -42,7 +41,7 @@ pub(crate) enum Item {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table(Vec<(String, Node)>);
 
-/// A text that is not TOML (or JSON): where and why.
+/// An error in TOML or JSON: where and why.
 pub(crate) struct SyntaxError {
     pub line: Option<u32>,
     pub message: String,
@@ -70,7 +69,7 @@ impl Table {
 }
 
 impl Node {
-    /// The root table of a TOML file.
+    /// Reads the root table of a TOML file.
     pub fn from_toml(text: &str) -> Result<Node, SyntaxError> {
         let lines = Lines::new(text);
         let table = DeTable::parse(text).map_err(|e| SyntaxError {
@@ -83,7 +82,7 @@ impl Node {
         Ok(Node { origin: Origin::Line(1), item: Item::Table(Table(entries.collect())) })
     }
 
-    /// A value given as a TOML literal; `None` if the text is none.
+    /// Reads a TOML literal; `None` if the text is not one.
     pub fn from_literal(text: &str, origin: Origin) -> Option<Node> {
         let line = format!("x = {text}");
         let table = DeTable::parse(&line).ok()?;
@@ -95,14 +94,14 @@ impl Node {
         Some(node)
     }
 
-    /// A value of `--set`: a TOML literal, or else plain text.
+    /// Reads a value of `--set`: a TOML literal, or else plain text.
     pub fn from_argument(text: &str) -> Node {
         let literal =
             Node::from_literal(text, Origin::Set).filter(|n| !matches!(n.item, Item::Other(_)));
         literal.unwrap_or_else(|| Node { origin: Origin::Set, item: Item::Text(text.into()) })
     }
 
-    /// From parsed JSON. A null under a key is the same as no key.
+    /// Converts parsed JSON. A null under a key is the same as no key.
     pub fn from_json(json: &Json, origin: Origin) -> Node {
         let item = match json {
             Json::Null => Item::Other("null".into()),
@@ -124,7 +123,7 @@ impl Node {
         Node { origin, item }
     }
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     pub fn to_json(&self) -> Json {
         match &self.item {
             Item::Bool(b) => Json::from(*b),
@@ -150,7 +149,7 @@ impl Node {
         }
     }
 
-    /// The node under a key, or under an index of a list.
+    /// Returns the node under a key, or under an index of a list.
     pub fn child(&self, segment: &str) -> Option<&Node> {
         match &self.item {
             Item::Table(t) => t.get(segment),
@@ -159,13 +158,13 @@ impl Node {
         }
     }
 
-    /// The node under a dotted path.
+    /// Returns the node under a dotted path.
     pub fn at(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(self, |node, segment| node.child(segment))
     }
 
-    /// Puts a value under a dotted path, making tables on the way; else how much of the path cannot
-    /// be followed.
+    /// Puts a value under a dotted path, and makes tables on the way. On failure returns how much
+    /// of the path cannot be followed.
     pub fn put(&mut self, path: &str, value: Node) -> Result<(), String> {
         // No key lies deeper than this; without a limit the tables on the way could nest beyond the
         // stack.
@@ -210,13 +209,13 @@ impl Node {
         }
     }
 
-    /// The value as TOML would write it, cut to a readable length.
+    /// Returns the value as TOML would write it, cut to a readable length.
     pub fn shown(&self) -> String {
         shorten(&self.to_string())
     }
 }
 
-/// A text cut to a readable length, without control characters.
+/// Returns a text cut to a readable length, without control characters.
 pub(crate) fn shorten(text: &str) -> String {
     const MAX: usize = 60;
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };

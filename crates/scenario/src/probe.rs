@@ -11,28 +11,28 @@ use penstock_units::{Duration, QueueLen, Rng};
 /// How the discipline is probed; the link is the scenario's.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// Packets that wait.
+    /// Packets in the queue.
     pub queue: u32,
     /// Arrivals over the link's rate.
     pub load: f64,
     /// Whether packets are ECN-capable, and so marked where they may be.
     pub capable: bool,
-    /// Flows, of which each sends the same.
+    /// The number of flows, which all send equally.
     pub flows: u32,
-    /// When counting begins, after the queue has stood from the start; each time for `window`.
+    /// When counting begins, each time for `window`. The queue has been held from the start.
     pub from: Vec<Duration>,
-    /// See `from`.
+    /// How long packets are counted, from each time in `from`.
     pub window: Duration,
-    /// Runs, each with a random stream of its own, that are added up.
+    /// The number of runs that are added up, each with a separate random stream.
     pub runs: u64,
 }
 
 impl Scenario {
-    /// What the bottleneck's discipline does to packets of the mean size while the queue is held:
-    /// counts for each of `from`.
+    /// Returns what the bottleneck's discipline does to packets of the mean size while the queue is
+    /// held: counts for each of `from`.
     ///
     /// # Errors
-    /// If the discipline is the user's own, or the scenario is too large to be laid out.
+    /// If the discipline is a user discipline, or the scenario is too large to be laid out.
     pub fn probe(&self, how: &Probe) -> Result<Vec<Counts>, ScenarioError> {
         let config = self.lower(self.seed())?;
         let link = &config.links[config.bottleneck];
@@ -64,7 +64,7 @@ impl Scenario {
         Ok(sums)
     }
 
-    /// Packets of the mean size that the bottleneck's buffer holds.
+    /// Returns how many packets of the mean size the bottleneck's buffer holds.
     ///
     /// # Errors
     /// If the scenario is too large to be laid out.

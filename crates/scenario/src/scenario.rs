@@ -5,11 +5,11 @@ use crate::files::Files;
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
-use crate::tables::{ACCESS, GRAPH_LINK, LINK, MEASURE, NODE, TOP, TOPOLOGY};
+use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
-use penstock_tcp::Ecn;
-use penstock_units::param::{Param, Values};
+use penstock_tcp::{ControlParams, Ecn};
+use penstock_units::param::Param;
 use penstock_units::Duration;
 use serde_json::{json, Map, Value as Json};
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Scenario {
     name: String,
 }
 
-/// Disciplines of the user's own, which stand in place of `[aqm]` and `[aqm.reverse]`.
+/// User disciplines, which replace `[aqm]` and `[aqm.reverse]`.
 #[derive(Clone, Default)]
 pub(crate) struct UserAqms {
     forward: Option<UserAqm>,
@@ -32,7 +32,7 @@ pub(crate) struct UserAqms {
 }
 
 impl UserAqms {
-    /// What is left of them once some keys are set: naming a kind names another discipline.
+    /// Returns what remains of them once some keys are set: setting a kind replaces the discipline.
     pub fn after<'a>(&self, mut paths: impl Iterator<Item = &'a str> + Clone) -> Self {
         let mut left = self.clone();
         if paths.clone().any(|p| matches!(p, "aqm" | "aqm.kind")) {
@@ -44,8 +44,8 @@ impl UserAqms {
         left
     }
 
-    /// The scenario that is planned: they take the keys of every kind, so the plainest one holds
-    /// their place.
+    /// Returns the scenario that is planned. User disciplines take the keys of every kind, so the
+    /// plainest kind holds their place.
     fn placed(&self, root: &Node) -> Node {
         let mut root = root.clone();
         for (path, user) in [("aqm", &self.forward), ("aqm.reverse", &self.reverse)] {
@@ -54,7 +54,7 @@ impl UserAqms {
             }
             let counted = root.at(&join(path, "count_in_service")).map(|n| &n.item)
                 == Some(&Item::Bool(true));
-            // The tree has passed the check: what stands there are tables, and putting cannot fail.
+            // The tree has passed the check: these are tables, and putting a value cannot fail.
             let mut put = |key: &str, item| {
                 let _ = root.put(&join(path, key), Node { origin: Origin::Unknown, item });
             };
@@ -74,7 +74,7 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// Reads and checks the text of a scenario file; `file_name` stands in messages.
+    /// Reads and checks the text of a scenario file; `file_name` appears in messages.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -83,9 +83,9 @@ impl Scenario {
         Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
-    /// The same for the text of a file that may be a link alone, for a run of the user's own
-    /// programs: where it has no `[[traffic]]`, one FTP flow stands there, and without a `duration`
-    /// an hour. Whether it has traffic of its own comes second.
+    /// Reads and checks a file that may contain a link alone, for a run of the user's programs.
+    /// Without `[[traffic]]` it gets one FTP flow, and without `duration` an hour. The second value
+    /// says whether the file has traffic.
     ///
     /// # Errors
     /// As for [`Scenario::from_toml`].
@@ -130,7 +130,7 @@ impl Scenario {
                         _ => None,
                     };
                 }
-                Ok(Scenario { file, root, name: plan.top.word("name"), plan, user })
+                Ok(Scenario { file, root, name: plan.top.name.clone(), plan, user })
             }
             Err(e) => Err(e.in_file(file.as_deref())),
         }
@@ -199,9 +199,9 @@ impl Scenario {
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
                 let multi_level = traffic
-                    .tcp
-                    .as_ref()
-                    .is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
+                    .source
+                    .tcp()
+                    .is_some_and(|t| t.ecn != Ecn::Off && t.control == ControlParams::Reno);
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }
@@ -210,8 +210,8 @@ impl Scenario {
         Scenario::checked(root, self.file.clone(), self.user.after([key.as_str()].into_iter()))
     }
 
-    /// The same scenario under a discipline of the user's own at the bottleneck, forward. Of
-    /// `[aqm]` it is given the keys that every kind takes.
+    /// Returns the same scenario under a user discipline at the bottleneck, forward. It gets those
+    /// keys of `[aqm]` that every kind takes.
     ///
     /// # Errors
     /// If those do not fit.
@@ -220,7 +220,8 @@ impl Scenario {
         Scenario::checked(self.root.clone(), self.file.clone(), user)
     }
 
-    /// The same for the opposite direction (`[aqm.reverse]`).
+    /// Returns the same scenario with a user discipline in the opposite direction
+    /// (`[aqm.reverse]`).
     ///
     /// # Errors
     /// As for [`Scenario::with_user_aqm`].
@@ -229,7 +230,7 @@ impl Scenario {
         Scenario::checked(self.root.clone(), self.file.clone(), user)
     }
 
-    /// Whether a discipline of the user's own stands in it.
+    /// Returns whether it contains a user discipline.
     pub fn has_user_aqm(&self) -> bool {
         self.user.forward.is_some() || self.user.reverse.is_some()
     }
@@ -238,7 +239,7 @@ impl Scenario {
         &self.plan.topology.links[self.plan.topology.bottleneck]
     }
 
-    /// The kind of the discipline at the bottleneck, or the name of the user's own.
+    /// Returns the kind of the discipline at the bottleneck, or the name of a user discipline.
     pub fn aqm(&self) -> &str {
         let line = self.bottleneck();
         line.user.as_ref().map_or(line.aqm.name, UserAqm::name)
@@ -251,12 +252,12 @@ impl Scenario {
 
     /// The first seed.
     pub fn seed(&self) -> u64 {
-        self.plan.top.int("seed").unsigned_abs()
+        self.plan.top.seed.unsigned_abs()
     }
 
     /// Simulated time.
     pub fn duration(&self) -> Duration {
-        self.plan.top.duration("duration")
+        self.plan.top.duration
     }
 
     /// Simulated time in seconds.
@@ -274,9 +275,8 @@ impl Scenario {
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
         let entries = self.plan.traffic.iter();
-        let mut names: Vec<String> = entries
-            .map(|t| t.values.opt_word("name").unwrap_or_else(|| t.kind.name.into()))
-            .collect();
+        let mut names: Vec<String> =
+            entries.map(|t| t.group.name.clone().unwrap_or_else(|| t.kind.name.into())).collect();
         if self.plan.topology.cross_flows() > 0 {
             names.push("cross".into());
         }
@@ -289,13 +289,13 @@ impl Scenario {
     }
 
     /// Every key with its value in force, defaults filled in, automatic ones null. It reads back as
-    /// the same scenario, unless a discipline of the user's own stands in it: its name is no kind.
+    /// the same scenario, unless it contains a user discipline, whose name is not a kind.
     /// `[sweep]`, `[[variant]]` and keys of other kinds are not part of it.
     pub fn resolved(&self) -> Json {
         let Plan { top, measure, topology, aqm, reverse, traffic } = &self.plan;
         let mut root = Map::new();
-        root.extend(show::values(TOP.iter(), top));
-        root.insert("measure".into(), Json::Object(show::values(MEASURE.iter(), measure)));
+        root.extend(show::params(top));
+        root.insert("measure".into(), Json::Object(show::params(measure)));
         root.insert("topology".into(), Json::Object(resolved_topology(topology)));
         let mut at_bottleneck = discipline(aqm, &self.user.forward);
         at_bottleneck
@@ -345,15 +345,15 @@ fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json>
 }
 
 fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
-    let side = |values: &Option<Values>| {
-        values.as_ref().map_or(Json::Null, |v| Json::Object(show::values(ACCESS.iter(), v)))
+    let side = |keys: &Option<Access>| {
+        keys.as_ref().map_or(Json::Null, |keys| Json::Object(show::params(keys)))
     };
-    let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.own);
+    let mut out = show::values(TOPOLOGY.iter().chain(t.kind.params), &t.values);
     if t.kind.graph {
-        let node = |name: &String| json!({ NODE[0].name: name });
+        let node = |name: &String| json!({ "name": name });
         out.insert("node".into(), t.nodes.iter().map(node).collect());
         let link = |wire: &plan::Wire| {
-            let mut link = show::values(GRAPH_LINK.iter().chain(LINK), &wire.values);
+            let mut link = show::values(GraphLink::TABLE.iter().chain(Link::TABLE), &wire.values);
             let mut own = wire.aqm.as_ref().map(|d| discipline(d, &None)).unwrap_or_default();
             if let Some(reverse) = &wire.reverse {
                 own.insert("reverse".into(), Json::Object(discipline(reverse, &None)));
@@ -365,7 +365,10 @@ fn resolved_topology(t: &plan::Topology) -> Map<String, Json> {
         };
         out.insert(t.kind.link.into(), t.wires.iter().map(link).collect());
     } else {
-        out.insert(t.kind.link.into(), Json::Object(show::values(LINK.iter(), &t.wires[0].values)));
+        out.insert(
+            t.kind.link.into(),
+            Json::Object(show::values(Link::TABLE.iter(), &t.wires[0].values)),
+        );
     }
     out.insert("access".into(), side(&t.access));
     out.insert("egress".into(), side(&t.egress));

@@ -2,8 +2,8 @@
 
 use crate::show;
 use crate::tables::{
-    ACCESS, AQM_KIND, GRAPH_LINK, GRAPH_LINK_DOC, LINK, MEASURE, NODE, NODE_DOC, REQUIRED, SIDES,
-    SWEEP_DESIGN, SWEEP_SEEDS, TOP, TOPOLOGIES, TOPOLOGY, TRAFFICS,
+    Access, DesignKeys, GraphLink, Link, Measure, Router, Top, AQM_KIND, GRAPH_LINK_DOC, NODE_DOC,
+    REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use crate::walk;
 use penstock_aqm::{COMMON, KINDS};
@@ -23,8 +23,8 @@ pub fn schema() -> String {
 
 /// The schema.
 pub fn schema_json() -> Json {
-    let mut top = properties(TOP.iter());
-    top.insert("measure".into(), table("The measured window.", MEASURE.iter(), vec![]));
+    let mut top = properties(Top::TABLE.iter());
+    top.insert("measure".into(), table("The measured window.", Measure::TABLE.iter(), vec![]));
     top.insert("topology".into(), topology());
     let reverse = discipline("The discipline of the other direction.", vec![]);
     let at_bottleneck =
@@ -200,13 +200,15 @@ fn topology() -> Json {
         let mut inner = if kind.graph {
             let reverse = discipline("Of the other direction.", vec![]);
             let own = discipline("The link's own discipline, forward.", vec![("reverse", reverse)]);
-            let link = table(one, GRAPH_LINK.iter().chain(LINK), vec![("aqm", own)]);
-            let node = table("A router.", NODE.iter(), vec![]);
+            let link = table(one, GraphLink::TABLE.iter().chain(Link::TABLE), vec![("aqm", own)]);
+            let node = table("A router.", Router::TABLE.iter(), vec![]);
             vec![("node", list(NODE_DOC, node)), (kind.link, list(GRAPH_LINK_DOC, link))]
         } else {
-            vec![(kind.link, table(one, LINK.iter(), vec![]))]
+            vec![(kind.link, table(one, Link::TABLE.iter(), vec![]))]
         };
-        inner.extend(SIDES.iter().map(|(name, doc)| (*name, table(doc, ACCESS.iter(), vec![]))));
+        inner.extend(
+            SIDES.iter().map(|(name, doc)| (*name, table(doc, Access::TABLE.iter(), vec![]))),
+        );
         let mut schema = table(kind.doc, TOPOLOGY.iter().chain(kind.params), inner);
         schema["properties"]["kind"]["enum"] = json!([kind.name]);
         // A dumbbell need not say so.
@@ -258,7 +260,7 @@ fn traffic() -> Json {
 }
 
 fn sweep() -> Json {
-    let own = SWEEP_DESIGN.iter().chain([&SWEEP_SEEDS]);
+    let own = DesignKeys::TABLE.iter().chain([&SWEEP_SEEDS]);
     let own: serde_json::Map<_, _> = own.map(|p| (p.name.to_string(), property(p))).collect();
     json!({
         "description": "Axes of a grid: a key path to a list of values, or to a range.",

@@ -2,7 +2,7 @@
 
 use crate::node::{Node, Origin};
 use penstock_units::param::{
-    DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values,
+    DelaySpec, Dist, Loss, Param, Params, RateSchedule, StartSpec, Ty, Value, Values,
 };
 use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
 use serde_json::{json, Map, Value as Json};
@@ -46,6 +46,13 @@ pub(crate) fn values<'a>(
     params
         .map(|p| (p.name.to_string(), values.get(p.name).map_or(Json::Null, |v| json(v, &p.ty))))
         .collect()
+}
+
+/// The keys of a typed table in declared order, `null` where one is automatic.
+pub(crate) fn params<T: Params>(typed: &T) -> Map<String, Json> {
+    let mut written = Values::new();
+    typed.write(&mut written);
+    values(T::TABLES.iter().copied().flatten(), &written)
 }
 
 fn queue(q: QueueLen) -> String {

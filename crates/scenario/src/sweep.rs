@@ -5,9 +5,9 @@ use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin};
 use crate::range::Range;
 use crate::scenario::Scenario;
-use crate::tables::SWEEP_DESIGN;
-use crate::walk::{join, leaves, literal};
-use penstock_units::param::{Param, Value};
+use crate::tables::DesignKeys;
+use crate::walk::{join, leaves};
+use penstock_units::param::{Params as _, Values};
 use serde_json::Value as Json;
 
 /// One axis of a grid.
@@ -22,11 +22,11 @@ pub struct Axis {
 /// How the values of the ranges are chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// Points in all; for a grid, values of each axis.
+    /// The number of points; for a grid, of values of each axis.
     pub samples: u64,
     /// `"lhs"`, `"random"` or `"grid"`.
     pub method: String,
-    /// Chooses the samples.
+    /// The seed that determines the samples.
     pub seed: u64,
 }
 
@@ -51,18 +51,18 @@ impl Scenario {
     /// How the values of ranges are chosen; `None` where there is no range.
     pub fn design(&self) -> Option<Design> {
         let sweep = self.root.child("sweep")?;
-        let samples = whole(sweep.child("samples")?)?;
-        let [_, method, seed] = SWEEP_DESIGN else { return None };
-        let given = |param: &Param| match sweep.child(param.name) {
-            Some(node) => check::value(node, param, param.name).ok(),
-            None => param.default.map(|text| literal(param, text)),
-        };
-        match (given(method)?, given(seed)?) {
-            (Value::Word(method), Value::Int(seed)) => {
-                Some(Design { samples, method, seed: seed as u64 })
+        let mut values = Values::defaults(DesignKeys::TABLES, &[], false);
+        for param in DesignKeys::TABLE {
+            if let Some(node) = sweep.child(param.name) {
+                values.set(param.name, check::value(node, param, param.name).ok()?);
             }
-            _ => None,
         }
+        let keys = DesignKeys::read(&values);
+        Some(Design {
+            samples: keys.samples?.unsigned_abs(),
+            method: keys.method.word().into(),
+            seed: keys.design_seed.unsigned_abs(),
+        })
     }
 
     /// `sweep.seeds`: the number of seeds of each point.

@@ -1,18 +1,16 @@
 //! The first pass: every key is declared and every value has its declared type, in the order of the
-//! file. What values mean together is the second pass's (`plan.rs`).
+//! file. The second pass (`plan.rs`) checks values together.
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Origin, Table};
 use crate::range::Range;
 use crate::tables::{
-    self, ACCESS, AQM_KIND, GRAPH_LINK, LINK, MEASURE, NODE, SWEEP_DESIGN, SWEEP_SEEDS, TOP,
-    TOPOLOGIES, TOPOLOGY, TRAFFIC, TRAFFICS, TRAFFIC_KIND,
+    self, Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, AQM_KIND, SWEEP_SEEDS,
+    TOPOLOGIES, TOPOLOGY, TRAFFICS, TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Value, PARAM};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -23,7 +21,8 @@ pub(crate) type Params = Vec<&'static [Param]>;
 struct Keys {
     path: String,
     own: Params,
-    /// Keys of other kinds, which stand there for a sweep or a comparison: checked, not used.
+    /// Keys of other kinds, which are there for a sweep or a comparison. They are checked but not
+    /// used.
     foreign: Params,
     sections: Vec<&'static str>,
 }
@@ -47,7 +46,7 @@ impl Keys {
         self.own.iter().copied().flatten().map(|p| p.name).chain(self.sections.iter().copied())
     }
 
-    /// Checks a value under a declared key; `None` if it is not a parameter's.
+    /// Checks a value under a declared key. Returns `None` if the key is not a parameter.
     fn check(&self, key: &str, node: &Node) -> Result<Option<Value>> {
         let path = join(&self.path, key);
         if let Some(param) = find(&self.own, key) {
@@ -71,7 +70,7 @@ impl Keys {
         ScenarioError::new(origin, join(&self.path, key), Problem::UnknownKey { allowed, nearest })
     }
 
-    /// Checks a table's parameters; `section` gets the keys that are tables of their own.
+    /// Checks a table's parameters; `section` gets the keys that are tables themselves.
     fn walk(&self, node: &Node, mut section: impl FnMut(&str, &Node) -> Result<()>) -> Result<()> {
         for (key, inner) in table(node, &self.path)?.iter() {
             if self.sections.contains(&key) {
@@ -84,12 +83,12 @@ impl Keys {
     }
 }
 
-/// The declaration of `key` in some tables.
+/// Returns the declaration of `key` in some tables.
 pub(crate) fn find(tables: &[&'static [Param]], key: &str) -> Option<&'static Param> {
     tables.iter().copied().flatten().find(|p| p.name == key)
 }
 
-/// A dotted path.
+/// Joins a dotted path.
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() {
         key.into()
@@ -117,7 +116,7 @@ const SECTIONS: &[&str] = &["measure", "topology", "aqm", "traffic", "sweep", "v
 
 /// Checks the whole tree.
 pub(crate) fn scenario(root: &Node) -> Result<()> {
-    let top = Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     top.walk(root, |key, node| match key {
         "measure" => measure().walk(node, nothing),
         "topology" => topology(root, node),
@@ -137,7 +136,7 @@ fn nothing(_: &str, _: &Node) -> Result<()> {
 }
 
 fn measure() -> Keys {
-    Keys::new("measure", vec![MEASURE])
+    Keys::new("measure", vec![Measure::TABLE])
 }
 
 /// The checked word under `kind`, or its default; `None` where it is required and absent.
@@ -160,21 +159,16 @@ fn kind(node: Option<&Node>, path: &str, declared: &'static [Param]) -> Result<O
 /// The value of a declared default.
 ///
 /// # Panics
-/// If the table's own default does not pass its type; a test tries them all.
+/// If a declared default does not pass its type; a test tries them all.
 pub(crate) fn literal(param: &Param, text: &str) -> Value {
     let node = Node::from_literal(text, Origin::Unknown);
     let node = node.unwrap_or_else(|| panic!("default of {}: {text} is not TOML", param.name));
     check::value(&node, param, param.name).unwrap_or_else(|e| panic!("default: {e}"))
 }
 
-/// [`literal`], read once on each thread: a scenario has far more defaults than written values.
+/// Returns the value of a default: as it stands, or, where it is a TOML table, parsed.
 pub(crate) fn default(param: &'static Param, text: &'static str) -> Value {
-    thread_local! {
-        // By their places: what is static keeps its own.
-        static READ: RefCell<BTreeMap<(usize, usize, usize), Value>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    let place = (std::ptr::from_ref(param) as usize, text.as_ptr() as usize, text.len());
-    READ.with_borrow_mut(|read| read.entry(place).or_insert_with(|| literal(param, text)).clone())
+    param.ty.literal(text).unwrap_or_else(|| literal(param, text))
 }
 
 /// The kind of the tree's topology.
@@ -217,13 +211,13 @@ fn topology(root: &Node, node: &Node) -> Result<()> {
 fn graph_entry(key: &str, i: usize) -> Keys {
     let path = format!("topology.{key}.{i}");
     match key {
-        "node" => Keys::new(&path, vec![NODE]),
-        _ => Keys::new(&path, vec![GRAPH_LINK, LINK]).sections(&["aqm"]),
+        "node" => Keys::new(&path, vec![Router::TABLE]),
+        _ => Keys::new(&path, vec![GraphLink::TABLE, Link::TABLE]).sections(&["aqm"]),
     }
 }
 
 fn topology_section(key: &str) -> Keys {
-    let params = if matches!(key, "access" | "egress") { ACCESS } else { LINK };
+    let params = if matches!(key, "access" | "egress") { Access::TABLE } else { Link::TABLE };
     Keys::new(&join("topology", key), vec![params])
 }
 
@@ -251,7 +245,7 @@ fn aqm(root: &Node, path: &str) -> Result<Keys> {
 
 /// The tables of a kind of traffic.
 pub(crate) fn traffic_params(kind: &tables::TrafficKind) -> Params {
-    [TRAFFIC_KIND, TRAFFIC].into_iter().chain(kind.params.iter().copied()).collect()
+    [TRAFFIC_KIND, Group::TABLE].into_iter().chain(kind.params.iter().copied()).collect()
 }
 
 /// The kind of an entry of `[[traffic]]`.
@@ -260,7 +254,7 @@ pub(crate) fn traffic_kind(entry: &Node, i: usize) -> Result<&'static tables::Tr
     table(entry, &path)?;
     let name = kind(Some(entry), &path, TRAFFIC_KIND)?;
     let missing = || {
-        let problem = Problem::Missing { allowed: check::allowed(&TRAFFIC_KIND[0].ty) };
+        let problem = Problem::Missing { allowed: TRAFFIC_KIND[0].ty.allowed() };
         ScenarioError::new(entry.origin, format!("{path}.kind"), problem)
     };
     name.and_then(|n| tables::traffic(&n)).ok_or_else(missing)
@@ -289,7 +283,7 @@ pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
 
 /// What may stand under a section's path.
 fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
-    let top = || Keys::new("", vec![TOP]).sections(SECTIONS);
+    let top = || Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     let segments: Vec<&str> = section.split('.').collect();
     match segments[..] {
         [""] => Ok(top()),
@@ -352,7 +346,7 @@ fn entry_of<'a>(
     entry.ok_or_else(|| no_entry(path, index, entries.len(), origin))
 }
 
-/// An index into a list of tables that is none.
+/// Makes the error for an index into a list of tables that is not an index.
 pub(crate) fn no_entry(path: &str, index: &str, entries: usize, origin: Origin) -> ScenarioError {
     let allowed = (0..entries).map(|i| format!("{path}.{i}")).take(20).collect::<Vec<_>>();
     let problem = if allowed.is_empty() {
@@ -403,7 +397,7 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             check::value(values, &SWEEP_SEEDS, "sweep.seeds")?;
             continue;
         }
-        if let Some(param) = SWEEP_DESIGN.iter().find(|p| p.name == path) {
+        if let Some(param) = DesignKeys::TABLE.iter().find(|p| p.name == path) {
             check::value(values, param, &join("sweep", &path))?;
             continue;
         }
@@ -426,14 +420,14 @@ fn sweep(root: &Node, node: &Node) -> Result<()> {
             }
         }
     }
-    let given = SWEEP_DESIGN.iter().find_map(|p| Some((p, node.child(p.name)?)));
+    let given = DesignKeys::TABLE.iter().find_map(|p| Some((p, node.child(p.name)?)));
     match given {
         Some((param, value)) if !ranges => {
             let problem = Problem::Conflict("chooses values of ranges, and no axis has one".into());
             Err(ScenarioError::at(value, &join("sweep", param.name), problem))
         }
         _ if ranges && node.child("samples").is_none() => {
-            let problem = Problem::Missing { allowed: check::allowed(&SWEEP_DESIGN[0].ty) };
+            let problem = Problem::Missing { allowed: DesignKeys::TABLE[0].ty.allowed() };
             Err(ScenarioError::new(node.origin, "sweep.samples", problem))
         }
         _ => Ok(()),

@@ -46,11 +46,22 @@ fn one_line_too_many() {
             &["load.toml:8: traffic.0.ecn = \"accecn\": must be \"off\" with"],
         ),
         (
-            "tcp = \"cubic\"\necn = \"mecn\"",
+            "tcp = \"vegas\"\necn = \"mecn\"",
             &[
-                "load.toml:8: traffic.0.ecn = \"mecn\": must not be \"mecn\" with tcp = \"cubic\"",
-                "use tahoe, reno",
+                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"off\" with tcp = \"vegas\": table 3",
+                "Vegas stops by the round-trip time",
             ],
+        ),
+        (
+            "tcp = \"dctcp\"\necn = \"mecn\"",
+            &[
+                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"classic\" or \"accecn\"",
+                "table 3 of multi-level ECN has a cut for each mark",
+            ],
+        ),
+        (
+            "tcp = \"highspeed\"\nlow_window = 90000",
+            &["load.toml:8: traffic.0.low_window = 90000: must be below high_window (83000)"],
         ),
         (
             "tcp = \"dctcp\"\necn = \"off\"",

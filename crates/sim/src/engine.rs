@@ -435,7 +435,7 @@ impl Core {
         };
         // What the simulator counts as headers; of the packet itself, which may belong to an
         // earlier connection.
-        let header = tcp.map_or(28, |t| t.p.header);
+        let header = tcp.map_or(28, |t| t.p.header_bytes());
         let empty = p.is(flag::ACK | flag::SYN);
         let view = PacketView {
             udp: tcp.is_none(),
@@ -449,7 +449,7 @@ impl Core {
             ecn: p.ecn(),
             class: p.class,
             seq: p.seq,
-            segment: tcp.map_or(0, |t| t.p.segment),
+            segment: tcp.map_or(0, |t| t.p.segment_bytes()),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
@@ -797,9 +797,9 @@ impl Engine {
             forward: fl.forward,
             class: fl.class,
             epoch: fl.epoch,
-            segment: t.p.segment,
-            header: t.p.header,
-            ect: if t.p.literal { Ecn::Ect1 } else { Ecn::Ect0 },
+            segment: t.p.segment_bytes(),
+            header: t.p.header_bytes(),
+            ect: if t.p.literal_codepoints() { Ecn::Ect1 } else { Ecn::Ect0 },
             last: t.last,
             rng: &mut fl.rng,
         };

@@ -2,7 +2,7 @@
 //! declaration of a parameter ([`param::Param`]) from which TOML, Python, schema, lists, docs and
 //! error messages are made.
 //!
-//! This crate knows nobody. It never reads a clock and never prints.
+//! This crate depends on no other. It never reads a clock and never prints.
 
 mod quantity;
 mod rng;

@@ -9,7 +9,8 @@ use crate::{Bytes, Duration, QueueLen, Rate, TICKS_PER_NANO};
 /// A unit: its spelling and how many of the smallest unit it holds.
 type Unit = (&'static str, u64);
 
-/// To nanoseconds. The first spelling of each size is the one that messages recommend.
+/// Units of time, in nanoseconds. The first spelling of each size is the one that messages
+/// recommend.
 const DURATION: &[Unit] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -21,7 +22,7 @@ const DURATION: &[Unit] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// To bits per second.
+/// Units of rate, in bits per second.
 const RATE: &[Unit] = &[
     ("bit/s", 1),
     ("kbit/s", 1_000),
@@ -42,7 +43,7 @@ const RATE: &[Unit] = &[
     ("GB/s", 8_000_000_000),
 ];
 
-/// To bytes.
+/// Units of size, in bytes.
 const SIZE: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),
@@ -65,7 +66,7 @@ const QUEUE_ALLOWED: &[&str] = &["packets", "B", "kB", "MB", "GB", "KiB", "MiB",
 /// arithmetic below cannot overflow unnoticed.
 const MAX_DIGITS: u32 = 25;
 
-/// A text that is not a quantity of the kind that was asked for.
+/// A text that is not a quantity of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantityError {
@@ -74,9 +75,9 @@ pub enum QuantityError {
     NotANumber {
         /// The whole text.
         found: String,
-        /// Units that would do.
+        /// Units that are accepted.
         allowed: &'static [&'static str],
-        /// A text that would do.
+        /// A text that is accepted.
         example: &'static str,
     },
     /// A number alone.
@@ -84,19 +85,19 @@ pub enum QuantityError {
     NoUnit {
         /// The whole text.
         found: String,
-        /// Units that would do.
+        /// Units that are accepted.
         allowed: &'static [&'static str],
-        /// A usual one.
+        /// The usual unit.
         nearest: &'static str,
     },
-    /// A number with something else behind it.
+    /// A number followed by something else.
     #[error("unknown unit {found:?}; allowed: {}; nearest: {nearest}", .allowed.join(", "))]
     UnknownUnit {
-        /// What stands in the unit's place.
+        /// What was found in the unit's place.
         found: String,
-        /// Units that would do.
+        /// Units that are accepted.
         allowed: &'static [&'static str],
-        /// The one that looks most like it.
+        /// The most similar unit.
         nearest: &'static str,
     },
     /// Zero, where it makes no sense.
@@ -104,23 +105,23 @@ pub enum QuantityError {
     Zero {
         /// The whole text.
         found: String,
-        /// Units that would do.
+        /// Units that are accepted.
         allowed: &'static [&'static str],
     },
-    /// A number and a unit, but not a value that can be.
+    /// A number and a unit, but an impossible value.
     #[error("{problem}; allowed units: {}", .allowed.join(", "))]
     OutOfRange {
         /// The whole text.
         found: String,
         /// What is wrong with the value.
         problem: &'static str,
-        /// Units that would do.
+        /// Units that are accepted.
         allowed: &'static [&'static str],
     },
 }
 
 impl QuantityError {
-    /// What was found in the text's (or its unit's) place.
+    /// Returns what was found in the text's (or its unit's) place.
     pub fn found(&self) -> &str {
         match self {
             QuantityError::NotANumber { found, .. }
@@ -130,7 +131,7 @@ impl QuantityError {
             | QuantityError::OutOfRange { found, .. } => found,
         }
     }
-    /// Units that would do.
+    /// Returns the units that are accepted.
     pub fn allowed(&self) -> &'static [&'static str] {
         match self {
             QuantityError::NotANumber { allowed, .. }
@@ -140,7 +141,7 @@ impl QuantityError {
             | QuantityError::OutOfRange { allowed, .. } => allowed,
         }
     }
-    /// The unit that was probably meant.
+    /// Returns the unit that was probably meant.
     pub fn nearest(&self) -> Option<&'static str> {
         match self {
             QuantityError::NoUnit { nearest, .. } | QuantityError::UnknownUnit { nearest, .. } => {
@@ -251,14 +252,14 @@ struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// Times `factor`, rounded half up.
+    /// Returns the number times `factor`, rounded half up.
     fn scale(&self, factor: u64, text: &str, kind: &Kind) -> Result<u64, QuantityError> {
         let (value, rest) = self.times(factor, text, kind)?;
         let value = if rest >= Rest::Half { value.checked_add(1) } else { Some(value) };
         value.ok_or_else(|| too_large(text, kind))
     }
 
-    /// Times `factor`, which must come out whole.
+    /// Returns the number times `factor`, which must be whole.
     fn whole(&self, factor: u64, text: &str, kind: &Kind) -> Result<u64, QuantityError> {
         match self.times(factor, text, kind)? {
             (value, Rest::Zero) => Ok(value),
@@ -266,7 +267,7 @@ impl Number<'_> {
         }
     }
 
-    /// Times `factor`: the whole part, and how what is left compares with a half.
+    /// Returns the number times `factor`: the whole part, and how the rest compares with a half.
     fn times(&self, factor: u64, text: &str, kind: &Kind) -> Result<(u64, Rest), QuantityError> {
         // digits < 10^25 and factor < 2^42 (an hour): below 2^128.
         let product = self.digits * u128::from(factor);
@@ -288,7 +289,7 @@ impl Number<'_> {
     }
 }
 
-/// What a division leaves, against half its divisor.
+/// Compares the remainder of a division with half its divisor.
 #[derive(PartialEq, PartialOrd)]
 enum Rest {
     Zero,
@@ -382,7 +383,7 @@ fn decimal(number: &str) -> Option<(u128, i32)> {
     Some((digits, exponent))
 }
 
-/// The factor of a unit.
+/// Returns the factor of a unit.
 fn unit_of(unit: &str, number: &str, kind: &Kind) -> Result<u64, QuantityError> {
     if let Some((_, factor)) = kind.units.iter().find(|(name, _)| *name == unit) {
         return Ok(*factor);

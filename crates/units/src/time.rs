@@ -1,9 +1,9 @@
 //! Time in integers, rates in bits per second, sizes in bytes.
 //!
-//! The tick is 1/2520 of a nanosecond. 2520 is the smallest number that 1 … 10 divide, so at 1.5,
-//! 7, 45 Mbit/s or 10 Gbit/s a byte takes a whole number of ticks: events that fall on one instant
-//! on paper do so here, hop after hop, and no rate drifts. A rate that does not divide has its
-//! remainder carried (see [`TxClock`]). `u64` holds 84 days.
+//! The tick is 1/2520 of a nanosecond. 2520 is the smallest number that is divisible by 1 … 10, so
+//! at 1.5, 7, 45 Mbit/s or 10 Gbit/s a byte takes a whole number of ticks: events that fall on one
+//! instant on paper do so here, hop after hop, and no rate drifts. A rate that does not divide has
+//! its remainder carried (see [`TxClock`]). `u64` holds 84 days.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -184,7 +184,7 @@ impl TxClock {
         }
     }
 
-    /// How long `bytes` take that follow the previous packet at once.
+    /// Returns how long `bytes` take that follow the previous packet at once.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {
         if self.ticks_per_byte != 0 {
@@ -207,12 +207,12 @@ impl TxClock {
         (self.ticks_per_byte != 0).then_some(self.ticks_per_byte)
     }
 
-    /// How long `bytes` take, without what earlier packets left over.
+    /// Returns how long `bytes` take, without the remainder of earlier packets.
     pub fn alone(&self, bytes: u32) -> Duration {
         TxClock { rest: 0, ..*self }.next(bytes)
     }
 
-    /// The transmitter fell idle: the next packet starts on a whole tick.
+    /// Notes that the transmitter is idle: the next packet starts on a whole tick.
     #[inline]
     pub fn idle(&mut self) {
         self.rest = 0;

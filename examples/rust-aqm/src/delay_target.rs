@@ -1,14 +1,14 @@
-//! A small discipline: a timer raises the probability of a signal while the queue is longer than
-//! its target, and lowers it else. `examples/06_own_discipline.py` is the same in Python.
+//! A small discipline. A timer raises the probability of a signal while the queue is longer than
+//! its target, and otherwise lowers it. `examples/06_own_discipline.py` is the same in Python.
 
 use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_units::{Duration, Rng, Time};
 
-/// See the module.
+/// The discipline that the module describes.
 pub struct DelayTarget {
-    /// What waits when it waits for the target.
+    /// The queue that takes the target time to send.
     target_bytes: f64,
-    /// Change of `p` at each tick.
+    /// How much `p` changes at each tick.
     step: f64,
     p: f64,
     next: Time,
@@ -17,7 +17,7 @@ pub struct DelayTarget {
 impl DelayTarget {
     const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// For a link, with the time that packets may wait.
+    /// Makes the discipline for a link, with the time that packets may wait.
     pub fn new(link: &Context, target: Duration) -> Self {
         let target_bytes = target.as_secs_f64() * link.rate.as_bps() as f64 / 8.0;
         DelayTarget { target_bytes, step: 0.005, p: 0.0, next: Time::ZERO + Self::INTERVAL }

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("usage: rust-aqm SCENARIO.toml")?;
     let red = Scenario::from_toml(&std::fs::read_to_string(&file)?, &file)?.with_aqm("red")?;
 
-    // Made afresh for every run and link, from what the link is.
+    // Called for every run and link, with the facts of the link.
     let own = UserAqm::new("delay-target", |start| {
         Ok(Box::new(DelayTarget::new(start.context, Duration::from_millis(40))))
     });

@@ -1,14 +1,13 @@
-"""`penstock reproduce`: from the papers' modules to a folder with figures, data, claims and one report.
+"""`penstock reproduce`: from the papers' modules to a folder with one report.
 
-The folder: `report.html`; `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`; `data/PAPER.EXHIBIT.parquet`, a row a
-run, and `….series.parquet` where an exhibit shows time; `runs/`, a sweep's store, from which a second call takes
-what it needs.
+The folder has `report.html` and `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`;
+`data/PAPER.EXHIBIT.parquet` with a row for each run, and `….series.parquet` where an exhibit shows
+time; and `runs/`, a sweep's store, from which a second call takes what it needs.
 """
 
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
 import time
@@ -17,15 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import style
 from penstock._files import replacing, write
-from penstock._progress import Bar
-from penstock.errors import Error
+from penstock._names import known
 from penstock.reproduce import report
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
 from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import judge
+from penstock.show import style
+from penstock.show.progress import Bar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,34 +36,31 @@ COLUMNS = ("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n"
 
 
 def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
-    """The papers of these names (`all`, or none: every one), narrowed to the exhibits of `only` (`"amecn.fig9"`).
+    """The papers with these names, narrowed to the exhibits of `only` (`"amecn.fig9"`).
 
-    A paper that is named in `only` alone is chosen by that. Raises `Error` with the nearest name.
+    `all`, or no name, chooses every paper. Without names, `only` chooses the papers that it names.
+    Raises `Error` with the nearest name.
     """
     for name in names:
-        _known(name, (*KEYS, "all"), "paper")
+        known(name, (*KEYS, "all"), "paper")
     wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
     for key in wanted:
-        _known(key, (*KEYS, "all"), "paper")
+        known(key, (*KEYS, "all"), "paper")
     chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
     if not only:
         return chosen
     exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
     for name in only:
-        _known(name, exhibits, "exhibit")
+        known(name, exhibits, "exhibit")
     narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
     return [each for each in narrowed if each.exhibits]
 
 
-def _known(name: str, names: Sequence[str], what: str) -> None:
-    if name not in names:
-        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        hint = f"; nearest: {nearest[0]}" if nearest else ""
-        raise Error(f"no {what} is called {name!r}{hint}; there are: {', '.join(names)}")
-
-
 def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
-    """The paper with these exhibits alone and the claims about them. Its discussion is about all of them: left out."""
+    """The paper with these exhibits alone and the claims about them.
+
+    The discussion is about all exhibits, so it is left out.
+    """
     keys = {name.partition(".")[2] for name in only}
     exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in keys]
     claims = [claim for claim in whole.claims if claim.exhibit in keys]
@@ -83,7 +79,7 @@ class _Plan:
         made: dict[tuple[Cases, str], Wanted] = {}
 
         def wanted(place: str, cases: Cases, reading: Reading) -> Wanted:
-            # Building scenarios takes as long as running short ones: what several claims share is built once.
+            # Building a scenario takes as long as a short run: what claims share is built once.
             if (cases, reading.key) not in made:
                 made[cases, reading.key] = Wanted.of(place, cases(settings, reading))
             return made[cases, reading.key]
@@ -114,7 +110,10 @@ class Reproduced:
 def reproduce(
     papers: Sequence[Paper], settings: Settings, out: Path, jobs: int, timing: Path | None = None
 ) -> Reproduced:
-    """Runs what is not kept yet, judges, draws and writes it all. Interrupted, it leaves in `out/runs` what has run."""
+    """Runs what is not kept yet, judges, draws and writes it all.
+
+    Interrupted, it leaves in `out/runs` what has run.
+    """
     clock = _Phases()
     plan = _Plan.of(papers, settings)
     clock.ended("plan")
@@ -141,7 +140,10 @@ def reproduce(
 
 
 def _judge_all(plan: _Plan, seeds: Sequence[int], finished: Finished) -> list[Finding]:
-    """The findings, in the order of the plan. Runs that several claims share are gathered once, and not held longer."""
+    """The findings, in the order of the plan.
+
+    Runs that several claims share are gathered once, and released after the last of these claims.
+    """
     sharing: dict[int, list[int]] = {}
     for i, (*_, wanted) in enumerate(plan.claims):
         sharing.setdefault(id(wanted), []).append(i)
@@ -176,8 +178,11 @@ def _exhibit(out: Path, of: Paper, exhibit: Exhibit, runs: Runs) -> str | TableD
 
 
 def runs_table(runs: Runs) -> pa.Table:
-    """A row a run: the labels of its case, the seed, its metrics; then those of each traffic entry (`group0.…`) and,
-    where there are several links, of each link (`link.NAME.…`)."""
+    """One row for each run: the labels of its case, the seed, its metrics.
+
+    The metrics of each traffic entry (`group0.…`) follow and, where there are several links, those
+    of each link (`link.NAME.…`).
+    """
     rows = [
         {
             **run.labels,
@@ -192,7 +197,7 @@ def runs_table(runs: Runs) -> pa.Table:
 
 
 def series_table(runs: Runs) -> pa.Table | None:
-    """The recorded series of all runs behind the labels of their cases; `None` where none is recorded."""
+    """The recorded series of all runs, after the labels of their cases; `None` if there are none."""
     import pyarrow as pa
 
     parts = []
@@ -209,7 +214,7 @@ def _columns(table: pa.Table) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows as columns: texts, whole numbers, or numbers; a column that mixes texts with numbers is text."""
+    """Rows as columns of texts, whole numbers or numbers; a mix of texts and numbers is text."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
@@ -224,7 +229,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def claims_csv(findings: Iterable[Finding]) -> str:
-    """A row a claim and reading; what there is not is empty."""
+    """One row for each claim and reading. A number that does not exist is empty."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)

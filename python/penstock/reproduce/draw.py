@@ -1,19 +1,21 @@
 """Figures that several papers share: curves with 95 % intervals, and the queue over time.
 
-Each gives back a matplotlib `Figure` in the house style; the functions on an `Axes` are the same for figures of
-several panels. A series has the look of its place in `order`, so that it keeps it on a figure that lacks the others;
-without `order`, of its place among the figure's own.
+Each function returns a matplotlib `Figure` in the project's style. The functions on an `Axes` draw
+one panel of a figure. A series has the look of its place in `order`, so that it keeps the look on a
+figure that lacks the others; without `order`, its place among the figure's own series counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from penstock import style
-from penstock.result import Estimate
+from penstock.estimate import Estimate
+from penstock.reproduce.measures import Measure
+from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,12 +23,25 @@ if TYPE_CHECKING:
 
     from penstock.reproduce.runs import Quantity, Run, Runs
 
-#: Points (1/72 inch) from one direct label to the next, at least.
+    #: Draws an exhibit from its runs.
+    Show: TypeAlias = Callable[[Runs], Figure]
+
+#: The least distance of two names at the ends of curves, in points (1/72 inch).
 LABEL_GAP = 12.5
+#: Lower and upper limit of an axis; `None`: as matplotlib has it.
+Limits: TypeAlias = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel of `side_by_side`: a measure and the limits of its axis."""
+
+    measure: Measure
+    ylim: Limits = (0, None)
 
 
 def figure(width: float = 7.6, height: float = 3.9) -> Figure:
-    """A figure of that many inches, apart from pyplot and its global list. Inside `style.context()`."""
+    """A figure of that many inches that pyplot does not know. Call it inside `style.context()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
@@ -43,11 +58,11 @@ def curves(
     along: str | None = None,
     scale: float = 1.0,
     xscale: float = 1.0,
-    ylim: tuple[float | None, float | None] = (None, None),
+    ylim: Limits = (None, None),
     diagonal: str | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """One panel of `curves_on`. diagonal: text at the line on which y = x, drawn where there is a text."""
+    """One panel of `curves_on`. diagonal: draws the line y = x with this text."""
     with style.context():
         made = figure()
         ax = made.subplots()
@@ -59,6 +74,25 @@ def curves(
             _diagonal(ax, diagonal)
         label_ends(ax)
     return made
+
+
+def over(x: str, measure: Measure, *, xlabel: str, ylim: Limits = (0, None), order: Sequence[str]) -> Show:
+    """Returns what draws `curves` of a measure over the label x, one for each discipline."""
+
+    def show(runs: Runs) -> Figure:
+        return curves(
+            runs,
+            x,
+            measure.quantity,
+            "aqm",
+            xlabel=xlabel,
+            ylabel=measure.axis,
+            scale=measure.scale,
+            ylim=ylim,
+            order=order,
+        )
+
+    return show
 
 
 def curves_on(
@@ -73,10 +107,11 @@ def curves_on(
     xscale: float = 1.0,
     order: Sequence[str] = (),
 ) -> None:
-    """The quantity over x with 95 % intervals over the seeds, a curve for every value of the label `series`.
+    """The quantity over x with 95 % intervals over the seeds, a curve for each value of `series`.
 
-    x: a label that all cases have; or, with `along`, a quantity too: then each value of the label `along` is a point
-        with an interval in both directions, and the points are joined in that order.
+    x: a label that all cases have. With `along` it is a quantity, too: then each value of the label
+        `along` is a point with an interval in both directions, and the points are joined in that
+        order.
     scale, xscale: factors from the quantity's unit to the axis's.
 
     Call `label_ends` when the limits are set.
@@ -109,8 +144,11 @@ def curves_on(
 
 
 def label_ends(ax: Axes) -> None:
-    """Names every curve at its right end, beside the panel, the names apart from each other; a hairline leads from a
-    curve to a name that had to move. Call it last: it needs the limits."""
+    """Names every curve beside the panel, at the level of its right end.
+
+    Names that would overlap move apart, and a thin line leads from each curve to its name. Call it
+    last: it needs the limits.
+    """
     made = ax.get_figure(root=True)
     assert made is not None
     ax.set_xlim(ax.get_xlim())
@@ -121,7 +159,7 @@ def label_ends(ax: Axes) -> None:
         xs, ys = (np.asarray(values, dtype=np.float64) for values in (line.get_xdata(), line.get_ydata()))
         last = int(np.argmax(xs))
         ends.append((float(xs[last]), float(ys[last]), name, line.get_color()))
-    # The panel's height, once the labels' width is taken off: about what the figure's layout will leave.
+    # The layout makes room for the labels' width first, so that the panel's height is about final.
     made.draw_without_rendering()
     gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
     low, high = ax.get_ylim()
@@ -151,12 +189,14 @@ def traces(
     top: float | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """The queue over time, a panel for every value of the label `panels`: seed 1's queue in front of every other
-    seed's, with seed 1's average as a heavy line where the discipline has one.
+    """The queue over time, a panel for every value of the label `panels`.
+
+    Seed 1's queue is in front of every other seed's. Its average is a heavy line where the
+    discipline has one.
 
     target: a range of the average, drawn as a band.
     events: seconds → what happens then.
-    top: upper end of the queue axis; left out: the longest queue.
+    top: the upper end of the queue axis; left out, it is the longest queue.
     """
     names = runs.labels(panels)
     with style.context():
@@ -209,8 +249,11 @@ def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Levels near the `wanted` ones (ascending), each at least `gap` above the one before it, none outside [0, 1] as
-    far as there is room: neighbours that are too close share a group around their mean."""
+    """Levels near the `wanted` ones (ascending), each at least `gap` above the one before it.
+
+    Neighbours that are too close form a group around their mean. No level is outside [0, 1] as far
+    as there is room.
+    """
     groups: list[list[float]] = []
     for level in wanted:
         groups.append([level])
@@ -229,7 +272,7 @@ def _middle(group: Sequence[float]) -> float:
 
 
 def _span(upper: Sequence[float], lower: Sequence[float]) -> float:
-    """Gaps from the middle of a group to the middle of the next."""
+    """How many gaps lie between the middles of two neighbouring groups."""
     return (len(upper) + len(lower)) / 2
 
 
@@ -252,24 +295,44 @@ def _diagonal(ax: Axes, text: str) -> None:
 
 def side_by_side(
     runs: Runs,
-    x: str,
-    series: str,
-    panels: Sequence[tuple[Quantity, float, str, tuple[float | None, float | None]]],
+    x: str | Quantity,
+    panels: Sequence[Panel],
     *,
     xlabel: str,
+    along: str | None = None,
+    log: bool = False,
+    size: tuple[float, float] = (9.2, 3.7),
     order: Sequence[str] = (),
 ) -> Figure:
-    """Several quantities over the same x, a panel each.
+    """Several measures over the same x, a panel each, a curve for each discipline.
 
-    panels: the quantity, the factor to the axis's unit, the axis's label, the axis's limits.
+    x, along: as for `curves_on`.
+    log: the x axis is logarithmic with a tick at every value of the label x.
+    size: of the whole figure in inches.
     """
     with style.context():
-        made = figure(4.6 * len(panels), 3.7)
+        made = figure(*size)
         axes = made.subplots(1, len(panels), squeeze=False)[0]
-        for ax, (quantity, scale, ylabel, ylim) in zip(axes, panels, strict=True):
-            curves_on(ax, runs, x, quantity, series, scale=scale, order=order)
-            ax.set_ylim(*ylim)
+        for ax, panel in zip(axes, panels, strict=True):
+            of = panel.measure
+            curves_on(ax, runs, x, of.quantity, "aqm", along=along, scale=of.scale, order=order)
+            if log:
+                ax.set_xscale("log")
+                ax.set_xticks(sorted(int(value) for value in runs.labels(str(x))), minor=False)
+                ax.set_xticks([], minor=True)
+                ax.xaxis.set_major_formatter("{x:g}")
+            ax.set_ylim(*panel.ylim)
             ax.set_xlabel(xlabel)
-            ax.set_ylabel(ylabel)
+            ax.set_ylabel(of.axis)
             label_ends(ax)
     return made
+
+
+def write(ax: Axes, text: str, at: tuple[float, float], colour: str, *, beside: bool = False, **how: Any) -> None:
+    """Writes a curve's name in its colour.
+
+    at: in data units; with `beside`, as shares of the panel: 1.01 is just beside it.
+    how: for matplotlib's `annotate`.
+    """
+    how = {"xycoords": "axes fraction", "va": "center", **how} if beside else how
+    ax.annotate(text, at, color=colour, fontweight="bold", annotation_clip=False, **how)

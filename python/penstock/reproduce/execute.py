@@ -1,16 +1,16 @@
 """Runs what papers ask for, each run once, on all cores; what is kept is not run again.
 
-Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run with a record is
-another run than the one without: cases have intervals of their own.
+Runs are kept as a sweep's are (`penstock.sweeps.store`), recorded queues as its series `queue`. A run
+that is recorded counts as another run than the same one without a record, because each case has its
+own sampling interval.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock import _penstock
 from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
-from penstock.result import recorded
+from penstock.runs.pool import Pool, Watch
+from penstock.runs.result import recorded
 from penstock.sweeps import store, tasks
 from penstock.sweeps.store import Point, Store
 from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
@@ -27,12 +28,10 @@ from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Called with (done, total, place): packets that the runs' links can carry, which is about proportional to time, and
-#: where the run that began last belongs. Called at least every `WAKE_S`.
+#: Called with (done, total, place) whenever a run ends, and some times per second. The first two
+#: count packets that the runs' links can carry, which is about proportional to time. `place` says
+#: where the run that began last belongs.
 Progress: TypeAlias = Callable[[float, float, str], object]
-
-#: Seconds between two reports while no run ends.
-WAKE_S = 0.5
 
 #: The series that is recorded.
 QUEUE = SERIES[0]
@@ -65,7 +64,8 @@ class Wanted:
 class Spent:
     """What a run cost: for `--timing`, never for results.
 
-    run_s: on the clock; as the simulator computes in threads of its own, Python cannot tell its share of a core.
+    run_s: time on the clock. The simulator computes in its own threads, so that Python cannot tell
+        its share of a core.
     """
 
     place: str
@@ -84,8 +84,11 @@ class _Task:
 
 
 def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
-    """Runs every case with every seed that the folder does not hold yet; what several places want, once. Ctrl-C keeps
-    what is finished. Raises `Error` if another process runs into the folder."""
+    """Runs every case with every seed that the folder does not hold yet.
+
+    What several places want is run once. Ctrl-C keeps what is finished. Raises `Error` if another
+    process runs into the folder.
+    """
     with Store(folder, alone=True) as kept:
         return _run_all(_missing(wanted, seeds, kept), kept, jobs, progress)
 
@@ -105,37 +108,25 @@ def _missing(wanted: Iterable[Wanted], seeds: Sequence[int], kept: Store) -> lis
 
 def _run_all(missing: Sequence[_Task], kept: Store, jobs: int, progress: Progress) -> list[Spent]:
     # The longest first, so that no core waits for one at the end.
-    waiting = deque(sorted(missing, key=lambda task: -task.work))
+    waiting = sorted(missing, key=lambda task: -task.work)
     total, done = sum(task.work for task in waiting), 0.0
     spent: list[Spent] = []
     place = ""
-    with ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[tuple[Outcome, Spent]], _Task] = {}
 
-        def keep(future: Future[tuple[Outcome, Spent]], task: _Task) -> None:
-            outcome, cost = future.result()
-            kept.put(task.point, task.seed, outcome)
-            spent.append(cost)
+    def begun() -> Iterator[_Task]:
+        nonlocal place
+        for task in waiting:
+            place = task.place
+            yield task
 
-        try:
-            while waiting or running:
-                while waiting and len(running) < 2 * jobs:
-                    task = waiting.popleft()
-                    place = task.place
-                    running[pool.submit(_run, task)] = task
-                progress(done, total, place)
-                finished, _ = wait(running, timeout=WAKE_S, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    task = running.pop(future)
-                    keep(future, task)
-                    done += task.work
+    with closing(Pool(_run, jobs).results(begun())) as results:
+        for ended in results:
+            if ended is not None:
+                task, outcome, cost = ended
+                kept.put(task.point, task.seed, outcome)
+                spent.append(cost)
+                done += task.work
             progress(done, total, place)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            for future, task in running.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    keep(future, task)
-            raise
     return spent
 
 
@@ -160,7 +151,15 @@ class Finished:
             raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
         metrics, groups, listed = self._runs[key]
         links = {link["name"]: {name: link[name] for name in link if name != "name"} for link in listed}
-        return Run(case.labels, seed, case.scenario, metrics, groups, links, self._traces[key] if traced else None)
+        return Run(
+            labels=case.labels,
+            seed=seed,
+            scenario=case.scenario,
+            metrics=metrics,
+            groups=groups,
+            links=links,
+            trace=self._traces[key] if traced else None,
+        )
 
     @cached_property
     def _traces(self) -> dict[str, pa.Table]:
@@ -205,10 +204,11 @@ def collect(cases: Iterable[Case], seeds: Sequence[int], folder: Path) -> Runs:
     return gather(Wanted.of("", cases), seeds, Finished(folder))
 
 
-def _run(task: _Task) -> tuple[Outcome, Spent]:
+def _run(task: _Task, watch: Watch) -> Iterator[tuple[_Task, Outcome, Spent]]:
     begun = time.perf_counter()
-    (result,) = _penstock.run(task.case.scenario.core, [task.seed], 1, series_interval_s=task.case.trace_s)
+    core, interval_s = task.case.scenario.core, task.case.trace_s
+    (result,) = _penstock.run(core, [task.seed], 1, series_interval_s=interval_s, progress=watch)
     numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
-    traces = {QUEUE: recorded(result, QUEUE)} if task.case.trace_s is not None else {}
+    traces = {QUEUE: recorded(result, QUEUE)} if interval_s is not None else {}
     spent = Spent(task.place, result.events, time.perf_counter() - begun)
-    return Outcome(task.key, numbers, None, result.events, traces), spent
+    yield task, Outcome(task.key, numbers, None, result.events, traces), spent

@@ -1,7 +1,7 @@
-"""The report: one page that opens from a file, with every claim and verdict first and every exhibit below.
+"""The report: one page that opens from a file, with every claim and verdict first.
 
-`page/report.html` is its template, with the style and the script beside it; they go into the page, so that nothing is
-fetched. The same runs give the same bytes.
+Every exhibit is below them. `page/report.html` is the template, with the style and the script beside
+it. They go into the page, so that nothing is fetched. The same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from penstock import __version__, style
-from penstock._tables import number
+from penstock import __version__
 from penstock.reproduce.model import (
     DEFAULT,
     Above,
@@ -30,6 +29,8 @@ from penstock.reproduce.model import (
     TableData,
 )
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.show import style
+from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {FAILS: "fails", UNDECIDED: "undecided", HOLDS: "holds"}
@@ -62,7 +63,7 @@ class _Claim:
 
     @property
     def differing(self) -> list[tuple[str, list[Finding]]]:
-        """Verdict → the findings of the other readings that come to it, where it is another than the default's."""
+        """Verdict → the findings of the other readings that come to it; without the default's."""
         verdicts = {v: [each for each in self.others.values() if each.verdict == v] for v in reversed(SIGNS)}
         return [(v, found) for v, found in verdicts.items() if found and v != self.found.verdict]
 

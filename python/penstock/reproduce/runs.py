@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from penstock.reproduce.model import Labels
-from penstock.result import Estimate
+from penstock.estimate import Estimate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from penstock.scenario import Scenario
+    from penstock.model.scenario import Scenario
+
+#: What tells the cases of an exhibit apart: `{"aqm": "AMECN", "target_pkts": 20}`.
+Labels: TypeAlias = Mapping[str, str | float | int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a case.
 
-    metrics: as `penstock run --json` names them; groups: of each traffic entry; links: of each link, where there are
-    several.
+    metrics: as `penstock run --json` names them.
+    groups: the metrics of each traffic entry.
+    links: the metrics of each link, where there are several.
     trace: the recorded queue series (`t_s`, `queue_pkts`, `avg_pkts`, …), or `None`.
     """
 
@@ -34,6 +38,13 @@ class Run:
     groups: Sequence[Mapping[str, float | None]]
     links: Mapping[str, Mapping[str, float | None]]
     trace: pa.Table | None
+
+    def recorded(self, column: str, since: float = 0.0, until: float = math.inf) -> NDArray[Any]:
+        """A column of the recorded series from the second `since` to before `until`."""
+        assert self.trace is not None
+        t = self.trace["t_s"].to_numpy()
+        series: NDArray[Any] = self.trace[column].to_numpy()[(t >= since) & (t < until)]
+        return series
 
 
 #: A metric by name, or a function of a run.
@@ -53,7 +64,7 @@ class Runs:
         return len(self._runs)
 
     def where(self, **labels: str | float | int) -> Runs:
-        """The runs whose labels are these. Raises `LookupError` if there are none: a misspelled label."""
+        """The runs with these labels. Raises `LookupError` if there are none: a misspelled label."""
         found = [run for run in self._runs if all(run.labels.get(k) == v for k, v in labels.items())]
         if not found:
             raise LookupError(f"no run has {labels}")
@@ -69,8 +80,10 @@ class Runs:
         return sorted({run.seed for run in self._runs})
 
     def values(self, quantity: Quantity, **labels: str | float | int) -> NDArray[np.float64]:
-        """One number a seed, ascending by seed, of the one case that the labels leave. A metric that does not apply is
-        NaN. Raises `LookupError` where the labels leave several cases."""
+        """One number a seed, ascending by seed, of the one case that the labels leave.
+
+        A metric that does not apply is NaN. Raises `LookupError` where several cases are left.
+        """
         part = sorted(self.where(**labels) if labels else self, key=lambda run: run.seed)
         if len({run.seed for run in part}) != len(part):
             raise LookupError(f"{labels} leaves more than one case")
@@ -87,7 +100,7 @@ class Runs:
         return [(float(at), part.estimate(quantity, **{x: at})) for at in sorted(part.labels(x), key=float)]
 
     def difference(self, quantity: Quantity, ours: Labels, theirs: Labels) -> NDArray[np.float64]:
-        """Seed by seed: the quantity of the case `ours` minus that of `theirs` (common random numbers)."""
+        """The quantity of `ours` minus that of `theirs`, paired by seed (common random numbers)."""
         return self.values(quantity, **ours) - self.values(quantity, **theirs)
 
 

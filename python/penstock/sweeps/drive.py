@@ -5,27 +5,25 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
-from penstock._table import plain
 from penstock.errors import Error, ScenarioError
-from penstock.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, seconds
+from penstock.model.table import plain
+from penstock.runs.pool import Pool, Stopped, Watch
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
 from penstock.sweeps.store import Point, Store
 from penstock.sweeps.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 
-#: Seconds after which finished runs leave a thread, and after which an engine says that none did.
-BUNDLE_S, WAKE_S = 0.1, 0.25
+#: Seconds after which finished runs leave a thread.
+BUNDLE_S = 0.1
 #: Runs that a thread takes at once.
 BUNDLE_RUNS = 256
 #: Points whose intervals are watched at once.
@@ -168,7 +166,7 @@ def sweep(
     progress: called a few times a second.
     failure: called with each run that failed.
     """
-    from penstock import runner
+    from penstock.runs import execute
 
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if not isinstance(over, Mapping):
@@ -183,7 +181,7 @@ def sweep(
             from penstock.sweeps.on_dask import DaskEngine
 
             engine = stack.enter_context(DaskEngine(scheduler))
-        engine = engine or Threads(jobs or runner.cores())
+        engine = engine or Threads(jobs or execute.cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         return driver.run(progress, failure)
 
@@ -345,10 +343,6 @@ class Driver:
             raise FailFastError(f"run {what.key}, seed {what.seed}: {what.error}")
 
 
-class _CancelledError(Exception):
-    """The sweep has ended; ends a run under way."""
-
-
 class Threads:
     """Runs in threads of this process: the simulator computes without Python's lock."""
 
@@ -362,82 +356,48 @@ class Threads:
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
         """See `Engine`."""
-        finished: queue.SimpleQueue[list[Outcome] | BaseException | None] = queue.SimpleQueue()
-        stop = threading.Event()
-        size, running = 1, 0
-        pool = ThreadPoolExecutor(self._jobs)
-        begun, ran = time.perf_counter(), 0
-        try:
-            more = True
-            while more or running:
-                while more and running < 2 * self._jobs:
-                    bundle = list(itertools.islice(tasks, size))
-                    if not bundle:
-                        more = False
-                        break
-                    running += 1
-                    pool.submit(_work, bundle, finished, stop)
-                if not running:
-                    break
-                try:
-                    said = finished.get(timeout=WAKE_S)
-                except queue.Empty:
-                    yield ()
-                    continue
-                if isinstance(said, BaseException):
-                    raise said
-                if said is None:
-                    running -= 1
-                    continue
-                ran += len(said)
-                a_run = (time.perf_counter() - begun) * self._jobs / ran
-                size = max(1, min(BUNDLE_RUNS, int(BUNDLE_S / a_run), 2 * size))
-                yield said
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+        size, ran, begun = 1, 0, time.perf_counter()
+
+        def bundles() -> Iterator[list[Task]]:
+            while bundle := list(itertools.islice(tasks, size)):
+                yield bundle
+
+        with closing(Pool(_work, self._jobs).results(bundles())) as results:
+            for said in results:
+                if said is not None:
+                    ran += len(said)
+                    a_run = (time.perf_counter() - begun) * self._jobs / ran
+                    size = max(1, min(BUNDLE_RUNS, int(BUNDLE_S / a_run), 2 * size))
+                yield said or ()
 
 
-def _work(
-    bundle: Sequence[Task], finished: queue.SimpleQueue[list[Outcome] | BaseException | None], stop: threading.Event
-) -> None:
+def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
     """A bundle in a thread: the seeds of a scenario in one call, once it is known how long one takes."""
-
-    def watch(_fraction: float, _done: int, _total: int) -> None:
-        if stop.is_set():
-            raise _CancelledError
-
     said: list[Outcome] = []
     since = time.perf_counter()
-    try:
-        for _, group in itertools.groupby(bundle, key=lambda task: (task.scenario, task.tables)):
-            tasks, at, size = list(group), 0, 1
-            while at < len(tasks):
-                now = tasks[at : at + size]
-                begun = time.perf_counter()
-                said += _run(now, watch)
-                at += size
-                ended = time.perf_counter()
-                size = max(1, int(BUNDLE_S * size / (ended - begun)))
-                if ended - since > BUNDLE_S:
-                    finished.put(said)
-                    said, since = [], ended
-        finished.put(said)
-        finished.put(None)
-    except _CancelledError:
-        if said:
-            finished.put(said)
-    except BaseException as error:
-        finished.put(error)
+    for _, group in itertools.groupby(bundle, key=lambda task: (task.scenario, task.tables)):
+        tasks, at, size = list(group), 0, 1
+        while at < len(tasks):
+            now = tasks[at : at + size]
+            begun = time.perf_counter()
+            said += _run(now, watch)
+            at += size
+            ended = time.perf_counter()
+            size = max(1, int(BUNDLE_S * size / (ended - begun)))
+            if ended - since > BUNDLE_S:
+                yield said
+                said, since = [], ended
+    if said:
+        yield said
 
 
-def _run(tasks: Sequence[Task], watch: Callable[[float, int, int], object]) -> list[Outcome]:
+def _run(tasks: Sequence[Task], watch: Watch) -> list[Outcome]:
     """Tasks that differ in their seeds only."""
     scenario, interval_s = core(tasks[0].scenario), tasks[0].tables.series_s
     try:
         seeds = [task.seed for task in tasks]
         results = _penstock.run(scenario, seeds, 1, series_interval_s=interval_s, progress=watch)
-    except (_CancelledError, KeyboardInterrupt):
+    except (Stopped, KeyboardInterrupt):
         raise
     except BaseException as error:  # a panic of the extension is no Exception
         if len(tasks) == 1:

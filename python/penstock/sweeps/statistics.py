@@ -5,7 +5,6 @@ Runs are independent replications, one a seed; nothing here treats packets of on
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -14,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from penstock import _penstock
+from penstock._names import known
 from penstock.errors import Error
-from penstock.result import Estimate
+from penstock.estimate import Estimate
 
 Number = float | None
 Label = TypeVar("Label", bound=Hashable)
@@ -177,9 +177,10 @@ class Goal:
             raise Error(f'{text!r}: must be a metric and a half-width, for example "utilization ±0.5%"')
         metric, width = found["metric"], found["width"]
         names = [row["name"] for row in json.loads(_penstock.list_json("metrics")) if row["per"] == "run"]
-        if metric not in names:
-            nearest = difflib.get_close_matches(metric, names, 1, 0.0)[0]
-            raise Error(f"{text!r}: no metric is called {metric}; nearest: {nearest}; allowed: {', '.join(names)}")
+        try:
+            known(metric, names, "metric")
+        except Error as error:
+            raise Error(f"{text!r}: {error}") from None
         relative = width.endswith("%")
         half_width = _number(width[:-1], text) / 100 if relative else _quantity(metric, width, text)
         if not (math.isfinite(half_width) and half_width > 0):

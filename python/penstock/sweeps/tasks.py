@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock import _penstock
-from penstock.result import recorded
+from penstock.runs.result import recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock, runner
+from penstock import _penstock
 from penstock.errors import ScenarioError
-from penstock.result import Result, recorded
-from penstock.scenario import Scenario, seconds
+from penstock.model.scenario import Scenario, seconds
+from penstock.runs import execute, runner
+from penstock.runs.pool import Stopped, Watch, in_order
+from penstock.runs.result import Result, recorded
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import adjusted
 
@@ -81,7 +81,7 @@ def check(scenario: Scenario, seeds: int | Iterable[int] = 1, *, jobs: int | Non
 
     seeds: their queues are averaged first (Welch 1983), which leaves less noise to hide a trend.
     """
-    interval = runner.auto_interval_s(scenario.duration_s)
+    interval = execute.auto_interval_s(scenario.duration_s)
     return of_result(runner.run(scenario, seeds, jobs=jobs, series=interval))
 
 
@@ -175,13 +175,12 @@ def check_points(scenario: Scenario, jobs: int | None = None, limit_s: float = L
     The p values are adjusted for the number of points, so that a sweep warns in vain no more often than a run.
     """
     chosen = list(_spread(scenario, POINTS))
-    stop = threading.Event()
+
+    def look(point: tuple[str, _penstock.Scenario], watch: Watch) -> WarmUp | None:
+        return _first_seed(point[1], watch, limit_s)
+
     try:
-        with ThreadPoolExecutor(jobs or runner.cores()) as pool:
-            try:
-                found = list(pool.map(lambda point: _first_seed(point[1], stop, limit_s), chosen))
-            finally:
-                stop.set()
+        found = in_order(look, chosen, jobs or execute.cores())
     except _TooLongError:
         return [
             f"warm-up not checked: a run takes longer than {limit_s:g} s; `penstock run --warm-up-check` checks one"
@@ -201,19 +200,19 @@ class _TooLongError(Exception):
     """A run takes too long to be done once more."""
 
 
-def _first_seed(core: _penstock.Scenario, stop: threading.Event, limit_s: float) -> WarmUp | None:
-    """`None` for a run that fails: the sweep has said so."""
+def _first_seed(core: _penstock.Scenario, watch: Watch, limit_s: float) -> WarmUp | None:
+    """Returns `None` for a run that fails: the sweep has said so."""
     begun = time.monotonic()
 
-    def watch(_fraction: float, _done: int, _total: int) -> None:
-        if stop.is_set() or time.monotonic() - begun > limit_s:
-            stop.set()
+    def progress(fraction: float, done: int, total: int) -> None:
+        watch(fraction, done, total)
+        if time.monotonic() - begun > limit_s:
             raise _TooLongError
 
-    interval = runner.auto_interval_s(core.duration_s)
+    interval = execute.auto_interval_s(core.duration_s)
     try:
-        run = _penstock.run(core, [core.seed], 1, series_interval_s=interval, progress=watch)[0]
-    except (_TooLongError, KeyboardInterrupt):
+        run = _penstock.run(core, [core.seed], 1, series_interval_s=interval, progress=progress)[0]
+    except (_TooLongError, Stopped, KeyboardInterrupt):
         raise
     except BaseException:  # a panic of the extension is no Exception
         return None

@@ -1,15 +1,14 @@
 //! Routers and links: a chain of like links or a graph, and the routes through it.
 
 use super::{check_buffer, discipline, line, side, Defaults, Discipline, Result, Section};
-use crate::check;
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
-use crate::tables::{TopologyKind, GRAPH_LINK, LINK, NODE, TOPOLOGY};
+use crate::tables::{Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, TOPOLOGY};
 use crate::walk::{self, join, Params};
 use penstock_aqm::Kind;
 use penstock_sim::{Schedule, UserAqm};
-use penstock_units::param::{Loss, RateSchedule, Ty, Value, Values};
+use penstock_units::param::{Loss, Params as _, RateSchedule, Ty, Value, Values};
 use penstock_units::{Duration, QueueLen, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -18,31 +17,41 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Topology {
     pub kind: &'static TopologyKind,
-    pub own: Values,
+    pub shape: Shape,
+    /// The keys beside its tables.
+    pub values: Values,
     /// The routers' names.
     pub nodes: Vec<String>,
-    /// The links as they were written; in a chain one stands for all.
+    /// The links as they were written; in a chain one represents all.
     pub wires: Vec<Wire>,
     /// Every direction of every link. In a chain hop `i` is link `2i` forward, `2i + 1` back.
     pub links: Vec<Line>,
     /// The link that the run's metrics describe.
     pub bottleneck: usize,
-    pub access: Option<Values>,
-    pub egress: Option<Values>,
+    pub access: Option<Access>,
+    pub egress: Option<Access>,
 }
 
 /// Routes are at most this long; the engine counts a packet's hops in a byte.
 pub(super) const LONGEST_ROUTE: usize = 200;
-/// More links than this are a slip.
+/// More links than this are taken for a mistake.
 const MOST_LINKS: usize = 10_000;
 
 impl Topology {
     /// Links in a row.
     pub fn hops(&self) -> u32 {
-        self.own.opt_int("hops").unwrap_or(1) as u32
+        match &self.shape {
+            Shape::ParkingLot(lot) => lot.hops,
+            Shape::Dumbbell | Shape::Graph(_) => 1,
+        }
     }
+
+    /// One-hop flows on each hop.
     pub fn cross_flows(&self) -> u32 {
-        self.own.opt_int("cross_flows").unwrap_or(0) as u32
+        match &self.shape {
+            Shape::ParkingLot(lot) => lot.cross_flows,
+            Shape::Dumbbell | Shape::Graph(_) => 0,
+        }
     }
 
     /// The links from router `from` to router `to` at the least cost; among equal ones, at each
@@ -64,7 +73,7 @@ impl Topology {
         Some(route)
     }
 
-    /// What it costs to get to a router from each other one, where that is possible (Dijkstra
+    /// Returns the cost of reaching a router from each other one, where that is possible (Dijkstra
     /// 1959).
     fn costs_to(&self, to: u32) -> Vec<Option<u64>> {
         let mut into = vec![vec![]; self.nodes.len()];
@@ -83,8 +92,7 @@ impl Topology {
     }
 }
 
-/// A link as it was written, and the disciplines that stand there instead of `[aqm]` and
-/// `[aqm.reverse]`.
+/// A link as it was written, and the disciplines that replace `[aqm]` and `[aqm.reverse]` there.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub values: Values,
@@ -104,9 +112,9 @@ pub(crate) struct Line {
     pub buffer: QueueLen,
     pub aqm: &'static Kind,
     pub values: Arc<Values>,
-    /// A discipline of the user's own, in place of `aqm`.
+    /// A user discipline, in place of `aqm`.
     pub user: Option<UserAqm>,
-    /// The table that `aqm` was read from: `aqm`, `aqm.reverse`, or the link's own.
+    /// The table from which `aqm` was read: `aqm`, `aqm.reverse`, or the link's table.
     pub place: String,
     pub loss: Loss,
     pub schedule: Schedule,
@@ -123,12 +131,14 @@ pub(super) fn topology(
     ns2: bool,
 ) -> Result<Topology> {
     let kind = walk::topology_kind(root)?;
-    let own =
-        Section::new(root, "topology").fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
+    let section = Section::new(root, "topology");
+    let values = section.fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
+    let shape = (kind.shape)(&values);
     let (access, egress) = (side(root, "access")?, side(root, "egress")?);
     let mut topology = Topology {
         kind,
-        own,
+        shape,
+        values,
         nodes: vec![],
         wires: vec![],
         links: vec![],
@@ -136,7 +146,7 @@ pub(super) fn topology(
         access,
         egress,
     };
-    if kind.graph {
+    if matches!(topology.shape, Shape::Graph(_)) {
         graph(root, files, aqm, ns2, &mut topology)?;
     } else {
         chain(root, files, aqm, &mut topology)?;
@@ -147,14 +157,14 @@ pub(super) fn topology(
 /// Routers R0 … Rn with links that are alike.
 fn chain(root: &Node, files: &Files, aqm: Disciplines, topology: &mut Topology) -> Result<()> {
     let section = Section::new(root, &join("topology", topology.kind.link));
-    let mut values = fill_link(&section, &vec![LINK])?;
+    let mut values = fill_link(&section, &vec![Link::TABLE])?;
     let places = [("aqm", aqm.0), ("aqm.reverse", aqm.1)];
     let [forward, backward] = directions(root, &section, &mut values, files, places)?;
     topology.nodes = (0..=topology.hops()).map(|i| format!("R{i}")).collect();
     for (i, ends) in topology.nodes.windows(2).enumerate() {
         let (a, b) = (i as u32, i as u32 + 1);
-        let names = match topology.kind.name {
-            "dumbbell" => ("bottleneck".into(), "bottleneck.reverse".into()),
+        let names = match topology.shape {
+            Shape::Dumbbell => ("bottleneck".into(), "bottleneck.reverse".into()),
             _ => (format!("{}-{}", ends[0], ends[1]), format!("{}-{}", ends[1], ends[0])),
         };
         topology.links.push(Line { name: names.0, from: a, to: b, ..forward.clone() });
@@ -189,72 +199,110 @@ fn graph(
     let mut nodes = Nodes { listed: head.given("node"), ..Nodes::default() };
     for i in 0..entries("topology.node") {
         let section = Section::new(root, &format!("topology.node.{i}"));
-        let values = section.fill(&vec![NODE], Defaults::default())?;
+        let values = section.fill(&vec![Router::TABLE], Defaults::default())?;
         nodes.declare(&section, &values)?;
     }
-    let (mut taken, mut named) = (BTreeMap::new(), BTreeMap::new());
-    for i in 0..count {
-        let section = Section::new(root, &format!("topology.link.{i}"));
-        let mut values = fill_link(&section, &vec![GRAPH_LINK, LINK])?;
-        let (from, to) =
-            (nodes.end(&section, &values, "from")?, nodes.end(&section, &values, "to")?);
-        if from == to {
-            return Err(section.conflict("to", &values, "must not be where the link begins"));
-        }
-        let one_way = values.bool("one_way");
-        for ends in [(from, to), (to, from)].into_iter().take(if one_way { 1 } else { 2 }) {
-            if let Some(earlier) = taken.insert(ends, i) {
-                let (a, b) = (&nodes.names[ends.0 as usize], &nodes.names[ends.1 as usize]);
-                let problem = format!("topology.link.{earlier} goes from {a} to {b} already");
-                return Err(section.conflict("to", &values, problem));
-            }
-        }
-        let here = join(&section.path, "aqm");
-        let back = join(&here, "reverse");
-        // A table that holds `reverse` alone says nothing of the forward direction.
-        let says = root
-            .at(&here)
-            .and_then(Node::table)
-            .is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
-        let own = if says { Some(discipline(root, &here, ns2)?) } else { None };
-        let own_back =
-            if root.at(&back).is_some() { Some(discipline(root, &back, ns2)?) } else { None };
-        let places = [
-            own.as_ref().map_or(("aqm", aqm.0), |own| (&here, own)),
-            own_back.as_ref().map_or(("aqm.reverse", aqm.1), |own| (&back, own)),
-        ];
-        let [forward, backward] = directions(root, &section, &mut values, files, places)?;
-        let cost = values.int("cost") as u32;
-        let (a, b) = (&nodes.names[from as usize], &nodes.names[to as usize]);
-        topology.links.push(Line { name: format!("{a}-{b}"), from, to, cost, ..forward });
-        if !one_way {
-            topology.links.push(Line {
-                name: format!("{b}-{a}"),
-                from: to,
-                to: from,
-                cost,
-                ..backward
-            });
-        }
-        for line in topology.links.iter().rev().take(if one_way { 1 } else { 2 }) {
-            // "a-b" to "c" and "a" to "b-c".
-            if let Some(earlier) = named.insert(line.name.clone(), i) {
-                let problem =
-                    format!("topology.link.{earlier} is called {} too; rename a router", line.name);
-                return Err(section.conflict("to", &values, problem));
-            }
-        }
-        topology.wires.push(Wire { values, aqm: own, reverse: own_back });
-    }
-    topology.nodes = nodes.names;
-    if let Some(name) = topology.own.opt_word("bottleneck") {
+    let (taken, named) = (BTreeMap::new(), BTreeMap::new());
+    let mut links = GraphLinks { root, files, aqm, ns2, nodes, taken, named, topology };
+    (0..count).try_for_each(|i| links.add(i))?;
+    links.topology.nodes = links.nodes.names;
+    if let Shape::Graph(Graph { bottleneck: Some(name) }) = &topology.shape {
         let names = || topology.links.iter().map(|l| l.name.as_str());
         topology.bottleneck = match names().position(|n| n == name) {
             Some(i) => i,
-            None => return Err(head.unknown("bottleneck", &name, names())),
+            None => return Err(head.unknown("bottleneck", name, names())),
         };
     }
     Ok(())
+}
+
+/// The links of a graph, as they are read one after the other.
+struct GraphLinks<'a> {
+    root: &'a Node,
+    files: &'a Files,
+    aqm: Disciplines<'a>,
+    ns2: bool,
+    nodes: Nodes,
+    /// The entry that goes from one router to another.
+    taken: BTreeMap<(u32, u32), usize>,
+    /// The entry whose link has a name.
+    named: BTreeMap<String, usize>,
+    topology: &'a mut Topology,
+}
+
+impl GraphLinks<'_> {
+    /// Reads entry `i`: one link, or two where it goes both ways.
+    fn add(&mut self, i: usize) -> Result<()> {
+        let section = Section::new(self.root, &format!("topology.link.{i}"));
+        let mut values = fill_link(&section, &vec![GraphLink::TABLE, Link::TABLE])?;
+        let GraphLink { from, to, cost, one_way } = GraphLink::read(&values);
+        let from = self.nodes.end(&section, &values, "from", &from)?;
+        let to = self.nodes.end(&section, &values, "to", &to)?;
+        let ways = if one_way { 1 } else { 2 };
+        self.take(&section, &values, i, &[(from, to), (to, from)][..ways])?;
+        let [ahead, back] = self.disciplines(&section.path)?;
+        let here = join(&section.path, "aqm");
+        let there = join(&here, "reverse");
+        let places = [
+            ahead.as_ref().map_or(("aqm", self.aqm.0), |d| (&here, d)),
+            back.as_ref().map_or(("aqm.reverse", self.aqm.1), |d| (&there, d)),
+        ];
+        let [forward, backward] = directions(self.root, &section, &mut values, self.files, places)?;
+        let (a, b) = (&self.nodes.names[from as usize], &self.nodes.names[to as usize]);
+        let lines = [
+            Line { name: format!("{a}-{b}"), from, to, cost, ..forward },
+            Line { name: format!("{b}-{a}"), from: to, to: from, cost, ..backward },
+        ];
+        for line in lines[..ways].iter().rev() {
+            // "a-b" to "c" and "a" to "b-c".
+            if let Some(earlier) = self.named.insert(line.name.clone(), i) {
+                let name = &line.name;
+                let problem =
+                    format!("topology.link.{earlier} is called {name} too; rename a router");
+                return Err(section.conflict("to", &values, problem));
+            }
+        }
+        self.topology.links.extend(lines.into_iter().take(ways));
+        self.topology.wires.push(Wire { values, aqm: ahead, reverse: back });
+        Ok(())
+    }
+
+    /// Checks that a link does not end where it begins, and that no earlier one goes the same way.
+    fn take(
+        &mut self,
+        section: &Section,
+        values: &Values,
+        i: usize,
+        ways: &[(u32, u32)],
+    ) -> Result<()> {
+        for ends in ways {
+            if ends.0 == ends.1 {
+                let problem = "must not be where the link begins";
+                return Err(section.conflict("to", values, problem));
+            }
+            if let Some(earlier) = self.taken.insert(*ends, i) {
+                let name = |n: u32| &self.nodes.names[n as usize];
+                let (a, b) = (name(ends.0), name(ends.1));
+                let problem = format!("topology.link.{earlier} goes from {a} to {b} already");
+                return Err(section.conflict("to", values, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The disciplines that the link's own tables name, forward and back.
+    fn disciplines(&self, path: &str) -> Result<[Option<Discipline>; 2]> {
+        let here = join(path, "aqm");
+        let back = join(&here, "reverse");
+        // A table that holds `reverse` alone does not set the forward direction.
+        let table = self.root.at(&here).and_then(Node::table);
+        let ahead = table.is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
+        let read = |path: &str| discipline(self.root, path, self.ns2);
+        Ok([
+            if ahead { Some(read(&here)?) } else { None },
+            if self.root.at(&back).is_some() { Some(read(&back)?) } else { None },
+        ])
+    }
 }
 
 /// The routers of a graph.
@@ -275,7 +323,7 @@ impl Nodes {
     }
 
     fn declare(&mut self, section: &Section, values: &Values) -> Result<()> {
-        let name = values.word("name");
+        let Router { name } = Router::read(values);
         check_name(section, "name", values, &name)?;
         if self.by_name.contains_key(&name) {
             return Err(section.conflict("name", values, "an earlier router has this name"));
@@ -285,16 +333,15 @@ impl Nodes {
     }
 
     /// The router that a link names.
-    fn end(&mut self, section: &Section, values: &Values, key: &str) -> Result<u32> {
-        let name = values.word(key);
-        match self.by_name.get(&name) {
+    fn end(&mut self, section: &Section, values: &Values, key: &str, name: &str) -> Result<u32> {
+        match self.by_name.get(name) {
             Some(number) => Ok(*number),
             None if self.listed => {
-                Err(section.unknown(key, &name, self.names.iter().map(String::as_str)))
+                Err(section.unknown(key, name, self.names.iter().map(String::as_str)))
             }
             None => {
-                check_name(section, key, values, &name)?;
-                Ok(self.add(&name))
+                check_name(section, key, values, name)?;
+                Ok(self.add(name))
             }
         }
     }
@@ -315,13 +362,17 @@ fn fill_link(section: &Section, params: &Params) -> Result<Values> {
         .and_then(|n| n.child("schedule"))
         .is_some_and(|n| !matches!(n.item, Item::List(_)));
     if !trace && !section.given("rate") {
-        let problem = Problem::Missing { allowed: check::allowed(&Ty::Rate) };
-        return Err(ScenarioError::new(section.origin, join(&section.path, "rate"), problem));
+        return Err(missing_rate(section));
     }
     section.fill(params, Defaults::default())
 }
 
-/// Both directions of a link; who asks gives them their names and ends.
+fn missing_rate(section: &Section) -> ScenarioError {
+    let problem = Problem::Missing { allowed: Ty::Rate.allowed() };
+    ScenarioError::new(section.origin, join(&section.path, "rate"), problem)
+}
+
+/// Reads both directions of a link. The caller gives them their names and ends.
 fn directions(
     root: &Node,
     section: &Section,
@@ -330,13 +381,14 @@ fn directions(
     [forward, backward]: [(&str, &Discipline); 2],
 ) -> Result<[Line; 2]> {
     let schedule = schedule(section, values, files)?;
-    let rate = match &schedule {
-        Schedule::Trace(trace) => values.opt_rate("rate").unwrap_or_else(|| trace.mean_rate()),
-        Schedule::Steps(_) => values.rate("rate"),
+    let link = Link::read(values);
+    let rate = match (link.rate, &schedule) {
+        (Some(rate), _) => rate,
+        (None, Schedule::Trace(trace)) => trace.mean_rate(),
+        (None, Schedule::Steps(_)) => return Err(missing_rate(section)),
     };
-    let (delay, buffer) = (values.duration("delay"), values.queue("buffer"));
-    check_buffer(section, "buffer", values, buffer)?;
-    let reverse_buffer = values.opt_queue("reverse_buffer").unwrap_or(buffer);
+    check_buffer(section, "buffer", values, link.buffer)?;
+    let reverse_buffer = link.reverse_buffer.unwrap_or(link.buffer);
     check_buffer(section, "reverse_buffer", values, reverse_buffer)?;
     if matches!(schedule, Schedule::Trace(_)) {
         let at = Section::new(root, forward.0);
@@ -345,22 +397,17 @@ fn directions(
             return Err(at.conflict("count_in_service", &forward.1.values, problem));
         }
     }
-    let ahead = line(root, forward, (rate, delay, buffer))?;
-    let back = (
-        values.opt_rate("reverse_rate").unwrap_or(rate),
-        values.opt_duration("reverse_delay").unwrap_or(delay),
-        reverse_buffer,
-    );
-    let back = line(root, backward, back)?;
-    Ok([
-        Line { loss: values.loss("loss"), schedule, ..ahead },
-        Line { loss: values.loss("reverse_loss"), ..back },
-    ])
+    let ahead = line(root, forward, (rate, link.delay, link.buffer))?;
+    let back_rate = link.reverse_rate.unwrap_or(rate);
+    let back_delay = link.reverse_delay.unwrap_or(link.delay);
+    let back = line(root, backward, (back_rate, back_delay, reverse_buffer))?;
+    Ok([Line { loss: link.loss, schedule, ..ahead }, Line { loss: link.reverse_loss, ..back }])
 }
 
-/// A link's rate over time, its file read; the file's hash goes into `values`.
+/// Reads a link's rate over time, from its file if there is one. The file's hash goes into
+/// `values`.
 fn schedule(section: &Section, values: &mut Values, files: &Files) -> Result<Schedule> {
-    match values.opt_schedule("schedule") {
+    match Link::read(values).schedule {
         None => Ok(Schedule::Steps(vec![])),
         Some(RateSchedule::Steps(steps)) => {
             Ok(Schedule::Steps(steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect()))

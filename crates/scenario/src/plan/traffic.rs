@@ -1,0 +1,389 @@
+//! The entries of `[[traffic]]`: where their data go, and what they send.
+
+use super::{Defaults, Result, Section, Topology, LARGEST_HEADER, LONGEST_ROUTE};
+use crate::error::{Problem, ScenarioError};
+use crate::files::Files;
+use crate::node::{Item, Node};
+use crate::tables::{
+    Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top, TrafficKind, Web,
+};
+use crate::walk::{self, join};
+use penstock_sim::Datagram;
+use penstock_tcp::{TcpParams, VARIANTS};
+use penstock_units::format_duration;
+use penstock_units::param::{Param, Params as _, StartSpec, Value, Values};
+use std::sync::Arc;
+
+/// An entry of `[[traffic]]`.
+#[derive(Clone)]
+pub(crate) struct Traffic {
+    pub kind: &'static TrafficKind,
+    /// Every key of the entry, TCP's among them.
+    pub values: Values,
+    /// The keys that every entry has.
+    pub group: Group,
+    pub source: Source,
+    /// Routers at which the data enter and leave.
+    pub from: u32,
+    pub to: u32,
+    /// Whether the sender's host hangs on `access`: in a chain where the data go forward, in a
+    /// graph always.
+    pub forward: bool,
+}
+
+/// What a group sends.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Ftp(Arc<TcpParams>, Ftp),
+    Web(Arc<TcpParams>, Web),
+    Cbr(Datagrams),
+    Poisson(Datagrams),
+    OnOff(Datagrams, OnOff),
+    /// The packets that a file holds.
+    Replay(Arc<[Datagram]>),
+}
+
+impl Source {
+    /// Its transport, where it is TCP.
+    pub fn tcp(&self) -> Option<&Arc<TcpParams>> {
+        match self {
+            Source::Ftp(tcp, _) | Source::Web(tcp, _) => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a long transfer, whose payload `goodput_bps` counts.
+    pub fn is_ftp(&self) -> bool {
+        matches!(self, Source::Ftp(..))
+    }
+}
+
+/// Reads an entry, whose table `node` is.
+pub(super) fn entry(
+    root: &Node,
+    node: &Node,
+    i: usize,
+    top: &Top,
+    topology: &Topology,
+    files: &Files,
+) -> Result<Traffic> {
+    let kind = walk::traffic_kind(node, i)?;
+    let section = Section::new(root, &format!("traffic.{i}"));
+    let ns2 = top.profile == Profile::Ns2;
+    let tcp = match node.child("tcp").map(|n| &n.item) {
+        Some(Item::Text(name)) => name.as_str(),
+        _ => default_variant(),
+    };
+    let variant = VARIANTS.iter().find(|v| v.name == tcp);
+    let defaults = Defaults {
+        ns2,
+        kind: variant.map_or(&[], |v| v.defaults),
+        kind_ns2: variant.map_or(&[], |v| v.ns2),
+    };
+    let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
+    let group = Group::read(&values);
+    let (from, to) = ends(&section, &values, &group, topology)?;
+    let route = routed(&section, &values, topology, (from, to), kind.tcp)?;
+    codepoints(&section, &mut values, topology, &route)?;
+    let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
+    check_times(&section, &values, &group)?;
+    let source = source(&section, &mut values, kind, tcp, files)?;
+    if group.access_delay.is_some() && topology.access.is_none() {
+        let problem = "needs topology.access, which has the rate";
+        return Err(section.conflict("access_delay", &values, problem));
+    }
+    // A web entry's sessions are its flows.
+    let group = Group::read(&values);
+    let forward = matches!(topology.shape, Shape::Graph(_)) || from < to;
+    Ok(Traffic { kind, values, group, source, from, to, forward })
+}
+
+/// Returns the variant of entries that name none.
+fn default_variant() -> &'static str {
+    let text = walk::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
+    text.map_or("", |t| t.trim_matches('"'))
+}
+
+/// Plans a group's transport, and fills in what the scenario as a whole decides.
+fn transport(section: &Section, values: &Values, top: &Top) -> Result<TcpParams> {
+    let mut values = values.clone();
+    if values.get("header").is_none() {
+        values.set("header", Value::Size(top.overhead));
+    }
+    if top.profile == Profile::Ns2 && values.get("initial_ssthresh").is_none() {
+        values.set("initial_ssthresh", Value::Num(values.int("window") as f64));
+    }
+    if values.size("header").0 > LARGEST_HEADER {
+        return Err(section.conflict("header", &values, "must be at most 10 kB"));
+    }
+    TcpParams::from_values(&values).map_err(|e| section.param_error(&values, e))
+}
+
+fn check_times(section: &Section, values: &Values, group: &Group) -> Result<()> {
+    let first = match group.start {
+        StartSpec::Fixed(t) | StartSpec::Uniform(t, _) | StartSpec::Every { from: t, .. } => t,
+    };
+    if group.stop.is_some_and(|stop| stop <= first) {
+        let problem = format!("must be above start ({})", format_duration(first));
+        return Err(section.conflict("stop", values, problem));
+    }
+    Ok(())
+}
+
+/// What the kind says that the group sends. `values` takes what follows from it: a web entry's
+/// flows, the hash of a replayed file.
+fn source(
+    section: &Section,
+    values: &mut Values,
+    kind: &TrafficKind,
+    tcp: Option<Arc<TcpParams>>,
+    files: &Files,
+) -> Result<Source> {
+    Ok(match (kind.sends, tcp) {
+        (Sends::Ftp, Some(tcp)) => Source::Ftp(tcp, ftp(section, values)?),
+        (Sends::Web, Some(tcp)) => Source::Web(tcp, web(section, values)?),
+        (Sends::Poisson, _) => Source::Poisson(datagrams(section, values)?),
+        (Sends::OnOff, _) => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
+        (Sends::Replay, _) => Source::Replay(replay(section, values, files)?),
+        // The two that need a transport have had it above.
+        (Sends::Cbr | Sends::Ftp | Sends::Web, _) => Source::Cbr(datagrams(section, values)?),
+    })
+}
+
+fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
+    let ftp = Ftp::read(values);
+    if ftp.bytes.is_some_and(|b| !(1..=1 << 50).contains(&b.0)) {
+        return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
+    }
+    Ok(ftp)
+}
+
+fn web(section: &Section, values: &mut Values) -> Result<Web> {
+    let web = Web::read(values);
+    let mut flows = Group::read(values).flows;
+    if let Some(sessions) = web.sessions {
+        if section.given("flows") && sessions != flows {
+            let problem = format!("must be left out beside sessions ({sessions}), or be the same");
+            return Err(section.conflict("flows", values, problem));
+        }
+        flows = sessions;
+        values.put("flows", &flows);
+    }
+    if web.pairs.is_some_and(|pairs| pairs > flows) {
+        let problem = format!("must not be above the sessions ({flows})");
+        return Err(section.conflict("pairs", values, problem));
+    }
+    Ok(web)
+}
+
+fn datagrams(section: &Section, values: &Values) -> Result<Datagrams> {
+    let datagrams = Datagrams::read(values);
+    if !(1..=1_000_000).contains(&datagrams.packet.0) {
+        return Err(section.conflict("packet", values, "must be between 1 B and 1 MB"));
+    }
+    Ok(datagrams)
+}
+
+/// The packets that a replay sends.
+fn replay(section: &Section, values: &mut Values, files: &Files) -> Result<Arc<[Datagram]>> {
+    let Replay { file, hash } = Replay::read(values);
+    let wrong = |problem| section.conflict("file", values, problem);
+    let content = files.read(&file, hash.as_deref()).map_err(wrong)?;
+    let packets = content.datagrams().map_err(wrong)?;
+    values.put("hash", &content.hash());
+    Ok(packets.into())
+}
+
+/// The routers at which a group's data enter and leave.
+fn ends(
+    section: &Section,
+    values: &Values,
+    group: &Group,
+    topology: &Topology,
+) -> Result<(u32, u32)> {
+    let (from, to) = if matches!(topology.shape, Shape::Graph(_)) {
+        if group.direction.is_some() {
+            return Err(section.conflict(
+                "direction",
+                values,
+                "has no meaning in a graph; from and to say it",
+            ));
+        }
+        let router = |key: &str, name: &Option<String>| -> Result<u32> {
+            let names = || topology.nodes.iter().map(String::as_str);
+            let Some(name) = name else {
+                let allowed = format!("a router's name, for example \"{}\"", topology.nodes[0]);
+                let problem = Problem::Missing { allowed };
+                return Err(ScenarioError::new(section.origin, join(&section.path, key), problem));
+            };
+            let found = names().position(|n| n == name);
+            found.map(|i| i as u32).ok_or_else(|| section.unknown(key, name, names()))
+        };
+        (router("from", &group.from)?, router("to", &group.to)?)
+    } else {
+        ends_of_chain(section, values, group, topology.hops())?
+    };
+    if from == to {
+        let key = if section.given("to") { "to" } else { "from" };
+        let problem = format!("the data would stay at {}", topology.nodes[from as usize]);
+        return Err(section.conflict(key, values, problem));
+    }
+    Ok((from, to))
+}
+
+/// The links of a group's data, where there is also a way back if it needs one.
+fn routed(
+    section: &Section,
+    values: &Values,
+    topology: &Topology,
+    (from, to): (u32, u32),
+    back: bool,
+) -> Result<Vec<u32>> {
+    let name = |i: u32| &topology.nodes[i as usize];
+    let route = topology.route(from, to).ok_or_else(|| {
+        section.conflict(
+            "to",
+            values,
+            format!("there is no route from {} to {}", name(from), name(to)),
+        )
+    })?;
+    let back = if back {
+        topology.route(to, from).ok_or_else(|| {
+            let problem = format!(
+                "there is no route from {} back to {}, which acknowledgements need",
+                name(to),
+                name(from)
+            );
+            section.conflict("to", values, problem)
+        })?
+    } else {
+        vec![]
+    };
+    let longest = route.len().max(back.len());
+    if longest > LONGEST_ROUTE {
+        let problem = format!("is {longest} links away; at most {LONGEST_ROUTE}");
+        return Err(section.conflict("to", values, problem));
+    }
+    Ok(route)
+}
+
+/// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way
+/// write.
+fn codepoints(
+    section: &Section,
+    values: &mut Values,
+    topology: &Topology,
+    route: &[u32],
+) -> Result<()> {
+    const KEY: &str = "codepoints";
+    let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
+    if own || !values.is("ecn", "mecn") {
+        return Ok(());
+    }
+    let mut found: Option<(&str, &Value)> = None;
+    for line in route.iter().map(|i| &topology.links[*i as usize]) {
+        let Some(written) = line.values.get(KEY) else { continue };
+        match found {
+            Some((name, other)) if other != written => {
+                let problem = format!(
+                    "the disciplines at {name} and {} write different codepoints",
+                    line.name
+                );
+                return Err(section.conflict("ecn", values, problem));
+            }
+            _ => found = Some((&line.name, written)),
+        }
+    }
+    if let Some((_, written)) = found {
+        values.set(KEY, written.clone());
+    }
+    Ok(())
+}
+
+fn ends_of_chain(
+    section: &Section,
+    values: &Values,
+    group: &Group,
+    last: u32,
+) -> Result<(u32, u32)> {
+    let router = |key: &str, name: &Option<String>| -> Result<Option<u32>> {
+        let Some(name) = name else { return Ok(None) };
+        let number = name.strip_prefix('R').and_then(|n| n.parse::<u32>().ok());
+        match number.filter(|n| *n <= last && *name == format!("R{n}")) {
+            Some(n) => Ok(Some(n)),
+            None => Err(section.conflict(
+                key,
+                values,
+                format!("must be a router, \"R0\" to \"R{last}\""),
+            )),
+        }
+    };
+    let reverse = group.direction == Some(Direction::Reverse);
+    let (first, end) = if reverse { (last, 0) } else { (0, last) };
+    let (from, to) =
+        (router("from", &group.from)?.unwrap_or(first), router("to", &group.to)?.unwrap_or(end));
+    if group.direction.is_some() && from != to && (from > to) != reverse {
+        let problem = format!("contradicts from and to (R{from} to R{to}); leave one of them out");
+        return Err(section.conflict("direction", values, problem));
+    }
+    Ok((from, to))
+}
+
+/// Returns whether an entry reads a parameter. It does not read keys of other TCP variants.
+pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
+    let mut owners = VARIANTS.iter().filter(|v| v.owns(param.name)).peekable();
+    owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two links, whose disciplines write these codepoints or know of none; what a sender reads
+    /// that names its own or does not.
+    #[test]
+    fn senders_read_what_their_disciplines_write() {
+        let text = "duration = \"1 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n\
+                    link = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n[[traffic]]\nkind = \"ftp\"\n";
+        let Ok(root) = Node::from_toml(text) else { panic!("it is TOML") };
+        let mut topology = super::super::plan(&root, &Files::beside(None)).unwrap().topology;
+        let word = |w: &str| Value::Word(w.into());
+        for (written, own, ecn, read) in [
+            ([Some("wire"), Some("wire")], None, "mecn", Ok(Some("wire"))),
+            ([None, Some("literal")], None, "mecn", Ok(Some("literal"))),
+            ([None, Some("literal")], Some("auto"), "mecn", Ok(Some("literal"))),
+            ([None, None], None, "mecn", Ok(None)),
+            ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
+            ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            (
+                [Some("wire"), Some("literal")],
+                None,
+                "mecn",
+                Err("R0-R1 and R1-R2 write different codepoints"),
+            ),
+        ] {
+            for (line, codepoints) in [0, 2].into_iter().zip(written) {
+                let mut values = Values::clone(&topology.links[1].values);
+                codepoints.into_iter().for_each(|w| values.set("codepoints", word(w)));
+                topology.links[line].values = Arc::new(values);
+            }
+            let section = Section::new(&root, "traffic.0");
+            let mut values = Values::new();
+            values.set("ecn", word(ecn));
+            own.into_iter().for_each(|w| values.set("codepoints", word(w)));
+            let route = topology.route(0, 2).unwrap();
+            let found =
+                codepoints(&section, &mut values, &topology, &route).map_err(|e| e.to_string());
+            match read {
+                Ok(read) => {
+                    assert_eq!(
+                        values.get("codepoints"),
+                        read.map(word).as_ref(),
+                        "{written:?} {own:?}"
+                    )
+                }
+                Err(part) => assert!(found.is_err_and(|e| e.contains(part)), "{written:?}"),
+            }
+        }
+    }
+}

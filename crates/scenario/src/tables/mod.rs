@@ -1,0 +1,134 @@
+//! The parameters that belong to the scenario itself: the top level, topologies, traffic and sweeps.
+//! Those of disciplines and of TCP are declared in their crates.
+
+mod sweep;
+mod top;
+mod topology;
+mod traffic;
+
+pub(crate) use sweep::{DesignKeys, SWEEP_SEEDS};
+pub(crate) use top::{Measure, Profile, Ties, Top};
+pub(crate) use topology::{
+    topology, Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, GRAPH_LINK_DOC,
+    NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
+};
+pub(crate) use traffic::{
+    traffic, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Web, TRAFFICS,
+    TRAFFIC_KIND,
+};
+
+use penstock_units::param::{Param, Ty, PARAM};
+
+/// What an absent required key says in `Param::auto`.
+pub(crate) const REQUIRED: &str = "required";
+
+const AQM_NAMES: [&str; penstock_aqm::KINDS.len()] = {
+    let mut names = [""; penstock_aqm::KINDS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = penstock_aqm::KINDS[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// `aqm.kind`, `aqm.reverse.kind`.
+pub(crate) const AQM_KIND: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&AQM_NAMES),
+    default: Some("\"droptail\""),
+    doc: "The queue's discipline.",
+    ..PARAM
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk;
+
+    /// Every table of every crate, with the kind that it belongs to.
+    fn all() -> Vec<(&'static str, Vec<&'static Param>)> {
+        let mut all: Vec<(&str, Vec<&Param>)> = vec![
+            ("top", Top::TABLE.iter().collect()),
+            ("measure", Measure::TABLE.iter().collect()),
+            ("topology", TOPOLOGY.iter().collect()),
+            ("link", Link::TABLE.iter().collect()),
+            ("node", Router::TABLE.iter().collect()),
+            ("graph's link", GraphLink::TABLE.iter().chain(Link::TABLE).collect()),
+            ("access", Access::TABLE.iter().collect()),
+        ];
+        all.extend(TOPOLOGIES.iter().map(|k| (k.name, k.params.iter().collect())));
+        let flat = |tables: walk::Params| tables.into_iter().flatten().collect();
+        all.extend(TRAFFICS.iter().map(|k| (k.name, flat(walk::traffic_params(k)))));
+        all.extend(penstock_aqm::KINDS.iter().map(|k| (k.name, flat(walk::aqm_params(k)))));
+        all
+    }
+
+    #[test]
+    fn every_default_parses_and_passes_its_own_type() {
+        for (_, params) in all() {
+            for p in params {
+                for text in [p.default, p.ns2].into_iter().flatten() {
+                    walk::literal(p, text); // panics with the name
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn own_defaults_are_of_keys_that_exist() {
+        for kind in penstock_aqm::KINDS {
+            let tables = walk::aqm_params(kind);
+            for (key, text) in kind.defaults.iter().chain(kind.ns2) {
+                walk::literal(
+                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", kind.name)),
+                    text,
+                );
+            }
+        }
+        for variant in penstock_tcp::VARIANTS {
+            let tables = [penstock_tcp::PARAMS];
+            for (key, text) in variant.defaults.iter().chain(variant.ns2) {
+                walk::literal(
+                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
+                    text,
+                );
+            }
+            let mut own = variant.own.iter().copied().flatten();
+            assert!(own.all(|p| walk::find(&tables, p.name) == Some(p)), "{}", variant.name);
+        }
+    }
+
+    #[test]
+    fn declarations_are_complete() {
+        for (table, params) in all() {
+            let mut names: Vec<_> = params.iter().map(|p| p.name).collect();
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count, "{table}: a name stands twice");
+            for p in params {
+                assert!(!p.doc.is_empty(), "{table}.{}: no doc", p.name);
+                assert!(
+                    p.default.is_some() || !p.auto.is_empty(),
+                    "{table}.{}: absent means what?",
+                    p.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_kinds_are_the_kinds() {
+        let words = |p: &Param| match p.ty {
+            Ty::Word(words) => words.to_vec(),
+            _ => vec![],
+        };
+        assert_eq!(words(&TRAFFIC_KIND[0]), TRAFFICS.iter().map(|k| k.name).collect::<Vec<_>>());
+        assert!(words(&TOPOLOGY[0]).iter().all(|w| topology(w).is_some()));
+        assert_eq!(
+            words(&AQM_KIND[0]),
+            penstock_aqm::KINDS.iter().map(|k| k.name).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! Topologies: routers, the links between them, the links of hosts.
+
+use super::REQUIRED;
+use penstock_units::param::{
+    int, DelaySpec, Loss, Param, Params as _, RateSchedule, Ty, Values, PARAM,
+};
+use penstock_units::{params, Duration, QueueLen, Rate};
+
+/// A kind of topology: a chain of routers R0 … Rn, whose links are alike, or any graph.
+#[derive(Clone, Copy)]
+pub(crate) struct TopologyKind {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub params: &'static [Param],
+    /// The table that describes the link between two routers; in a graph the list of tables.
+    pub link: &'static str,
+    /// Whether routers and links are listed one by one.
+    pub graph: bool,
+    /// Reads `params`.
+    pub shape: fn(&Values) -> Shape,
+}
+
+/// What the keys of a kind of topology say of it.
+#[derive(Clone)]
+pub(crate) enum Shape {
+    Dumbbell,
+    ParkingLot(ParkingLot),
+    Graph(Graph),
+}
+
+pub(crate) const TOPOLOGIES: &[TopologyKind] = &[
+    TopologyKind {
+        name: "dumbbell",
+        doc: "Two routers R0 and R1 with the bottleneck between them; each flow has a host of its own on either side.",
+        params: &[],
+        link: "bottleneck",
+        graph: false,
+        shape: |_| Shape::Dumbbell,
+    },
+    TopologyKind {
+        name: "parking-lot",
+        doc: "Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. \
+              The run's metrics describe the first hop; `links` in its results describes every link.",
+        params: ParkingLot::TABLE,
+        link: "link",
+        graph: false,
+        shape: |v| Shape::ParkingLot(ParkingLot::read(v)),
+    },
+    TopologyKind {
+        name: "graph",
+        doc: "Routers `[[topology.node]]` and links `[[topology.link]]`; traffic goes `from` one router `to` another, on the \
+              route of the least cost. Of equal ones it takes, at each router, the link that stands first in the file. \
+              The sender's host hangs on `access`, the receiver's on `egress`. The run's metrics describe the \
+              bottleneck; `links` in its results describes every link.",
+        params: Graph::TABLE,
+        link: "link",
+        graph: true,
+        shape: |v| Shape::Graph(Graph::read(v)),
+    },
+];
+
+params! {
+    /// Keys of a parking lot.
+    pub(crate) struct ParkingLot {
+        /// Links between routers.
+        pub hops: u32 { ty: int(1, 200), unit: "1", auto: REQUIRED },
+        /// One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry;
+        /// together they are one more group after the entries of `[[traffic]]`.
+        pub cross_flows: u32 { ty: int(0, 1_000_000), unit: "1", default: 0 },
+    }
+}
+
+params! {
+    /// Keys of a graph.
+    pub(crate) struct Graph {
+        /// The link that the run's metrics describe: "a-b" from a to b, "b-a" the other way.
+        pub bottleneck: Option<String> { auto: "the first link" },
+    }
+}
+
+/// `topology.kind`.
+pub(crate) const TOPOLOGY: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&["dumbbell", "parking-lot", "graph"]),
+    default: Some("\"dumbbell\""),
+    doc: "The arrangement of routers and links.",
+    ..PARAM
+}];
+
+params! {
+    /// `[[topology.node]]`.
+    pub(crate) struct Router {
+        /// What links and traffic call the router; at most 64 characters.
+        pub name: String { auto: REQUIRED },
+    }
+}
+
+/// What routers and links of a graph are, for schema and lists.
+pub(crate) const NODE_DOC: &str =
+    "The routers of a graph. Left out: those that the links name, in the order in which they name them.";
+pub(crate) const GRAPH_LINK_DOC: &str = "The links of a graph. Each is called \"a-b\" forward and \"b-a\" back, and has these keys, those of `bottleneck, \
+     link`, and a discipline of its own: `aqm` (left out: `[aqm]`) and `aqm.reverse` (left out: `[aqm.reverse]`).";
+
+params! {
+    /// Keys of `[[topology.link]]` besides those of [`Link`].
+    pub(crate) struct GraphLink {
+        /// Router at which the link begins.
+        pub from: String { auto: REQUIRED },
+        /// Router at which it ends.
+        pub to: String { auto: REQUIRED },
+        /// What the link adds to the cost of a route, in each direction.
+        pub cost: u32 {
+            ty: int(1, 1_000_000),
+            unit: "1",
+            default: 1,
+            source: "ns-2: cost 1, so that routes have the fewest hops",
+        },
+        /// Whether there is no opposite direction.
+        pub one_way: bool { default: false, source: "ns-2: simplex-link" },
+    }
+}
+
+params! {
+    /// `topology.bottleneck`, `topology.link`.
+    pub(crate) struct Link {
+        /// Rate of the link; beside a mahimahi trace only what disciplines take it to be.
+        pub rate: Option<Rate> { auto: "required; with a mahimahi trace its mean" },
+        /// Propagation delay of the link.
+        pub delay: Duration { auto: REQUIRED },
+        /// What may wait in front of the link.
+        pub buffer: QueueLen { default: "50 packets", source: "ns-2: limit_ 50" },
+        /// Rate of the opposite direction.
+        pub reverse_rate: Option<Rate> { auto: "as forward" },
+        /// Propagation delay of the opposite direction.
+        pub reverse_delay: Option<Duration> { auto: "as forward" },
+        /// What may wait for the opposite direction.
+        pub reverse_buffer: Option<QueueLen> { auto: "as forward" },
+        /// Probability that a forward packet is lost on the wire, after the queue; or loss in
+        /// bursts: a wire that starts good, turns bad with probability p a packet and good
+        /// again with r, and loses packets with the probabilities `good` (default 0) and `bad`
+        /// (default 1).
+        pub loss: Loss { unit: "1", default: 0, source: "Gilbert 1960; Elliott 1963" },
+        /// The same for packets of the opposite direction.
+        pub reverse_loss: Loss { unit: "1", default: 0 },
+        /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or a
+        /// mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
+        /// time in milliseconds, whole and ascending. After the last it begins again. Packets
+        /// that wait share an opportunity or take several; one that arrives at its very instant
+        /// is too late, and no packet counts as in service. Its path is relative to the
+        /// scenario file.
+        pub schedule: Option<RateSchedule> {
+            auto: "the rate never changes",
+            source: "mahimahi (Netravali et al. 2015): link_queue.cc",
+        },
+    }
+}
+
+params! {
+    /// `topology.access`, `topology.egress`.
+    pub(crate) struct Access {
+        /// Rate of a host's link to its router.
+        pub rate: Rate { auto: REQUIRED },
+        /// Propagation delay of that link, per flow.
+        pub delay: DelaySpec { default: "0 s" },
+        /// What may wait for that link, in each direction; bytes are turned into packets of
+        /// `aqm.mean_packet`.
+        pub buffer: Option<QueueLen> { auto: "large enough never to drop" },
+    }
+}
+
+/// What access and egress are, for schema and lists.
+pub(crate) const SIDES: &[(&str, &str)] = &[
+    ("access", "Links of the hosts on the sources' (left) side; left out: the hosts are the router itself."),
+    ("egress", "Links of the hosts on the sinks' (right) side; left out: as access."),
+];
+
+/// The topology of that name.
+pub(crate) fn topology(name: &str) -> Option<&'static TopologyKind> {
+    TOPOLOGIES.iter().find(|k| k.name == name)
+}

@@ -1,0 +1,216 @@
+//! Kinds of traffic.
+
+use super::REQUIRED;
+use penstock_units::param::{int, num, DelaySpec, Dist, Param, StartSpec, Ty, PARAM};
+use penstock_units::{params, words, Bytes, Duration, Rate};
+
+/// A kind of traffic.
+#[derive(Clone, Copy)]
+pub(crate) struct TrafficKind {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub source: &'static str,
+    /// Its parameters besides [`Group`].
+    pub params: &'static [&'static [Param]],
+    /// Whether it takes TCP's keys, which `params` then holds.
+    pub tcp: bool,
+    pub sends: Sends,
+}
+
+/// What a kind of traffic sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sends {
+    Ftp,
+    Web,
+    Cbr,
+    Poisson,
+    OnOff,
+    Replay,
+}
+
+pub(crate) const TRAFFICS: &[TrafficKind] = &[
+    TrafficKind {
+        name: "ftp",
+        doc: "Long-lived TCP transfers.",
+        source: "ns-2: Application/Ftp::TABLE",
+        params: &[Ftp::TABLE, penstock_tcp::PARAMS],
+        tcp: true,
+        sends: Sends::Ftp,
+    },
+    TrafficKind {
+        name: "web",
+        doc: "Sessions of pages: each object is a TCP connection of its own.",
+        source: "ns-2: web traffic; RARED paper, section 4",
+        params: &[Web::TABLE, penstock_tcp::PARAMS],
+        tcp: true,
+        sends: Sends::Web,
+    },
+    TrafficKind {
+        name: "cbr",
+        doc: "Datagrams at a constant rate.",
+        source: "ns-2: Application/Traffic/CBR",
+        params: &[Datagrams::TABLE],
+        tcp: false,
+        sends: Sends::Cbr,
+    },
+    TrafficKind {
+        name: "poisson",
+        doc: "Datagrams with exponential gaps.",
+        source: "ns-2: exponential source without burst time",
+        params: &[Datagrams::TABLE],
+        tcp: false,
+        sends: Sends::Poisson,
+    },
+    TrafficKind {
+        name: "onoff",
+        doc: "Datagrams at a constant rate during on-periods, silence between.",
+        source: "ns-2: Application/Traffic/Exponential, /Pareto",
+        params: &[Datagrams::TABLE, OnOff::TABLE],
+        tcp: false,
+        sends: Sends::OnOff,
+    },
+    TrafficKind {
+        name: "replay",
+        doc: "Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.",
+        source: "ns-2: Application/Traffic/Trace",
+        params: &[Replay::TABLE],
+        tcp: false,
+        sends: Sends::Replay,
+    },
+];
+
+words! {
+    /// Which way the data go.
+    pub(crate) enum Direction {
+        /// From the first router to the last.
+        Forward = "forward",
+        /// Back.
+        Reverse = "reverse",
+    }
+}
+
+params! {
+    /// Keys of every entry of `[[traffic]]`, besides `kind`.
+    pub(crate) struct Group {
+        /// What tables and figures call the group.
+        pub name: Option<String> { auto: "its kind" },
+        /// Flows of the group (web: sessions, where `sessions` is left out).
+        pub flows: u32 { ty: int(1, 10_000_000), unit: "1", default: 1 },
+        /// When each flow starts.
+        pub start: StartSpec { default: "0 s" },
+        /// When all flows stop.
+        pub stop: Option<Duration> { auto: "never" },
+        /// Whether data go from the first router to the last or back; not in a graph.
+        pub direction: Option<Direction> { auto: "forward, or as `from` and `to` say" },
+        /// Router at which the data enter: "R0", "R1" …, in a graph its name.
+        pub from: Option<String> {
+            auto: "the first router (reverse: the last); required in a graph",
+        },
+        /// Router at which the data leave.
+        pub to: Option<String> {
+            auto: "the last router (reverse: the first); required in a graph",
+        },
+        /// Priority class of the group's data.
+        pub class: u8 { ty: int(0, 63), unit: "1", default: 0, source: "RFC 2474: DSCP" },
+        /// Delay of this group's access links, instead of `topology.access.delay`.
+        pub access_delay: Option<DelaySpec> { auto: "the topology's" },
+    }
+}
+
+/// `kind` of an entry of `[[traffic]]`.
+pub(crate) const TRAFFIC_KIND: &[Param] = &[Param {
+    name: "kind",
+    ty: Ty::Word(&["ftp", "web", "cbr", "poisson", "onoff", "replay"]),
+    auto: REQUIRED,
+    doc: "What the group sends.",
+    ..PARAM
+}];
+
+params! {
+    /// Keys of `ftp`.
+    pub(crate) struct Ftp {
+        /// Payload of each flow.
+        pub bytes: Option<Bytes> { unit: "B", auto: "without end" },
+    }
+}
+
+params! {
+    /// Keys of `web`.
+    pub(crate) struct Web {
+        /// Sessions, each of which fetches page after page.
+        pub sessions: Option<u32> { ty: int(1, 10_000_000), unit: "1", auto: "`flows`" },
+        /// Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server
+        /// is on the left.
+        pub pairs: Option<u32> { ty: int(1, 10_000_000), unit: "1", auto: "one a session" },
+        /// Size of an object.
+        pub object: Dist {
+            ty: Ty::SizeDist,
+            default_toml: "{ pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }",
+            source: "the reference runs in ns-2",
+        },
+        /// Objects of a page, fetched one after the other.
+        pub objects_per_page: u32 { ty: int(1, 1_000_000), unit: "1", default: 1 },
+        /// Time from the end of a page to the start of the next.
+        pub think: Dist {
+            ty: Ty::TimeDist,
+            default_toml: "{ exponential = \"1 s\" }",
+            source: "the reference runs in ns-2",
+        },
+        /// Time between two objects of a page.
+        pub inter_object: Dist { ty: Ty::TimeDist, default_toml: "{ constant = \"0 s\" }" },
+    }
+}
+
+params! {
+    /// Keys of `cbr`, `poisson` and `onoff`.
+    pub(crate) struct Datagrams {
+        /// Rate of each flow (onoff: while on), counted on the wire.
+        pub rate: Rate { auto: REQUIRED },
+        /// Size of a packet on the wire.
+        pub packet: Bytes { default: "1000 B", source: "the papers' packets" },
+        /// Each gap between two packets (onoff: of one on-period) is multiplied by 1 +
+        /// U(−jitter, jitter).
+        pub jitter: f64 {
+            ty: num(0.0, 1.0),
+            unit: "1",
+            default: 0,
+            source: "ns-2: random_ is 0.5",
+        },
+    }
+}
+
+params! {
+    /// Keys of `onoff`.
+    pub(crate) struct OnOff {
+        /// Length of an on-period.
+        pub on: Dist {
+            ty: Ty::TimeDist,
+            default_toml: "{ exponential = \"0.5 s\" }",
+            source: "ns-2: burst_time_",
+        },
+        /// Length of an off-period.
+        pub off: Dist {
+            ty: Ty::TimeDist,
+            default_toml: "{ exponential = \"0.5 s\" }",
+            source: "ns-2: idle_time_",
+        },
+    }
+}
+
+params! {
+    /// Keys of `replay`.
+    pub(crate) struct Replay {
+        /// A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending,
+        /// and the size on the wire; a line with these names may come first), or a capture
+        /// (pcap; original lengths, times from the earliest packet on). Its path is relative to
+        /// the scenario file.
+        pub file: String { auto: REQUIRED },
+        /// FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error.
+        pub hash: Option<String> { auto: "that of the file" },
+    }
+}
+
+/// The kind of traffic of that name.
+pub(crate) fn traffic(name: &str) -> Option<&'static TrafficKind> {
+    TRAFFICS.iter().find(|k| k.name == name)
+}

@@ -1,0 +1,79 @@
+"""`penstock compare`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from penstock import _penstock
+from penstock._files import write
+from penstock.cli import options
+from penstock.cli.inputs import check_figure, check_writable, scenario_of, series_interval
+from penstock.cli.output import Clock, report, write_result
+from penstock.runs import runner
+from penstock.runs.execute import cores
+from penstock.runs.result import Comparison
+from penstock.show import style
+from penstock.show.progress import Bar
+from penstock.show.run_tables import comparison_table
+
+
+@click.command("compare")
+@options.simulation
+@click.option(
+    "--aqm",
+    "aqms",
+    multiple=True,
+    required=True,
+    metavar="KIND",
+    help='A discipline; give it repeatedly, or "all" for every kind.',
+)
+@options.figure("Draw them at a glance (.png, .svg or .pdf).")
+def command(
+    file: Path,
+    seeds: int,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    jobs: int | None,
+    timing: Path | None,
+    aqms: tuple[str, ...],
+    figure: Path | None,
+) -> None:
+    """Run FILE under several disciplines, paired by seed.
+
+    Every discipline takes its own keys of the file's [aqm]. The table shows each discipline's mean with its 95 %
+    interval, and the paired differences against the first.
+    """
+    scenario = scenario_of(file, changes)
+    interval = series_interval(scenario, series, out)
+    check_writable(out=out, timing=timing, figure=figure)
+    check_figure(figure)
+    clock = Clock()
+    with Bar(scenario.name or file.name) as bar:
+        comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
+    clock.stop()
+    if out is not None:
+        _write(out, comparison)
+    if figure is not None:
+        style.save(comparison.plot.overview(), str(figure))
+    report(as_json, comparison.json, lambda: comparison_table(comparison))
+    clock.report(timing, list(comparison.results.values()), jobs or cores())
+
+
+def _kinds(aqms: Sequence[str]) -> list[str]:
+    """Returns the named kinds; "all" adds every other kind except `custom`, which the user has to put together."""
+    named = [aqm for aqm in aqms if aqm != "all"]
+    every = [kind["name"] for kind in json.loads(_penstock.list_json("aqm")) if kind["name"] != "custom"]
+    return named + [kind for kind in every if "all" in aqms and kind not in named]
+
+
+def _write(out: Path, comparison: Comparison) -> None:
+    """Writes one folder per discipline, and the document with the differences."""
+    for name, result in comparison.results.items():
+        write_result(out / name, result)
+    write(out / "comparison.json", comparison.json() + "\n")

@@ -1,0 +1,105 @@
+"""`penstock emulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from penstock import emulation
+from penstock.cli import options
+from penstock.cli.inputs import changed, check_writable, series_interval
+from penstock.cli.output import report, write_result
+from penstock.emulation.screen import Screen
+from penstock.emulation.table import emulated_table
+from penstock.errors import ScenarioError
+from penstock.model.scenario import Scenario
+
+
+@click.command("emulate")
+@options.file
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGUMENT]...]")
+@click.option("--duration", metavar="TIME", help="In place of the file's; own programs: end after it at the latest.")
+@click.option("--client", metavar="CMD", help="A line for the shell on the client's side, instead of the traffic.")
+@click.option("--server", metavar="CMD", help="A line for the shell on the server's side, started before the client.")
+@click.option("--shell", is_flag=True, help="An interactive shell on the client's side, instead of the traffic.")
+@click.option("--download", is_flag=True, help="The bottleneck's forward direction is from the server to the client.")
+@options.changes()
+@options.as_json()
+@options.out("Write the document and series there.")
+@options.series()
+@click.option("--pcap", type=options.PATH, metavar="FILE", help="Capture packets.")
+@click.option(
+    "--pcap-link",
+    type=click.Choice(["bottleneck", "bottleneck:out"]),
+    default="bottleneck",
+    show_default=True,
+    help="Packets as they arrive at the router, or with :out as they leave it, with the marks that it makes.",
+)
+@click.option("--live", is_flag=True, help="Draw the queue while it runs.")
+@options.rootless
+@click.option("--backend", type=click.Choice(["tun", "packet"]), help="Default: TUN where it may be opened.")
+@click.option("--no-fifo", is_flag=True, help="Do not ask for real-time scheduling.")
+def command(
+    file: Path,
+    program: tuple[str, ...],
+    duration: str | None,
+    client: str | None,
+    server: str | None,
+    shell: bool,
+    download: bool,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    pcap: Path | None,
+    pcap_link: str,
+    live: bool,
+    rootless: bool,
+    backend: str | None,
+    no_fifo: bool,
+) -> int:
+    """Run FILE on real packets, between two namespaces.
+
+    The scenario's bottleneck stands between two network namespaces of this machine. Its ftp and cbr traffic becomes
+    real flows (iperf3, the kernel's TCP). A PROGRAM after "--", --client and --server run instead of it; without
+    traffic and program a shell is started. Root is not needed where user namespaces are allowed. The run says how late
+    its packets were, and whether it is valid.
+    """
+    if sum((bool(program), client is not None, shell)) > 1:
+        raise ScenarioError("--client, --shell and a program after -- exclude each other")
+    scenario, has_traffic = Scenario.load_link(file)
+    scenario = changed(scenario, changes if duration is None else (*changes, f"duration={duration}"))
+    argv = _program(program, client, shell or (server is not None) or not has_traffic)
+    interval = series_interval(scenario, series, out)
+    check_writable(out=out, pcap=pcap)
+    with Screen(scenario, live=live, own=argv is not None) as screen:
+        result = emulation.emulate(
+            scenario,
+            client=argv,
+            server=server,
+            download=download,
+            limited=duration is not None,
+            rootless=rootless,
+            backend=backend,
+            fifo=not no_fifo,
+            series=interval,
+            pcap=pcap,
+            pcap_link=pcap_link,
+            progress=screen,
+        )
+    if out is not None:
+        write_result(out, result)
+    report(as_json, result.json, lambda: emulated_table(result))
+    code: int | None = result.emulation["exit_code"]
+    return code or 0
+
+
+def _program(program: Sequence[str], client: str | None, shell: bool) -> Sequence[str] | None:
+    """Returns what runs on the client's side: a program with its arguments, nothing for a shell, `None` for traffic."""
+    if client is not None:
+        return ["/bin/sh", "-c", client]
+    if program:
+        return list(program)
+    return [] if shell else None

@@ -1,0 +1,67 @@
+"""What a user gave: read, and refused before anything runs if it cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import ScenarioError
+from penstock.model.scenario import Scenario, seconds
+from penstock.runs.execute import auto_interval_s
+
+#: What a figure may be written as.
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def scenario_of(file: Path, changes: Sequence[str]) -> Scenario:
+    """Returns the scenario of a file with the changes of `--set`."""
+    return changed(Scenario.load(file), changes)
+
+
+def changed(scenario: Scenario, changes: Sequence[str]) -> Scenario:
+    """Returns a scenario with the changes of `--set`."""
+    return scenario.set_all(assignments(changes, "--set"))
+
+
+def assignments(changes: Sequence[str], option: str) -> dict[str, object]:
+    """Returns key path → value, from an option's `KEY=VALUE`."""
+    wanted: dict[str, object] = {}
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not equals or not path.strip():
+            raise ScenarioError(f"{option} {change}: must be KEY=VALUE, as in aqm.min_th=7")
+        wanted[path.strip()] = value.strip()
+    return wanted
+
+
+def series_interval(scenario: Scenario, series: str | None, out: Path | None) -> float | None:
+    """Returns the sampling interval in seconds, or `None` if the series would not be written."""
+    if out is None:
+        if series is not None:
+            raise ScenarioError("--series: needs --out DIR, where the series are written")
+        return None
+    if series is None:
+        return auto_interval_s(scenario.duration_s)
+    try:
+        return seconds(series)
+    except ScenarioError as error:
+        raise ScenarioError(f"--series {series}: {error}") from None
+
+
+def check_writable(out: Path | None = None, **files: Path | None) -> None:
+    """Refuses a folder or files that could not be written afterwards."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise ScenarioError(f"--out {out}: is a file, not a folder")
+    for option, path in files.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ScenarioError(f"--{option} {path}: is a folder, not a file")
+        if not path.parent.is_dir():
+            raise ScenarioError(f"--{option} {path}: there is no folder {path.parent}")
+
+
+def check_figure(figure: Path | None) -> None:
+    """Refuses a file that a figure cannot be written as."""
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")

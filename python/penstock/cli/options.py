@@ -1,0 +1,73 @@
+"""The options that several commands take, each spelled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+#: The most runs of a scenario that a command takes.
+SEEDS = click.IntRange(1, 1_000_000)
+
+file = click.argument("file", type=PATH)
+folder = click.argument("folder", metavar="DIR", type=PATH)
+
+jobs = click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads [default: one per core].")
+timing = click.option("--timing", type=PATH, metavar="FILE", help="Write how long it took.")
+rootless = click.option("--rootless", is_flag=True, help="Use a user namespace even as root.")
+pcap = click.option("--pcap", type=PATH, metavar="FILE", help="Capture packets (of the first seed).")
+
+
+def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
+    """`--set KEY=VALUE`, any number of times."""
+    return click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help=text)
+
+
+def as_json(instead_of: str = "a table") -> Callable[[F], F]:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON document instead of {instead_of}.")
+
+
+def out(text: str, default: Path | None = None) -> Callable[[F], F]:
+    """`--out DIR`."""
+    shown = default is not None
+    return click.option("--out", type=PATH, metavar="DIR", default=default, show_default=shown, help=text)
+
+
+def seeds(
+    text: str = "Runs, one per seed.", default: int | None = 1, range_: click.IntRange = SEEDS
+) -> Callable[[F], F]:
+    """`--seeds N`."""
+    return click.option("--seeds", type=range_, default=default, metavar="N", help=text)
+
+
+def series(text: str = "Sampling interval of the series that --out writes.") -> Callable[[F], F]:
+    """`--series TIME`."""
+    return click.option("--series", metavar="TIME", help=text)
+
+
+def figure(text: str = "Draw it: .svg, .png or .pdf.") -> Callable[[F], F]:
+    """`--figure FILE`."""
+    return click.option("--figure", type=PATH, metavar="FILE", help=text)
+
+
+def simulation(command: F) -> F:
+    """What `run` and `compare` share."""
+    shared = [
+        file,
+        seeds(),
+        changes(),
+        as_json(),
+        out("Write results and series there."),
+        series(),
+        jobs,
+        timing,
+    ]
+    for option in reversed(shared):
+        command = option(command)
+    return command

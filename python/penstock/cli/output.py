@@ -1,0 +1,80 @@
+"""What a command prints and writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock._files import write
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+    from penstock.runs.result import Result
+
+EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+
+
+def fail(message: str, code: int) -> int:
+    """Says what went wrong, and returns the exit code."""
+    print(f"penstock: {message}", file=sys.stderr)
+    return code
+
+
+def say(text: str) -> None:
+    """Prints a result."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def draw(table: Table | Group) -> None:
+    """Prints a table."""
+    from rich.console import Console
+
+    # Into a pipe or file a table takes the width that it needs: nothing is cut off or folded.
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=200)
+    console.print(table)
+
+
+def report(as_json: bool, document: Callable[[], str], table: Callable[[], Table | Group]) -> None:
+    """Prints a result as a document or as a table."""
+    if as_json:
+        say(document())
+    else:
+        draw(table())
+
+
+def write_result(out: Path, result: Result) -> None:
+    """Writes everything about one scenario's runs into a folder."""
+    from penstock.runs.series_files import write_series
+
+    write_series(out, result)
+    write(out / "document.json", result.json() + "\n")  # last: where it exists, the rest does
+
+
+class Clock:
+    """How long the runs took. Never in results: the same input gives the same bytes."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def stop(self) -> None:
+        """Ends the measured time."""
+        self.wall_s, self.cpu_s = time.perf_counter() - self._wall, time.process_time() - self._cpu
+
+    def report(self, path: Path | None, results: Sequence[Result], jobs: int) -> None:
+        """Writes the times into the file that was asked for, and onto a terminal."""
+        runs = [run for result in results for run in result.runs]
+        events = sum(run.events for run in runs)
+        if path is not None:
+            timing = {"wall_s": self.wall_s, "cpu_s": self.cpu_s, "jobs": jobs, "runs": len(runs), "events": events}
+            write(path, json.dumps(timing) + "\n")
+        if sys.stderr.isatty():
+            speed = f", {events / self.wall_s / 1e6:.1f} M events/s" if self.wall_s > 0 else ""
+            click.echo(f"{len(runs)} runs in {self.wall_s:.2f} s{speed}", err=True)

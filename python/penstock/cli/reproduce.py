@@ -1,0 +1,60 @@
+"""`penstock reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.cli import options
+from penstock.cli.inputs import check_writable
+from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
+from penstock.reproduce.command import choose, reproduce
+from penstock.reproduce.model import Settings
+from penstock.reproduce.tables import findings_table, papers_table
+from penstock.runs.execute import cores
+
+
+@click.command("reproduce")
+@click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all]...")
+@click.option("--only", multiple=True, metavar="PAPER.EXHIBIT", help="Only this exhibit and its claims: amecn.fig9.")
+@options.seeds("Runs of every case [default: 10; quick: 3].", None, click.IntRange(min=1))
+@click.option("--quick", is_flag=True, help="3 seeds and coarser grids: all papers in under a minute.")
+@options.out(
+    "Write report.html, claims.csv, figures and data there, and keep finished runs for the next call.",
+    Path("out/reproduce"),
+)
+@options.jobs
+@click.option("--timing", type=options.PATH, metavar="FILE", help="Write where the time went.")
+@click.option("--list", "only_list", is_flag=True, help="Show every exhibit and claim; run nothing.")
+def command(
+    papers: tuple[str, ...],
+    only: tuple[str, ...],
+    seeds: int | None,
+    quick: bool,
+    out: Path,
+    jobs: int | None,
+    timing: Path | None,
+    only_list: bool,
+) -> int:
+    """Reproduce the papers' figures, and judge their claims.
+
+    Takes all papers by default. DIR/report.html says first, in one table, what holds and what does not. A second call
+    runs only what is not kept in DIR/runs yet; after Ctrl-C the same command goes on.
+    """
+    chosen = choose(papers, only)
+    if only_list:
+        draw(papers_table(chosen))
+        return 0
+    check_writable(out=out, timing=timing)
+    settings = Settings(seeds=seeds or (3 if quick else 10), quick=quick)
+    try:
+        done = reproduce(chosen, settings, out, jobs or cores(), timing)
+    except KeyboardInterrupt:
+        kept = out / "runs"
+        return fail(
+            f"interrupted; what has run is kept in {kept}: the same command goes on from there", EXIT_INTERRUPTED
+        )
+    draw(findings_table(done.findings))
+    say(str(done.page))
+    return 0

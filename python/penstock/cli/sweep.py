@@ -1,0 +1,95 @@
+"""`penstock sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.cli import options
+from penstock.cli.inputs import check_writable, scenario_of, series_interval
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say
+from penstock.model.scenario import Scenario
+from penstock.show.progress import Bar
+from penstock.sweeps import drive
+
+
+@click.command("sweep")
+@options.file
+@options.seeds("Runs of every point [default: the file's].", None)
+@options.changes()
+@options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
+@options.jobs
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--until",
+    metavar='"METRIC ±WIDTH"',
+    help='More seeds for each point until its interval is so narrow: "utilization ±0.5%"; at most --seeds [1000].',
+)
+@click.option("--flows", is_flag=True, help="Keep the metrics of each flow, too, in DIR/flows.")
+@options.series("Keep series sampled at this interval, too, in DIR/series.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+@click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
+def command(
+    file: Path,
+    seeds: int | None,
+    changes: tuple[str, ...],
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    until: str | None,
+    flows: bool,
+    series: str | None,
+    fail_fast: bool,
+    no_warm_up_check: bool,
+) -> int:
+    """Run every point of FILE's [sweep] with every seed.
+
+    A [[variant]] of FILE is one more axis. DIR/runs holds Parquet files, one row per run. Killed at any moment, the
+    same command goes on; with more values or seeds it runs only what is new.
+    """
+    scenario = scenario_of(file, changes)
+    interval_s = None if series is None else series_interval(scenario, series, out)
+    check_writable(out=out)
+    try:
+        with Bar(scenario.name or file.name) as bar:
+            done = drive.sweep(
+                scenario,
+                seeds=seeds,
+                out=out,
+                jobs=jobs,
+                scheduler=scheduler,
+                until=until,
+                flows=flows,
+                series=interval_s,
+                fail_fast=fail_fast,
+                progress=lambda now: _advance(bar, scenario.name or file.name, now),
+                failure=lambda what: click.echo(f"run {what.key}, seed {what.seed}: {what.error}", err=True),
+            )
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
+    except drive.FailFastError as error:
+        return fail(str(error), EXIT_FAILED)
+    _summarize(done, out)
+    if done.ran and not no_warm_up_check:
+        _check_warm_up(scenario, jobs)
+    return EXIT_FAILED if done.failed else 0
+
+
+def _advance(bar: Bar, label: str, now: drive.Sweep) -> None:
+    rate = f"{now.ran / now.elapsed_s:.1f}/s" if now.elapsed_s > 0 else ""
+    failed = f", {now.failed} failed" if now.failed else ""
+    bar.show(now.done / max(1, now.runs), label, f"{now.done}/{now.runs} runs {rate}{failed}")
+
+
+def _summarize(done: drive.Sweep, out: Path) -> None:
+    failed = f", {done.failed} failed" if done.failed else ""
+    wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
+    say(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+
+
+def _check_warm_up(scenario: Scenario, jobs: int | None) -> None:
+    from penstock.sweeps import warm_up
+
+    for line in warm_up.check_points(scenario, jobs):
+        click.echo(line, err=True)

@@ -1,0 +1,24 @@
+"""`penstock validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.cli import options
+from penstock.validate.ns2.command import validate
+
+
+@click.command("validate")
+@click.option("--cases", type=options.PATH, metavar="FILE", help="Cases [default: those shipped].")
+@click.option("--results", type=options.PATH, metavar="FILE", help="What ns-2 measured on them.")
+@click.option("--out", type=options.PATH, metavar="FILE", help="The report [default: docs/validation.md].")
+@options.jobs
+def command(cases: Path | None, results: Path | None, out: Path | None, jobs: int | None) -> int:
+    """Run ns-2's cases, and compare with it pair by pair.
+
+    The report says for every metric of every case whether the two simulators agree. Outside a checkout of Penstock it
+    is written into the current folder.
+    """
+    return validate(cases, results, out, jobs)

@@ -1,0 +1,144 @@
+"""`penstock validate-real`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from penstock._files import write
+from penstock.cli import options
+from penstock.cli.inputs import assignments, check_figure, check_writable, scenario_of
+from penstock.cli.output import EXIT_FAILED, draw, fail, say
+from penstock.errors import ScenarioError
+from penstock.model.scenario import Scenario
+from penstock.runs.series_files import write_series
+from penstock.show import style
+from penstock.show.progress import Bar
+from penstock.validate.real import compare as real
+from penstock.validate.real.summary import document, markdown
+from penstock.validate.real.tables import agreement_table, agreements_table
+
+#: Below two runs there is no interval.
+AT_LEAST_TWO = click.IntRange(min=2)
+
+
+@click.command("validate-real")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.PATH)
+@click.option("--runs", type=AT_LEAST_TWO, default=3, show_default=True, help="Real runs, one per seed.")
+@click.option("--seeds", type=AT_LEAST_TWO, default=20, show_default=True, help="Simulated runs.")
+@click.option("--duration", metavar="TIME", help="In place of the file's.")
+@options.changes("Change a key on both sides: aqm.min_th=7.")
+@click.option(
+    "--set-simulated",
+    "simulated",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key on the simulator's side alone: traffic.0.delayed_ack=false.",
+)
+@options.as_json("tables")
+@options.out(
+    "Write the document, a figure and both sides' series into DIR/NAME, for each FILE NAME.toml; and summary.md."
+)
+@options.figure()
+@options.rootless
+def command(
+    files: tuple[Path, ...],
+    runs: int,
+    seeds: int,
+    duration: str | None,
+    changes: tuple[str, ...],
+    simulated: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    figure: Path | None,
+    rootless: bool,
+) -> int:
+    """Compare the simulator with real packets, by metric.
+
+    Runs the scenario in each FILE on both sides, and says metric by metric whether they agree. The simulator is told
+    what it can be told of Linux's TCP; docs/validation-real.md lists it. Only valid real runs count: others are
+    repeated, and reported. Each real run takes the scenario's duration.
+    """
+    changes = changes if duration is None else (*changes, f"duration={duration}")
+    task = _Task(_scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless)
+    for scenario in task.scenarios.values():
+        real.as_linux(scenario, task.simulated)  # a key that does not exist is reported before anything runs
+    check_writable(out=out, figure=figure)
+    check_figure(figure)
+    if figure is not None and len(files) > 1:
+        raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
+    task.run(out, as_json)
+    if figure is not None and task.done:
+        style.save(task.done[0].plot(), str(figure))
+    if as_json:
+        say(document(task.done))
+    elif len(task.done) > 1:
+        draw(agreements_table(task.done))
+    return task.failed
+
+
+@dataclass
+class _Task:
+    """Scenarios by the names of their files, and what has been found out about them."""
+
+    scenarios: Mapping[str, Scenario]
+    runs: int
+    seeds: int
+    simulated: Mapping[str, object]
+    rootless: bool
+    done: list[real.Agreement] = field(default_factory=list)
+    failed: int = 0
+
+    def run(self, out: Path | None, as_json: bool) -> None:
+        """Runs one scenario after the other. Writes and shows each as soon as it is finished."""
+        with Bar("validate-real") as bar:
+            for name, scenario in self.scenarios.items():
+                agreement = self._one(name, scenario, bar)
+                if agreement is None:
+                    continue
+                self.done.append(agreement)
+                if out is not None:
+                    _write(out / name, agreement)
+                    write(out / "summary.md", markdown(self.done))
+                if not as_json:
+                    draw(agreement_table(agreement))
+
+    def _one(self, name: str, scenario: Scenario, bar: Bar) -> real.Agreement | None:
+        """Returns `None` if too few real runs were valid: the other scenarios may do better."""
+
+        def progress(fraction: float, what: str) -> None:
+            bar.show((len(self.done) + fraction) / len(self.scenarios), scenario.name or name, what)
+
+        try:
+            return real.validate(
+                scenario,
+                self.runs,
+                self.seeds,
+                simulated=self.simulated,
+                rootless=self.rootless,
+                progress=progress,
+            )
+        except real.TooFewValidError as error:
+            self.failed = fail(str(error), EXIT_FAILED)
+            return None
+
+
+def _scenarios(files: tuple[Path, ...], changes: tuple[str, ...]) -> dict[str, Scenario]:
+    """Returns the scenarios by the names of their files."""
+    scenarios: dict[str, Scenario] = {}
+    for file in files:
+        if file.stem in scenarios:
+            raise ScenarioError(f"{file}: another FILE is called {file.stem}, too; results go by that name")
+        scenarios[file.stem] = scenario_of(file, changes)
+    return scenarios
+
+
+def _write(out: Path, agreement: real.Agreement) -> None:
+    """Writes one scenario's two sides into a folder."""
+    for name, side in (("real", agreement.real), ("simulated", agreement.simulated)):
+        write_series(out / name, side)
+    style.save(agreement.plot(), str(out / "figure.svg"))
+    write(out / "document.json", document([agreement]) + "\n")

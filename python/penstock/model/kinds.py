@@ -1,0 +1,2381 @@
+"""The tables of a scenario as Python classes: disciplines, traffic, topology.
+
+Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every
+field that is not said to be required may be left out: then its default or automatic value holds. A
+quantity is text with its unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from penstock.model.table import Table
+
+#: A value of several parts: `{"spread": ["2 ms", "27 ms"]}`, `{"exponential": "12 kB"}`.
+Spec = Mapping[str, Any]
+
+__all__ = [
+    "Access",
+    "Amecn",
+    "Ared",
+    "Avq",
+    "Blue",
+    "Cbr",
+    "CoDel",
+    "Custom",
+    "DropTail",
+    "DtRed",
+    "Dumbbell",
+    "FengAred",
+    "FqCodel",
+    "Ftp",
+    "Graph",
+    "GraphLink",
+    "Link",
+    "Mecn",
+    "Nlred",
+    "Node",
+    "Nred",
+    "OnOff",
+    "ParkingLot",
+    "PdtRed",
+    "Pi",
+    "Pie",
+    "Poisson",
+    "Rared",
+    "Red",
+    "RedAt",
+    "Rem",
+    "Replay",
+    "Step",
+    "Web",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link(Table):
+    """A link between routers, and the queue in front of it.
+
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
+    delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
+    buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"; default: 50 packets. Source: ns-2: limit_ 50.
+    reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
+        forward.
+    reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
+        as forward.
+    reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; left out: as forward.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
+    """
+
+    rate: str | None = None
+    delay: str
+    buffer: float | str | None = None
+    reverse_rate: str | None = None
+    reverse_delay: str | None = None
+    reverse_buffer: float | str | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access(Table):
+    """The links between hosts and their router, one a flow.
+
+    rate: Rate of a host's link to its router; a rate with its unit, for example "1.5 Mbit/s"; required.
+    delay: Propagation delay of that link, per flow; a time, { uniform = [a, b] } or { spread = [a, b] }, for example
+        { spread = ["2 ms", "27 ms"] }; default: 0 s.
+    buffer: What may wait for that link, in each direction; bytes are turned into packets of `aqm.mean_packet`; a
+        number of packets, or a size, for example 40, "40 packets" or "30 kB"; left out: large enough never to drop.
+    """
+
+    rate: str
+    delay: str | Spec | None = None
+    buffer: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(Table):
+    """A router of a graph.
+
+    name: What links and traffic call the router; at most 64 characters; a text; required.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphLink(Table):
+    """A link of a graph, and the queues at its ends.
+
+    aqm: The link's own discipline, forward; left out: the scenario's `aqm`.
+    reverse_aqm: The one back; left out: the scenario's `reverse_aqm`.
+    from_: Router at which the link begins; a text; required.
+    to: Router at which it ends; a text; required.
+    cost: What the link adds to the cost of a route, in each direction; a whole number in [1, 1000000]; default: 1.
+        Source: ns-2: cost 1, so that routes have the fewest hops.
+    one_way: Whether there is no opposite direction; true or false; default: false. Source: ns-2: simplex-link.
+    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
+        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
+    delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
+    buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
+        kB"; default: 50 packets. Source: ns-2: limit_ 50.
+    reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
+        forward.
+    reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
+        as forward.
+    reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; left out: as forward.
+    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
+        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
+        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
+    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
+        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
+    """
+
+    aqm: Table | None = None
+    reverse_aqm: Table | None = None
+    from_: str
+    to: str
+    cost: int | None = None
+    one_way: bool | None = None
+    rate: str | None = None
+    delay: str
+    buffer: float | str | None = None
+    reverse_rate: str | None = None
+    reverse_delay: str | None = None
+    reverse_buffer: float | str | None = None
+    loss: float | Spec | None = None
+    reverse_loss: float | Spec | None = None
+    schedule: Sequence[Spec] | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dumbbell(Table):
+    """Two routers R0 and R1 with the bottleneck between them; each flow has a host of its own on either side.
+
+    bottleneck: The link between two routers; required.
+    access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
+    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    """
+
+    kind: ClassVar[str] = "dumbbell"
+    bottleneck: Link
+    access: Access | None = None
+    egress: Access | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkingLot(Table):
+    """Routers R0 … Rn in a row; the flows of `[[traffic]]` go through, cross flows go over one hop each. The run's
+    metrics describe the first hop; `links` in its results describes every link.
+
+    link: The link between two routers; required.
+    access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
+    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    hops: Links between routers; a whole number in [1, 200]; required.
+    cross_flows: One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry; together they are
+        one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
+    """
+
+    kind: ClassVar[str] = "parking-lot"
+    link: Link
+    access: Access | None = None
+    egress: Access | None = None
+    hops: int
+    cross_flows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph(Table):
+    """Routers `[[topology.node]]` and links `[[topology.link]]`; traffic goes `from` one router `to` another, on the
+    route of the least cost. Of equal ones it takes, at each router, the link that stands first in the file. The
+    sender's host hangs on `access`, the receiver's on `egress`. The run's metrics describe the bottleneck; `links` in
+    its results describes every link.
+
+    link: The links; required.
+    node: The routers of a graph. Left out: those that the links name, in the order in which they name them.
+    access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
+    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    bottleneck: The link that the run's metrics describe: "a-b" from a to b, "b-a" the other way; a text; left out:
+        the first link.
+    """
+
+    kind: ClassVar[str] = "graph"
+    link: Sequence[GraphLink]
+    node: Sequence[Node] | None = None
+    access: Access | None = None
+    egress: Access | None = None
+    bottleneck: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTail(Table):
+    """First in, first out; the arriving packet is dropped when the buffer is full.
+
+    Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at 10 Mbit/s are
+    80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. Losses come in bursts, when
+    the buffer overflows. It is what all others are measured against.
+
+    Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in bursts loses
+    more than its share. There is no signal before a loss: with ECN nothing is ever marked.
+
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false;
+        with profile ns-2: true. Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: ns-2: DropTail.
+    """
+
+    kind: ClassVar[str] = "droptail"
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Red(Table):
+    """Random early detection: signals with a probability that ramps up with the average queue.
+
+    Signals begin before the buffer is full, fall on flows in proportion to what they send, and are spread evenly over
+    time. The average settles where the ramp's probability is what the flows need, so it rises with their number: the
+    thresholds bound the queue, they do not fix it. The average follows the queue with a time constant of 1/(w_q·C),
+    one second by default, so a short burst passes without a signal. The gate makes gaps uniform on 1…1/p_b − 1
+    packets: at constant p_b it signals about 2·p_b of the packets, not p_b.
+
+    No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A slow average
+    lets a sudden load overflow the buffer first, and still signals when the queue has gone; a fast one punishes
+    bursts. Thresholds of a few packets cost utilisation. Beyond the ramp capable packets are dropped too, unless
+    `forced` is "mark".
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Floyd, Jacobson 1993; gentle: Floyd 2000; ECN: RFC 3168.
+    """
+
+    kind: ClassVar[str] = "red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ared(Table):
+    """Adaptive RED: RED whose max_p follows the average into a target range.
+
+    Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is known in advance,
+    and only target_delay is left to choose. That takes time: from max_p 0.01 to 0.5 some 25 s, back down some 20 s.
+    Until then it is RED with the old max_p.
+
+    It does not help against a sudden change, only after it. The instantaneous queue still oscillates around the
+    average as RED's does. With few flows max_p stands at 0.01 and the average lies below the target; with very many
+    it stands at 0.5 and the gentle part takes over. Where every flow is short, max_p never arrives.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
+        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
+    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
+    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
+        2.
+    max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
+        1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
+        ns-2: bottom_.
+    max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Floyd, Gummadi, Shenker 2001.
+    """
+
+    kind: ClassVar[str] = "ared"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    target_low: float | None = None
+    target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_p_low: float | Literal["rate"] | None = None
+    max_p_high: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FengAred(Table):
+    """Self-configuring RED: max_p is divided or multiplied when the average crosses a threshold.
+
+    The first self-configuring RED: when the average leaves the thresholds, max_p changes by a large factor, once at
+    each crossing. It keeps the average between the thresholds rather than at a point, and finds a new order of
+    magnitude of max_p within a few crossings.
+
+    The steps are coarse: the average swings from one threshold to the other, and each swing costs delay or
+    utilisation. While it stays above max_th nothing more happens. Neither the paper nor ns-2 bounds max_p; here it
+    stays in [0.0001, 1] (a reading), and a queue that starts empty counts as entering from between, so its first
+    packet divides max_p once (another).
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    increase: Factor of max_p when the average rises above max_th; a number in [1, 1000]; default: 2. Source: Feng
+        1999; ns-2: beta_.
+    decrease: Divisor of max_p when the average falls below min_th; a number in [1, 1000]; default: 3. Source: Feng
+        1999; ns-2: alpha_.
+    max_p_low: max_p never falls below this; a number in [0, 1]; default: 0.0001; with profile ns-2: 0. Source: our
+        bound; Feng and ns-2 have none.
+    max_p_high: max_p never rises above this; "none": it may exceed 1, and the ramp is cut there; a number in [0, 1]
+        or one of "none"; default: 1; with profile ns-2: none. Source: our bound; Feng and ns-2 have none.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Feng, Kandlur, Saha, Shin 1999.
+    """
+
+    kind: ClassVar[str] = "feng-ared"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    increase: float | None = None
+    decrease: float | None = None
+    max_p_low: float | None = None
+    max_p_high: float | Literal["none"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blue(Table):
+    """One probability, raised when packets are lost and lowered when the link is idle.
+
+    It looks at no queue length, only at losses and idle time, so it needs no averaging and no thresholds. Under a
+    lasting load p_m settles between too many losses and an idle link, with little buffer and, with ECN, few losses.
+    Every event moves it by d1 = 0.25 % or d2 = 0.025 %, at most ten times a second.
+
+    It is slow: from 0 to 10 % takes 4 s of overflow, and back 40 s of idle link. Between the two events it is
+    DropTail with a constant p_m: the queue may stand full or nearly empty for long. The paper leaves open whether a
+    link that stays idle lowers p_m again; here it does after every freeze_time (`idle_events`).
+
+    d1: Increment of p_m; above d2; a number in (0, 1]; default: 0.0025. Source: Feng et al. 2001.
+    d2: Decrement of p_m; a number in [0, 1]; default: 0.00025. Source: Feng et al. 2001.
+    freeze_time: No change of p_m for this long after one; a time with its unit, for example "40 ms"; default: 100 ms.
+        Source: Feng et al. 2001.
+    limit: L: an arrival that finds more than this waiting raises p_m as a loss does; a number of packets, or a size,
+        for example 40, "40 packets" or "30 kB"; unit: packets; left out: none: only a full buffer raises p_m. Source:
+        Feng et al. 2001: Q_len > L.
+    idle_events: Whether an idle link lowers p_m again after each freeze_time, or only when it falls idle; one of
+        "repeat", "once"; default: repeat. Source: left open by Feng et al. 2001.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Feng, Shin, Kandlur, Saha 2001.
+    """
+
+    kind: ClassVar[str] = "blue"
+    d1: float | None = None
+    d2: float | None = None
+    freeze_time: str | None = None
+    limit: float | str | None = None
+    idle_events: Literal["repeat", "once"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rem(Table):
+    """Random exponential marking: a price integrates the queue's and the rate's excess.
+
+    The price integrates, so in steady state the queue stands at b* and the arrivals match the link, however many
+    flows there are: the load changes the price, not the queue. Prices of several links add up along a path. The
+    figure shows the integrator: a queue held above b* gives a probability that keeps growing.
+
+    The gains fix how fast it is: with γ = 0.001 the price needs seconds to tens of seconds, in which the buffer
+    overflows or the queue runs empty. Stability depends on round-trip time and load. The period and α are ns-2's; the
+    RARED paper, where the other settings are from, gives neither. Marks at departure are ns-2's too (`mark_at`), and
+    then nothing is dropped early at all.
+
+    phi: Base of the exponential law; a number in (1, 1000000]; default: 1.001. Source: RARED paper; ns-2.
+    gamma: Step of the price; a number in (0, 1000]; default: 0.001. Source: RARED paper; ns-2.
+    alpha: Weight of the queue's excess against the rate's; a number in [0, 1000]; default: 0.1. Source: ns-2 (fixed
+        there).
+    b_star: Target queue length; a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit:
+        packets; default: 20. Source: RARED paper; ns-2: pbo_.
+    period: Time between two updates of the price; a time with its unit, for example "40 ms"; default: 2 ms. Source:
+        ns-2: pupdtime_.
+    mark_at: Where marks are decided when `ecn` is on; one of "arrival", "departure"; default: arrival; with profile
+        ns-2: departure. Source: ns-2 marks at departure, and then never drops early.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false;
+        with profile ns-2: true. Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Athuraliya, Low, Li, Yin 2001.
+    """
+
+    kind: ClassVar[str] = "rem"
+    phi: float | None = None
+    gamma: float | None = None
+    alpha: float | None = None
+    b_star: float | str | None = None
+    period: str | None = None
+    mark_at: Literal["arrival", "departure"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pi(Table):
+    """Proportional-integral control of the queue length.
+
+    The queue settles at q_ref whatever the load, since only there p stands still. a is little more than b: p follows
+    the queue's change at once, by a, and its distance from q_ref slowly, by a − b = 6e-8 for each packet at each
+    step.
+
+    The gains were designed for one network: 15 Mbit/s of 500 B packets, about 60 flows, 240 ms. On a slower link or
+    with fewer flows it takes minutes to find p: with the queue held at 100 packets, 50 above q_ref, p is 0.7 % after
+    ten seconds. The target, 50 packets, is a length and not a delay: on a slow link it is much.
+
+    a: Gain of the present error; a number in [0, 1]; unit: 1/packet; default: 1.822e-5. Source: Hollot 2001; ns-2.
+    b: Gain of the error one period ago; a number in [0, 1]; unit: 1/packet; default: 1.816e-5. Source: Hollot 2001;
+        ns-2.
+    w: Updates a second; a number in (0, 1000000]; unit: Hz; default: 170. Source: Hollot 2001; ns-2.
+    q_ref: Target queue length; a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit:
+        packets; default: 50. Source: Hollot 2001; ns-2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Hollot, Misra, Towsley, Gong 2001.
+    """
+
+    kind: ClassVar[str] = "pi"
+    a: float | None = None
+    b: float | None = None
+    w: float | None = None
+    q_ref: float | str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Avq(Table):
+    """Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.
+
+    The virtual queue belongs to a link a little slower than the real one, so signals come before the real queue has
+    grown: it stays short, at a utilisation of γ. What counts is the rate of the arrivals, not the queue; the figure
+    therefore runs over the load. Below γ nothing is signalled; above it C̃ falls, and what the virtual link cannot
+    carry is signalled.
+
+    With drops instead of marks the dropped packets count as load, and the link carries γ·C less the losses. A load
+    above γ·C that does not respond takes C̃ to zero, and then every packet is signalled. α must suit round-trip time
+    and load (the paper has a rule); the default is its example. Lengths count in bytes whatever `unit` says.
+
+    gamma: Desired utilisation of the link; a number in (0, 1]; default: 0.98. Source: Kunniyur, Srikant 2001, section
+        4.
+    alpha: How fast the virtual capacity follows; a number in (0, 1]; unit: 1/s; default: 0.15. Source: Kunniyur,
+        Srikant 2001, section 4.
+    virtual_buffer: Size of the virtual queue; packets count as many bytes as the mean one; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: the link's buffer. Source: Kunniyur,
+        Srikant 2001, section 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Kunniyur, Srikant 2001.
+    """
+
+    kind: ClassVar[str] = "avq"
+    gamma: float | None = None
+    alpha: float | None = None
+    virtual_buffer: float | str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mecn(Table):
+    """Multi-level ECN: incipient and moderate marks from two ramps, drops beyond them.
+
+    Senders that know two levels (`ecn = "mecn"`) take a fifth off their window for an incipient mark and two fifths
+    for a moderate one, instead of half: the windows swing less, so the link stays busy with a shorter queue. Most
+    signals at light load are incipient. What is not ECN-capable is dropped where it would be marked, at either level.
+    See docs/mecn.md for the end systems and for mixed traffic.
+
+    As in RED the average moves with the load. The paper states neither p1_max nor p2_max (0.1 both, a reading) and
+    says two things of the range above max_th: 2.1 drops everything, 3.3.1 speaks of gentle mode (`above_max`). A
+    classic ECN flow does not see incipient marks and halves for moderate ones. ECT(1) on the wire is L4S's codepoint:
+    both cannot be used on one path.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: AMECN paper, section 2.
+    """
+
+    kind: ClassVar[str] = "mecn"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amecn(Table):
+    """Adaptive MECN: the ceilings of both ramps follow the average into a target range.
+
+    As ARED, the average returns to the middle of the thresholds whatever the load; steps grow with the distance, so
+    it is there sooner: the paper shows about 15 s. The target lies below mid_th, so in steady state marks are
+    incipient; moderate ones answer a rise in load. One number is to be chosen: target_delay or target_queue.
+
+    The paper contradicts itself: equation (4) has a further factor 0.17 in the increment, against Fig. 3
+    (`alpha_scale`); β falls to 0.66 at avg = 0 though the text says 0.83 (`beta_floor`). It does not say which ramp
+    P_max is: here both (`adapt`, `p2_over_p1`). At light load P_max stands at its floor, 0.01, and the queue lies
+    below the target.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    target_queue: Average queue to aim at, from which min_th follows where that is left out; instead of target_delay;
+        a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from
+        target_delay. Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
+        equation (4) has 0.17.
+    deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
+        true. Source: AMECN paper, Fig. 3: target is a range.
+    adapt: Both: p2_max is p2_over_p1·p1_max, whatever it is set to; p1: it stays; one of "both", "p1"; default: both.
+        Source: reading: the paper adapts "P_max".
+    p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
+    beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
+        section 3.3.2: β from 0.83 to 1.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: AMECN paper, section 3.
+    """
+
+    kind: ClassVar[str] = "amecn"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    target_queue: float | str | None = None
+    alpha_scale: float | None = None
+    deadband: bool | None = None
+    adapt: Literal["both", "p1"] | None = None
+    p2_over_p1: float | None = None
+    beta_floor: float | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rared(Table):
+    """Rate-aware RED: a high probability while the average climbs fast.
+
+    When a load rises suddenly, RED's average lags. RARED takes its slope for the sign: while it climbs faster than 20
+    packets/s, four packets of five are signalled, and senders slow down before the queue is long. When nothing climbs
+    it is RED (or ARED: `base`). In the figure the queue stands from the start: the average climbs at first, and where
+    the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; later it is RED.
+
+    The slope of an average with a time constant of T can exceed slope_th only while q − avg > slope_th·T: with the
+    default weight (1 s) at gaps of more than 20 packets. On a fast link 20 packets/s is nothing and every burst is
+    hit, on a slow one it is never reached; `slope_th = "auto"` scales with the thresholds (ours, the paper's future
+    work). Signalling 80 % halves many windows at once. The paper reads as if p = max_p' replaced p_a as it stands; so
+    here, without the gate (`climb`).
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    slope_th: The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a second; a number
+        in [0, 1000000000] or one of "auto"; unit: packets/s; default: 20. Source: RARED paper, section 4; "auto" is
+        ours (the paper's future work).
+    max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
+        section 4: max_p'.
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
+        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
+        probability".
+    slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
+        Source: RARED paper, Fig. 1: average queue occupancy.
+    base: What it is when the average does not climb; one of "red", "ared"; default: red. Source: RARED paper: Fig. 1
+        has RED; section 5 compares with ARED.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
+        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
+    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
+    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
+        2.
+    max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
+        1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
+        ns-2: bottom_.
+    max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RARED paper.
+    """
+
+    kind: ClassVar[str] = "rared"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    slope_th: float | Literal["auto"] | None = None
+    max_p_climb: float | None = None
+    climb: Literal["bernoulli", "ramp"] | None = None
+    slope_of: Literal["average", "instantaneous"] | None = None
+    base: Literal["red", "ared"] | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    target_low: float | None = None
+    target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_p_low: float | Literal["rate"] | None = None
+    max_p_high: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nred(Table):
+    """Nonlinear RED: a power law up to the buffer, whose exponent falls with load.
+
+    One curve from min_th to the full buffer instead of max_p: nearly flat at first, steep towards the end, and with n
+    the load decides how flat. At light load (n up to 5) almost nothing is signalled before half the buffer is full;
+    under a heavy one n falls to 1, a straight line. Losses are fewer than RED's at the price of a longer queue.
+
+    The profile ends at the buffer: with a large one the queue becomes long, with a small one it is DropTail with
+    averaging. n moves only when the average crosses a threshold, one step at a time. The paper gives no bounds, start
+    or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th and B nothing bounds the delay but the
+    buffer.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
+    n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
+    n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
+    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
+        1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Park, Park, Lim, Choi (NRED paper).
+    """
+
+    kind: ClassVar[str] = "nred"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    n_min: float | None = None
+    n_max: float | None = None
+    n_0: float | None = None
+    n_step: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedAt(Table):
+    """RED with adaptive thresholds: both move with the region that the average stays in.
+
+    Under light load the ramp moves to the right, and fewer packets are signalled; under a heavy one it moves to the
+    left and gets steeper. Both thresholds reach their bounds within some dozen packets, so in effect it switches
+    between three ramps. In the figure, after 10 s, nothing is marked in region a, below min⁺ = 7.5; there the ramp
+    jumps to the nominal one, and at max⁻ = 12 to the steeper one.
+
+    The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and fro. The paper
+    gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so is
+    that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺,
+    which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
+    min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
+    max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
+    max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
+    hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
+        whole number in [0, 1000000]; unit: arrivals; default: 4. Source: RED-AT paper, Fig. 6: cnt > 4.
+    region_a: Region a is where the average is below min_hi, or below min_lo; one of "min_plus", "min_minus"; default:
+        min_plus. Source: RED-AT paper: Fig. 6 prints min⁺, Fig. 5 fits min⁻.
+    reset: Region b returns both thresholds to nominal; false: it leaves them; true or false; default: true. Source:
+        RED-AT paper, Fig. 6.
+    alpha: Step of min_th, as a fraction of min_hi − min_lo; a number in (0, 1]; default: 0.1. Source: reading: the
+        paper says β < α.
+    beta: Step of max_th, as a fraction of max_hi − max_lo; a number in (0, 1]; default: 0.05. Source: reading: the
+        paper says β < α.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RED-AT paper, Fig. 6.
+    """
+
+    kind: ClassVar[str] = "red-at"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    min_lo: float | str | None = None
+    min_hi: float | str | None = None
+    max_lo: float | str | None = None
+    max_hi: float | str | None = None
+    hold: int | None = None
+    region_a: Literal["min_plus", "min_minus"] | None = None
+    reset: bool | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DtRed(Table):
+    """RED whose thresholds follow the number of flows and the size of their bursts.
+
+    The thresholds make room for one burst of every flow: few smooth flows get a short queue, many or bursty ones a
+    long one. At the target max_th grows to the buffer within some intervals, and the ramp is flat.
+
+    The original (Murshed 2005) was not at hand: the RED-AT paper tells only that much. How flows and bursts are
+    counted, that min_th = n·k, the target (a quarter of the buffer) and when equation (4) acts are readings. As
+    printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
+    1024 bits, which saturates at some thousands.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: min_th at the start, and its lower bound; max_th is twice min_th until the target is reached; a number of
+        packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; default: 4. Source: RED-AT paper,
+        section 4.3.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    min_th_target: The highest min_th; while it stands there equation (4) moves max_th; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: a quarter of the buffer. Source:
+        RED-AT paper, section 4.3: "target"; its value is our reading.
+    max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
+        after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Murshed 2005, as told by the RED-AT paper, section 4.3.
+    """
+
+    kind: ClassVar[str] = "dt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    min_th_target: float | str | None = None
+    max_th_rule: Literal["sum", "average"] | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdtRed(Table):
+    """RED with thresholds for each priority class, which move with the unused buffer.
+
+    All classes share one buffer and one average; a higher class has higher thresholds, so under overload the lower
+    classes lose first. As the buffer fills, everybody's thresholds fall. Without classes in the traffic all is class
+    0: in steady state its ramp runs from an average of a seventh of the buffer to a third, and from half of it
+    everything is dropped.
+
+    The original (Sun, Wang 2007) was not at hand: the RED-AT paper says only that thresholds vary with the unused
+    buffer and the priority. The rule is the dynamic threshold of shared-memory switches (Choudhury, Hahne 1998), and
+    the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
+    average has moved. Nothing keeps a high class from starving a low one.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
+        default: 4. Source: reading.
+    ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
+        3·min_th.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Sun, Wang 2007, as told by the RED-AT paper, section 4.3.
+    """
+
+    kind: ClassVar[str] = "pdt-red"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    ratio: float | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nlred(Table):
+    """Nonlinear RED: a parabola of 1.5·max_p instead of the ramp.
+
+    A parabola with the same area under it as RED's ramp: gentler near min_th, steeper near max_th. Light load costs
+    less throughput; under heavy load it signals more than RED, so the average depends less on the load. It is RED in
+    everything else, and as cheap.
+
+    It has RED's parameters, and they need the same care; the average still moves with the load. At max_th the
+    probability jumps from 1.5·max_p to 1, as in RED of 1993, and capable packets are dropped there; `gentle` ramps
+    instead, which the paper has not.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Zhou, Yeung, Li 2006.
+    """
+
+    kind: ClassVar[str] = "nlred"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoDel(Table):
+    """Controlled delay: drops at the head while the time in the queue stays above a target.
+
+    It needs no knowledge of the link's rate: it looks at time. A standing queue falls to about 5 ms; a burst that
+    drains within 100 ms is left alone. While the delay stays above the target, signals come ever faster: 27 in the
+    first second, some 500 a second after ten. Dropping at the head tells the sender a queueing time earlier.
+
+    The rate of signals grows slowly: against many flows or an unresponsive load it takes many seconds, and until then
+    the buffer is what bounds the queue. interval must be near the largest usual round-trip time, so short paths (data
+    centres) need other numbers. On slow links target must be at least a packet's time. One queue: a greedy flow still
+    delays all others. With ECN it marks only, and an unresponsive capable flow is never dropped.
+
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8289.
+    """
+
+    kind: ClassVar[str] = "codel"
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pie(Table):
+    """Proportional-integral control of the queueing delay, by random drops at arrival.
+
+    The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's rate. Decisions are made at
+    arrival, so it costs no work at the head. The first 150 ms of congestion pass freely. Derandomisation spaces the
+    drops: none before the probabilities since the last one add up to 0.85; where p itself is above that, the figure
+    has its kink.
+
+    It takes seconds to find p after a change, and the queue overshoots meanwhile. With ECN, above p = 0.1 it drops
+    capable packets too. The departure rate is measured only while 16 kB wait: below that, at 10 Mbit/s 13 ms, no
+    measurement begins and the last one holds (`delay_from = "timestamps"` does without). One queue: flows are not
+    isolated. Of RFC 8033 it leaves out switching itself off (5.3).
+
+    qdelay_ref: The queueing delay to keep; a time with its unit, for example "40 ms"; default: 15 ms. Source: RFC
+        8033, section 4.2: QDELAY_REF.
+    t_update: Time between two updates of the probability; a time with its unit, for example "40 ms"; default: 15 ms.
+        Source: RFC 8033, section 4.2: T_UPDATE.
+    alpha: Gain of the delay's distance from the target; a number in [0, 100]; unit: 1/s; default: 0.125. Source: RFC
+        8033, section 4.2.
+    beta: Gain of the delay's change; a number in [0, 100]; unit: 1/s; default: 1.25. Source: RFC 8033, section 4.2.
+    max_burst: Nothing is dropped in the first moments of congestion, for this long; a time with its unit, for example
+        "40 ms"; default: 150 ms. Source: RFC 8033, section 4.4: MAX_BURST.
+    mark_ecnth: With `ecn`: above this probability a capable packet is dropped all the same; a number in [0, 1];
+        default: 0.1. Source: RFC 8033, section 5.1.
+    delay_from: The queueing delay: bytes waiting over the measured departure rate, or what the last packet to leave
+        has waited; one of "rate-estimate", "timestamps"; default: rate-estimate. Source: RFC 8033, sections 4.3 and
+        5.2.
+    dq_threshold: The departure rate is measured over this much, while at least as much waits; a size with its unit,
+        for example "1000 B"; default: 16384 B. Source: RFC 8033, section 5.2: DQ_THRESHOLD.
+    derandomize: No drop until the probabilities since the last one add up to 0.85; for certain at 8.5; true or false;
+        default: true. Source: RFC 8033, section 5.4.
+    high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
+        example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8033.
+    """
+
+    kind: ClassVar[str] = "pie"
+    qdelay_ref: str | None = None
+    t_update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_burst: str | None = None
+    mark_ecnth: float | None = None
+    delay_from: Literal["rate-estimate", "timestamps"] | None = None
+    dq_threshold: str | None = None
+    derandomize: bool | None = None
+    high_delay: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FqCodel(Table):
+    """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
+
+    Flows share the link equally, whatever they send; a flow that sends less than its share (DNS, SYN, voice) passes
+    the standing queues of the others. Each long flow has its own 5 ms of queue. In the figure five flows share what
+    is held, and each has its own row of signals, so their share is five times CoDel's. An unresponsive flow harms
+    itself only.
+
+    Fairness counts flows: who opens ten has ten shares, and a tunnel is one flow. Flows that fall into one of the
+    1024 queues share it. CoDel's 5 ms hold for each queue, so the total delay of a packet grows with the number of
+    busy flows. It needs more state than any other here: a queue a flow and the order of all packets.
+
+    flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
+    quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
+        Source: RFC 8290, section 5.2.3; at least 256 B as in Linux.
+    limit: Packets in all queues together; the link's buffer holds beside it, the smaller one counts; a whole number
+        in [1, 1000000]; unit: packets; default: 10240. Source: RFC 8290, section 5.2.2.
+    drop_batch: At the limit the fullest queue loses half its packets, but no more than this; a whole number in [1,
+        65536]; unit: packets; default: 64. Source: RFC 8290, section 4.1.
+    ce_threshold: Besides what CoDel marks, mark every capable packet that has waited longer than this; a time with
+        its unit, for example "40 ms"; left out: none. Source: RFC 8290, section 5.2.7.
+    target: Acceptable time in the queue; a time with its unit, for example "40 ms"; default: 5 ms. Source: RFC 8289,
+        section 4.4.
+    interval: How long the time in the queue may stay above the target: about the largest usual round-trip time; a
+        time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
+    maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
+        default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: RFC 8290.
+    """
+
+    kind: ClassVar[str] = "fq-codel"
+    flows: int | None = None
+    quantum: str | None = None
+    limit: int | None = None
+    drop_batch: int | None = None
+    ce_threshold: str | None = None
+    target: str | None = None
+    interval: str | None = None
+    maxpacket: str | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Table):
+    """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
+
+    Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, without average or chance,
+    tells it exactly when the queue is above K. With DCTCP the queue stands around K, at full utilisation if K is
+    above about a seventh of the bandwidth-delay product.
+
+    For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then be a whole bandwidth-delay
+    product, or the link idles. All flows are marked at once and back off at once. What is not capable passes by
+    default and competes with the others by filling the buffer; with `not_capable = "drop"` it loses everything above
+    K, its SYNs too. The paper does not say which: a reading.
+
+    threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
+        40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
+        Gbit/s (65 at 10 Gbit/s).
+    not_capable: What becomes of a packet above the threshold that may not be marked; "drop" is what a switch does
+        that marks with RED; one of "pass", "drop"; default: pass. Source: left open by Alizadeh et al. 2010; RFC
+        8257, section 5.1.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Alizadeh et al. 2010 (DCTCP); RFC 8257.
+    """
+
+    kind: ClassVar[str] = "step"
+    threshold: float | str | None = None
+    not_capable: Literal["pass", "drop"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Custom(Table):
+    """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
+
+    What the parts say: with its defaults it is RED. A member of the family said this way gives the same packets, bit
+    for bit, as its own kind. It is for what nobody has published: a square profile with ARED's adapter, two levels on
+    the instantaneous queue. The adapter must have something to move: ared, feng-ared and amecn move max_p, nred moves
+    n, the others the thresholds.
+
+    Combinations that make no sense are not refused: nred's adapter does nothing to a ramp, amecn's p2_max nothing to
+    one level. `alpha`, `beta` and `max_p_low` belong to the adapter that is chosen and have its defaults.
+
+    estimator: What follows the queue: the weighted average, or the queue itself; one of "ewma", "instantaneous";
+        default: ewma. Source: Floyd, Jacobson 1993; DCTCP looks at the queue itself.
+    profile: From the average to probabilities; the keys are those of the kind that has it; one of "ramp",
+        "rate-aware", "square", "power", "two-level"; default: ramp. Source: red; rared; nlred; nred; mecn.
+    signal: Drop; or, with `ecn`, mark CE; or mark incipient and moderate congestion; one of "drop", "classic",
+        "levels"; default: classic. Source: RFC 3168; AMECN paper, Table 1.
+    adapter: What retunes the profile; the keys are those of the kind that has it; one of "none", "ared", "feng-ared",
+        "amecn", "nred", "red-at", "dt-red", "pdt-red"; default: none. Source: the kinds of these names.
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    target_queue: Average queue to aim at, from which min_th follows where that is left out; instead of target_delay;
+        a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from
+        target_delay. Source: AMECN paper, section 3.3.3: target = 2·min_th.
+    alpha_scale: A further factor of the increment; a number in (0, 100]; default: 1. Source: AMECN paper: Fig. 3;
+        equation (4) has 0.17.
+    deadband: Adapt only outside the target range; false: at any distance from its middle; true or false; default:
+        true. Source: AMECN paper, Fig. 3: target is a range.
+    adapt: Both: p2_max is p2_over_p1·p1_max, whatever it is set to; p1: it stays; one of "both", "p1"; default: both.
+        Source: reading: the paper adapts "P_max".
+    p2_over_p1: p2_max over p1_max, where both are adapted; a number in (0, 100]; default: 1. Source: reading.
+    beta_floor: β is not below this; a number in [0, 1]; left out: none, as equation (3) prints. Source: AMECN paper,
+        section 3.3.2: β from 0.83 to 1.
+    slope_th: The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a second; a number
+        in [0, 1000000000] or one of "auto"; unit: packets/s; default: 20. Source: RARED paper, section 4; "auto" is
+        ours (the paper's future work).
+    max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
+        section 4: max_p'.
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
+        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
+        probability".
+    slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
+        Source: RARED paper, Fig. 1: average queue occupancy.
+    n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
+    n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
+    n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
+    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
+        1.
+    min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
+    min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.5·min_th. Source: reading: the paper gives no bound.
+    max_lo: Lower bound of max_th, max⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 0.8·max_th, at least min_th. Source: reading: the paper gives no bound.
+    max_hi: Upper bound of max_th, max⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
+        unit: packets; left out: 1.2·max_th. Source: reading: the paper gives no bound.
+    hold: A region acts when it has held for more than this many successive arrivals; its count then starts again; a
+        whole number in [0, 1000000]; unit: arrivals; default: 4. Source: RED-AT paper, Fig. 6: cnt > 4.
+    region_a: Region a is where the average is below min_hi, or below min_lo; one of "min_plus", "min_minus"; default:
+        min_plus. Source: RED-AT paper: Fig. 6 prints min⁺, Fig. 5 fits min⁻.
+    reset: Region b returns both thresholds to nominal; false: it leaves them; true or false; default: true. Source:
+        RED-AT paper, Fig. 6.
+    increase: Factor of max_p when the average rises above max_th; a number in [1, 1000]; default: 2. Source: Feng
+        1999; ns-2: beta_.
+    decrease: Divisor of max_p when the average falls below min_th; a number in [1, 1000]; default: 3. Source: Feng
+        1999; ns-2: alpha_.
+    min_th_target: The highest min_th; while it stands there equation (4) moves max_th; a number of packets, or a
+        size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: a quarter of the buffer. Source:
+        RED-AT paper, section 4.3: "target"; its value is our reading.
+    max_th_rule: At the target: add what equation (4) adds, as printed; or set max_th to the average that is expected
+        after the burst, at least 2·min_th; one of "sum", "average"; default: sum. Source: RED-AT paper, equation (4).
+    share_low: max_th of class 0 over the unused buffer: while the queue stands its ramp reaches max_p at B·a/(1 + a),
+        a third of the buffer; a number in (0, 1000000]; default: 0.5. Source: reading.
+    share_high: The same of the highest class, in the limit: four fifths of the buffer; a number in (0, 1000000];
+        default: 4. Source: reading.
+    ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
+        3·min_th.
+    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
+        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
+    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
+        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
+    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
+        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
+    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    alpha: Step up of the adapter that has an alpha; a number in (0, 1]; left out: the adapter's. Source: ared;
+        red-at.
+    beta: Step down of the adapter that has a beta; a number in (0, 1]; left out: the adapter's. Source: ared; red-at.
+    max_p_low: Lower bound of max_p of the adapter that has one; a number in [0, 1] or one of "rate"; left out: the
+        adapter's. Source: ared; feng-ared.
+    max_p_high: Upper bound of max_p of the adapter that has one; a number in [0, 1] or one of "none"; left out: the
+        adapter's. Source: ared; feng-ared.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: the parts' papers.
+    """
+
+    kind: ClassVar[str] = "custom"
+    estimator: Literal["ewma", "instantaneous"] | None = None
+    profile: Literal["ramp", "rate-aware", "square", "power", "two-level"] | None = None
+    signal: Literal["drop", "classic", "levels"] | None = None
+    adapter: Literal["none", "ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red"] | None = None
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    target_queue: float | str | None = None
+    alpha_scale: float | None = None
+    deadband: bool | None = None
+    adapt: Literal["both", "p1"] | None = None
+    p2_over_p1: float | None = None
+    beta_floor: float | None = None
+    slope_th: float | Literal["auto"] | None = None
+    max_p_climb: float | None = None
+    climb: Literal["bernoulli", "ramp"] | None = None
+    slope_of: Literal["average", "instantaneous"] | None = None
+    n_min: float | None = None
+    n_max: float | None = None
+    n_0: float | None = None
+    n_step: float | None = None
+    min_lo: float | str | None = None
+    min_hi: float | str | None = None
+    max_lo: float | str | None = None
+    max_hi: float | str | None = None
+    hold: int | None = None
+    region_a: Literal["min_plus", "min_minus"] | None = None
+    reset: bool | None = None
+    increase: float | None = None
+    decrease: float | None = None
+    min_th_target: float | str | None = None
+    max_th_rule: Literal["sum", "average"] | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    ratio: float | None = None
+    interval: str | None = None
+    adapt_on: Literal["interval", "arrival"] | None = None
+    target_low: float | None = None
+    target_high: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    max_p_low: float | Literal["rate"] | None = None
+    max_p_high: float | Literal["none"] | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ftp(Table):
+    """Long-lived TCP transfers.
+
+    bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
+    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
+        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
+    window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
+        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
+    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
+        Source: RFC 1122 4.2.3.2; the papers do without.
+    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
+        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
+    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
+        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
+    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
+        Source: RFC 6298 (2.5).
+    initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
+        with profile ns-2: 3 s. Source: RFC 6298 (2.1).
+    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
+        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
+    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
+        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
+    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
+    initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
+        limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
+    limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
+        RFC 3042.
+    send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
+        example "40 ms"; default: 0 s. Source: ns-2: overhead_.
+    cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
+        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
+    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
+        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
+        min(cwnd, window).
+    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
+        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
+        step an ACK.
+    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
+        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
+        cap.
+    go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
+        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
+    loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
+        one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
+    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
+        Source: RFC 3168 6.1.5.
+    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
+        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
+        sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
+    handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
+        true. Source: RFC 9293; ns-2's Vegas has none.
+    whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
+        Source: ns-2 counts packets.
+    alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
+        profile ns-2: 1. Source: Brakmo 1994.
+    beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
+        profile ns-2: 3. Source: Brakmo 1994.
+    gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
+        1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/FTP.
+    """
+
+    kind: ClassVar[str] = "ftp"
+    bytes: str | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
+    segment: str | None = None
+    header: str | None = None
+    window: int | None = None
+    delayed_ack: bool | None = None
+    delayed_ack_timeout: str | None = None
+    min_rto: str | None = None
+    max_rto: str | None = None
+    initial_rto: str | None = None
+    tick: str | None = None
+    rtt_clock: Literal["exact", "ticks"] | None = None
+    initial_window: int | None = None
+    initial_ssthresh: float | None = None
+    limited_transmit: bool | None = None
+    send_overhead: str | None = None
+    cwnd_floor: float | None = None
+    ssthresh_from: Literal["flight", "window"] | None = None
+    growth: Literal["bytes", "acks"] | None = None
+    window_validation: bool | None = None
+    go_back_n: bool | None = None
+    loss_recovery: Literal["rfc", "ns-2"] | None = None
+    retransmit_ect: bool | None = None
+    ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    handshake: bool | None = None
+    whole_segments: bool | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Web(Table):
+    """Sessions of pages: each object is a TCP connection of its own.
+
+    sessions: Sessions, each of which fetches page after page; a whole number in [1, 10000000]; left out: `flows`.
+    pairs: Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left; a
+        whole number in [1, 10000000]; left out: one a session.
+    object: Size of an object; a distribution, for example { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" }
+        }, { exponential = "12 kB" } or { constant = "12 kB" }; default: { pareto = { shape = 1.5, mean = "12 kB", max
+        = "500 kB" } }. Source: the reference runs in ns-2.
+    objects_per_page: Objects of a page, fetched one after the other; a whole number in [1, 1000000]; default: 1.
+    think: Time from the end of a page to the start of the next; a distribution, for example { pareto = { shape = 1.5,
+        mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1 s" }. Source:
+        the reference runs in ns-2.
+    inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
+        s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
+        default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
+        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
+        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
+    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
+        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
+    window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
+        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
+    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
+        Source: RFC 1122 4.2.3.2; the papers do without.
+    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
+        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
+    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
+        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
+    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
+        Source: RFC 6298 (2.5).
+    initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
+        with profile ns-2: 3 s. Source: RFC 6298 (2.1).
+    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
+        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
+    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
+        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
+    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
+    initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
+        limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
+    limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
+        RFC 3042.
+    send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
+        example "40 ms"; default: 0 s. Source: ns-2: overhead_.
+    cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
+        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
+    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
+        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
+        min(cwnd, window).
+    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
+        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
+        step an ACK.
+    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
+        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
+        cap.
+    go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
+        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
+    loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
+        one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
+    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
+        Source: RFC 3168 6.1.5.
+    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
+        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
+        sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
+        table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
+    handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
+        true. Source: RFC 9293; ns-2's Vegas has none.
+    whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
+        Source: ns-2 counts packets.
+    alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
+        profile ns-2: 1. Source: Brakmo 1994.
+    beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
+        profile ns-2: 3. Source: Brakmo 1994.
+    gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
+        1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
+        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: web traffic; RARED paper, section 4.
+    """
+
+    kind: ClassVar[str] = "web"
+    sessions: int | None = None
+    pairs: int | None = None
+    object: Spec | None = None
+    objects_per_page: int | None = None
+    think: Spec | None = None
+    inter_object: Spec | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
+    segment: str | None = None
+    header: str | None = None
+    window: int | None = None
+    delayed_ack: bool | None = None
+    delayed_ack_timeout: str | None = None
+    min_rto: str | None = None
+    max_rto: str | None = None
+    initial_rto: str | None = None
+    tick: str | None = None
+    rtt_clock: Literal["exact", "ticks"] | None = None
+    initial_window: int | None = None
+    initial_ssthresh: float | None = None
+    limited_transmit: bool | None = None
+    send_overhead: str | None = None
+    cwnd_floor: float | None = None
+    ssthresh_from: Literal["flight", "window"] | None = None
+    growth: Literal["bytes", "acks"] | None = None
+    window_validation: bool | None = None
+    go_back_n: bool | None = None
+    loss_recovery: Literal["rfc", "ns-2"] | None = None
+    retransmit_ect: bool | None = None
+    ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    handshake: bool | None = None
+    whole_segments: bool | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cbr(Table):
+    """Datagrams at a constant rate.
+
+    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
+        required.
+    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/Traffic/CBR.
+    """
+
+    kind: ClassVar[str] = "cbr"
+    rate: str
+    packet: str | None = None
+    jitter: float | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poisson(Table):
+    """Datagrams with exponential gaps.
+
+    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
+        required.
+    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: exponential source without burst time.
+    """
+
+    kind: ClassVar[str] = "poisson"
+    rate: str
+    packet: str | None = None
+    jitter: float | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnOff(Table):
+    """Datagrams at a constant rate during on-periods, silence between.
+
+    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
+        required.
+    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    on: Length of an on-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential
+        = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
+    off: Length of an off-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
+        exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: idle_time_.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/Traffic/Exponential, /Pareto.
+    """
+
+    kind: ClassVar[str] = "onoff"
+    rate: str
+    packet: str | None = None
+    jitter: float | None = None
+    on: Spec | None = None
+    off: Spec | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay(Table):
+    """Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.
+
+    file: A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire;
+        a line with these names may come first), or a capture (pcap; original lengths, times from the earliest packet
+        on). Its path is relative to the scenario file; a text; required.
+    hash: FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error; a text; left out: that of
+        the file.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ns-2: Application/Traffic/Trace.
+    """
+
+    kind: ClassVar[str] = "replay"
+    file: str
+    hash: str | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None

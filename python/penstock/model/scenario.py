@@ -1,0 +1,211 @@
+"""A scenario: what is simulated."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock import _penstock
+from penstock.errors import ScenarioError
+from penstock.model.aqm import Aqm, label
+from penstock.model.table import Table, plain
+
+
+class Scenario:
+    """A checked scenario: topology, discipline, traffic and time. Nothing in it changes.
+
+    Read one with `Scenario.load`, or build it from the classes that mirror the file's tables:
+
+    >>> import penstock as ps
+    >>> s = ps.Scenario(
+    ...     topology=ps.Dumbbell(bottleneck=ps.Link(rate="1.5 Mbit/s", delay="40 ms", buffer=40)),
+    ...     aqm=ps.Red(min_th=5, max_th=15),
+    ...     traffic=[ps.Ftp(flows=2, tcp="reno")],
+    ...     duration="20 s",
+    ... )
+    >>> s.duration_s
+    20.0
+
+    topology: `Dumbbell`, `ParkingLot`, or `Graph` with its `GraphLink`s.
+    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`, `Replay`.
+    aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, see `Aqm`.
+    reverse_aqm: the one in the other direction; default `DropTail()`.
+    duration: simulated time.
+    measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
+    seed: the first seed.
+    profile: `"rfc"` (default), or `"ns-2"` for the defaults that ns-2 has.
+    overhead: header bytes that the wire counts on a segment.
+
+    Raises `ScenarioError`, which says where and what.
+    """
+
+    def __init__(
+        self,
+        *,
+        topology: Table,
+        traffic: Sequence[Table] | Table,
+        aqm: Table | Aqm | None = None,
+        reverse_aqm: Table | Aqm | None = None,
+        name: str | None = None,
+        duration: str = "100 s",
+        measure: Mapping[str, str] | None = None,
+        seed: int | None = None,
+        profile: str | None = None,
+        overhead: str | None = None,
+    ) -> None:
+        for name_of, given in (("aqm", aqm), ("reverse_aqm", reverse_aqm)):
+            if given is not None and not isinstance(given, (Table, Aqm)):
+                raise TypeError(
+                    f"{name_of}: an instance such as ps.Red(min_th=5), or one of a subclass of ps.Aqm, not {given!r}"
+                )
+        discipline: dict[str, Any] | None = aqm.to_dict() if isinstance(aqm, Table) else None
+        if isinstance(reverse_aqm, Table):
+            discipline = {**(discipline or {"kind": "droptail"}), "reverse": reverse_aqm.to_dict()}
+        document = {
+            "name": name,
+            "duration": duration,
+            "measure": measure,
+            "seed": seed,
+            "profile": profile,
+            "overhead": overhead,
+            "topology": topology,
+            "aqm": discipline,
+            "traffic": [traffic] if isinstance(traffic, Table) else list(traffic),
+        }
+        text = json.dumps(plain({key: value for key, value in document.items() if value is not None}))
+        self._core = _penstock.Scenario.from_json(text)
+        for own, reverse in ((aqm, False), (reverse_aqm, True)):
+            if isinstance(own, Aqm):
+                self._core = _with_user_aqm(self._core, own, reverse)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Reads a scenario file (TOML). Raises `ScenarioError` with file and line."""
+        return cls._of(_penstock.Scenario.from_toml(_read(Path(path)), str(path)))
+
+    @classmethod
+    def load_link(cls, path: str | Path) -> tuple[Scenario, bool]:
+        """Reads a file that may be a link alone, for `emulate` with own programs: where it has no `[[traffic]]`, one
+        FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
+        """
+        core, has_traffic = _penstock.Scenario.link_from_toml(_read(Path(path)), str(path))
+        return cls._of(core), has_traffic
+
+    @classmethod
+    def from_toml(cls, text: str) -> Scenario:
+        """From the text of a scenario file."""
+        return cls._of(_penstock.Scenario.from_toml(text, "<text>"))
+
+    @classmethod
+    def _of(cls, core: _penstock.Scenario) -> Scenario:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
+
+    def set(self, path: str, value: object) -> Scenario:
+        """Another scenario that differs in one key.
+
+        path: `"aqm.min_th"`, `"traffic.0.flows"`.
+        value: as in the file: a number, a string with its unit, a dict, a list. A string may also be TOML.
+        """
+        return self.set_all({path: value})
+
+    def set_all(self, changes: Mapping[str, object]) -> Scenario:
+        """Another scenario that differs in several keys, which only have to hold together: a shorter `duration` and
+        an earlier `measure.from`, in whichever order.
+
+        changes: key path → value, as for `set`.
+        """
+        return self._of(self._core.set_all([(path, _toml(value)) for path, value in changes.items()]))
+
+    def with_aqm(self, aqm: str | Aqm) -> Scenario:
+        """The same scenario under another discipline at the bottleneck: a kind, which takes its own keys of `[aqm]`, or
+        one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
+        """
+        return self._of(
+            _with_user_aqm(self._core, aqm, reverse=False) if isinstance(aqm, Aqm) else self._core.with_aqm(aqm)
+        )
+
+    def with_reverse_aqm(self, aqm: Aqm) -> Scenario:
+        """The same scenario under a discipline of your own in the other direction."""
+        return self._of(_with_user_aqm(self._core, aqm, reverse=True))
+
+    @property
+    def core(self) -> _penstock.Scenario:
+        """The extension's object."""
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self._core.name
+
+    @property
+    def seed(self) -> int:
+        """The first seed."""
+        return self._core.seed
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time."""
+        return self._core.duration_s
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Every key with its value in force, defaults included. A discipline of your own stands there as `"python:"`
+        and its name, which no file can say.
+        """
+        resolved: dict[str, Any] = json.loads(self._core.resolved_json())
+        return resolved
+
+    @property
+    def label(self) -> str:
+        """The kind of the discipline at the bottleneck, or the name of your own, as figures name it."""
+        return self._core.aqm.removeprefix("python:")
+
+    def __repr__(self) -> str:
+        return f"<penstock.Scenario {self.name!r}, {self.label}, {self.duration_s:g} s>"
+
+
+def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _penstock.Scenario:
+    # A copy: what becomes of the user's object afterwards changes no scenario.
+    return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def seconds(span: str | float) -> float:
+    """A span of time in seconds: a number, or text with its unit. Raises `ScenarioError`.
+
+    >>> seconds("10 ms")
+    0.01
+    """
+    return _penstock.parse_duration(span) if isinstance(span, str) else float(span)
+
+
+def _toml(value: object) -> str:
+    """A value as TOML; a string as it is, since the core reads bare words and TOML alike."""
+    if isinstance(value, str):
+        return value
+    return _literal(plain(value))
+
+
+def _literal(value: object) -> str:
+    """A plain value as a TOML literal."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_literal(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(each) for each in value) + "]"
+    if isinstance(value, (bool, int, float, str)):
+        return json.dumps(value)
+    raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")

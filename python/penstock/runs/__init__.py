@@ -1,0 +1,1 @@
+"""Running scenarios, and what comes back."""

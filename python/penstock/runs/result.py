@@ -1,0 +1,174 @@
+"""What runs return: estimates over seeds, every run, recorded series, and figures made from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock import _penstock
+from penstock._penstock import RunResult
+from penstock.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.model.scenario import Scenario
+    from penstock.show.plot import Plots
+
+#: The tables that a run can record.
+SERIES = ("queue", "cwnd", "rtt", "fct", "events")
+
+
+class Result:
+    """One scenario's runs, one per seed.
+
+    scenario: what ran.
+    runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
+        and, where there are several links, `.links`: name → metrics.
+    summary: metric name → `Estimate` over the runs.
+    """
+
+    def __init__(self, scenario: Scenario, runs: Sequence[RunResult], jobs: int | None = None) -> None:
+        self.scenario = scenario
+        self.runs = tuple(runs)
+        self._jobs = jobs
+        self._recorded: dict[str, tuple[RunResult, ...]] = {}
+        self._json: str | None = None
+        self._summary: Mapping[str, Estimate] | None = None
+
+    def json(self) -> str:
+        """Returns the document that `penstock run --json` prints: the same input gives the same bytes."""
+        if self._json is None:
+            self._json = _penstock.document(self.scenario.core, self.runs)
+        return self._json
+
+    @property
+    def summary(self) -> Mapping[str, Estimate]:
+        """Metric name → mean, 95 % half-width and number of runs."""
+        if self._summary is None:
+            self._summary = {name: Estimate(**row) for name, row in json.loads(self.json())["summary"].items()}
+        return self._summary
+
+    def series(self, name: str) -> pa.Table:
+        """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
+
+        name: `"queue"` (t_s, queue_pkts and what the discipline publishes), `"cwnd"`, `"rtt"`, `"fct"` or
+            `"events"` (every packet's fate at the bottleneck).
+
+        What was not recorded is recorded now: the same seeds run again, with the same outcome, since a run depends
+        on its scenario and seed alone. `run(..., series="10 ms")` chooses the interval and saves the second run.
+        """
+        import pyarrow as pa
+
+        if name not in SERIES:
+            raise ValueError(f"no series is called {name!r}; there are: {', '.join(SERIES)}")
+        return pa.concat_tables([recorded(run, name) for run in self._with_table(name)])
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of these runs: `plot.queue()`, `plot.delay_cdf()`, and others."""
+        from penstock.show.plot import Plots
+
+        return Plots({self.scenario.label: self})
+
+    def _with_table(self, name: str) -> tuple[RunResult, ...]:
+        """Returns the runs, run once more if they lack the table."""
+        if all(name in run.tables for run in self.runs):
+            return self.runs
+        key = "events" if name == "events" else "samples"
+        if key not in self._recorded:
+            from penstock.runs.execute import auto_interval_s, execute
+
+            interval = None if key == "events" else auto_interval_s(self.scenario.duration_s)
+            self._recorded[key] = tuple(
+                execute(
+                    self.scenario.core,
+                    [run.seed for run in self.runs],
+                    self._jobs or 1,
+                    series_interval_s=interval,
+                    events=key == "events",
+                )
+            )
+        return self._recorded[key]
+
+    def __repr__(self) -> str:
+        seeds = f"seed {self.runs[0].seed}" if len(self.runs) == 1 else f"{len(self.runs)} seeds"
+        return f"<penstock.Result {self.scenario.name!r}, {seeds}>"
+
+
+class Comparison:
+    """One scenario under several disciplines, paired by seed.
+
+    results: discipline → `Result`, in the order in which they were asked for.
+    baseline: the first of them, against which `difference` is taken.
+    """
+
+    def __init__(self, results: Mapping[str, Result]) -> None:
+        self.results = dict(results)
+        self.baseline = next(iter(self.results))
+
+    def difference(self, aqm: str) -> dict[str, Estimate]:
+        """Metric name → mean of the differences `aqm` − baseline, seed by seed, with the interval of that mean.
+
+        Pairing takes the luck of a seed (who starts when) out of the comparison; a metric that does not apply in one
+        of the two runs leaves the pair out.
+        """
+        ours, theirs = self.results[aqm].runs, self.results[self.baseline].runs
+        pairs = [(a.metrics, b.metrics) for a, b in zip(ours, theirs, strict=True)]
+        names = list(self.results[aqm].summary)
+        return {name: Estimate.of([x - y for x, y in _both(pairs, name)]) for name in names}
+
+    def json(self) -> str:
+        """Returns one document: for each discipline what `run --json` prints, and the differences."""
+        document: dict[str, Any] = {
+            "version": _penstock.__version__,
+            "baseline": self.baseline,
+            "compared": {name: json.loads(result.json()) for name, result in self.results.items()},
+            "difference": {
+                name: {
+                    metric: {"mean": e.mean, "ci95": e.ci95, "n": e.n} for metric, e in self.difference(name).items()
+                }
+                for name in self.results
+                if name != self.baseline
+            },
+        }
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def plot(self) -> Plots:
+        """The same figures as `Result.plot`, with the disciplines side by side."""
+        from penstock.show.plot import Plots
+
+        return Plots(self.results)
+
+    def __repr__(self) -> str:
+        return f"<penstock.Comparison {', '.join(self.results)}>"
+
+
+def _both(
+    pairs: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]], name: str
+) -> list[tuple[float, float]]:
+    """Returns the pairs in which both runs have the metric."""
+    values = [(a.get(name), b.get(name)) for a, b in pairs]
+    return [(x, y) for x, y in values if x is not None and y is not None]
+
+
+def recorded(run: RunResult, name: str) -> pa.Table:
+    """Returns one run's recorded table over the extension's buffers, without copying them."""
+    import pyarrow as pa
+
+    columns = run.table(name)
+    if columns is None:
+        raise ValueError(f"the run of seed {run.seed} recorded no {name}")
+    arrays: dict[str, Any] = {}
+    for column, kind, raw, words in columns:
+        buffers = [None, pa.py_buffer(raw)]
+        if kind == "word":
+            codes = pa.Array.from_buffers(pa.uint8(), len(raw), buffers)
+            arrays[column] = pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string()))
+        else:
+            kind_of = {"f64": pa.float64(), "u64": pa.uint64()}[kind]
+            arrays[column] = pa.Array.from_buffers(kind_of, len(raw) // 8, buffers)
+    rows = len(next(iter(arrays.values())))
+    return pa.table({"seed": pa.repeat(pa.scalar(run.seed, pa.uint64()), rows), **arrays})

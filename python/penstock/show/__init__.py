@@ -1,0 +1,1 @@
+"""Numbers, tables and figures for a person to look at."""

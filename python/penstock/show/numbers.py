@@ -1,0 +1,84 @@
+"""Numbers as text for a person: in units that read well, with as many digits as the interval supports."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.estimate import Estimate
+
+
+def scale(metric: str, size: float) -> tuple[float, str]:
+    """Returns the factor and unit in which a metric of that size reads well; the metric's name ends in its own unit.
+
+    >>> scale("delay_mean_s", 0.08)
+    (1000.0, 'ms')
+    """
+    if metric.endswith("_bps"):
+        for limit, factor, unit in ((1e9, 1e-9, "Gbit/s"), (1e6, 1e-6, "Mbit/s"), (1e3, 1e-3, "kbit/s")):
+            if size >= limit:
+                return factor, unit
+        return 1.0, "bit/s"
+    if metric.endswith("_s2"):
+        return 1e6, "ms²"
+    if metric.endswith("_per_s"):
+        return 1.0, "/s"
+    if metric.endswith("_s"):
+        return (1.0, "s") if size >= 10 else (1e3, "ms")
+    if metric.endswith("_pkts"):
+        return 1.0, "packets"
+    if metric == "utilization" or metric.endswith("_ratio"):
+        return 100.0, "%"
+    return 1.0, ""
+
+
+def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> str:
+    """Returns an estimate as text: the interval to two figures, the mean to the same place.
+
+    >>> number(Estimate(mean=0.08123, ci95=0.00123, n=10), 1000.0)
+    '81.2 ± 1.2'
+    >>> number(Estimate(mean=0.5, ci95=None, n=1), sign=True)
+    '+0.5000'
+    >>> number(Estimate(mean=-1e-17, ci95=2e-17, n=10))
+    '0 ± 0'
+    """
+    if estimate.mean is None:
+        return "–"
+    plus = "+" if sign else ""
+    mean = _shown(estimate.mean * factor)
+    if estimate.ci95 is None:
+        return f"{mean:{plus}.{_places(mean, 4)}f}"
+    half = _shown(estimate.ci95 * factor)
+    places = _places(half, 2) if half > 0 else _places(mean, 4)
+    return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
+
+
+def spanned(mean: float | None, ends: tuple[float, float] | None, factor: float = 1.0, *, sign: bool = False) -> str:
+    """Returns a mean and the ends of an interval, which need not be symmetric, to two figures of its half-width.
+
+    >>> spanned(0.08123, (0.0801, 0.0842), 1000.0)
+    '81.2 (80.1 to 84.2)'
+    """
+    if mean is None or ends is None:
+        return number(Estimate(mean=mean, ci95=None, n=0), factor, sign=sign)
+    low, middle, high = (_shown(each * factor) for each in (ends[0], mean, ends[1]))
+    half = (high - low) / 2
+    places = _places(half, 2) if half > 0 else _places(middle, 4)
+    plus = "+" if sign else ""
+    return f"{middle:{plus}.{places}f} ({low:{plus}.{places}f} to {high:{plus}.{places}f})"
+
+
+#: Decimal places, at most.
+PLACES = 9
+
+
+def _shown(value: float) -> float:
+    """Returns the value, or 0 where no place shown has a digit of it: what rounding leaves of a difference of
+    equals."""
+    return 0.0 if abs(value) < 0.5 * 10**-PLACES else value
+
+
+def _places(value: float, figures: int) -> int:
+    """Returns the decimal places that show `figures` significant figures of `value`; whole numbers show none."""
+    if value == 0 or (figures > 2 and value == int(value)):
+        return 0
+    return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value)))))

@@ -1,0 +1,129 @@
+"""The results of runs as tables on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.estimate import Estimate
+from penstock.show.numbers import number, scale
+from penstock.show.table import new
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penstock.runs.result import Comparison, Result
+
+#: What a comparison shows; `--json` has everything.
+HEADLINES = (
+    "utilization",
+    "goodput_bps",
+    "queue_mean_pkts",
+    "queue_sd_pkts",
+    "delay_mean_s",
+    "delay_p99_s",
+    "delay_variation_s",
+    "loss_ratio",
+    "drops_early",
+    "drops_forced",
+    "drops_overflow",
+    "marks_ce",
+    "timeouts",
+    "jain",
+    "fct_p50_s",
+    "fct_p99_s",
+)
+
+
+def result_table(result: Result) -> Table:
+    """Returns all metrics of one scenario that apply."""
+    table = new(_title(result))
+    table.add_column("metric")
+    many = len(result.runs) > 1
+    table.add_column("mean ± 95 %" if many else "value", justify="right")
+    table.add_column("")
+    for metric, estimate in result.summary.items():
+        if estimate.mean is not None:
+            factor, unit = scale(metric, abs(estimate.mean))
+            table.add_row(metric, number(estimate, factor), unit)
+    return table
+
+
+#: What many disciplines are compared by: as many columns as a terminal has room for.
+SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce", "timeouts", "jain")
+#: Side by side up to here, then one below the other.
+SIDE_BY_SIDE = 4
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Returns disciplines side by side, then the paired difference of each against the first.
+
+    A difference is bold where its interval excludes 0. Many disciplines are listed one below the other, in fewer
+    metrics.
+    """
+    if len(comparison.results) > SIDE_BY_SIDE:
+        return _ranking(comparison)
+    first = comparison.results[comparison.baseline]
+    many = len(first.runs) > 1
+    table = new(_title(first, kinds=True))
+    table.add_column("metric")
+    table.add_column("", style="dim")
+    for name in comparison.results:
+        table.add_column(name, justify="right")
+    for name in comparison.results:
+        if name != comparison.baseline:
+            table.add_column(f"{name} − {comparison.baseline}", justify="right")
+    differences = {name: comparison.difference(name) for name in comparison.results if name != comparison.baseline}
+    for metric in HEADLINES:
+        estimates = [result.summary.get(metric) for result in comparison.results.values()]
+        sizes = [abs(e.mean) for e in estimates if e is not None and e.mean is not None]
+        if not sizes or max(sizes) == 0:
+            continue
+        factor, unit = scale(metric, max(sizes))
+        cells = [number(e, factor) if e is not None else "–" for e in estimates]
+        for difference in differences.values():
+            cell = number(difference[metric], factor, sign=True)
+            cells.append(f"[bold]{cell}[/bold]" if many and _clear(difference[metric]) else cell)
+        table.add_row(metric, unit, *cells)
+    if many:
+        table.caption = "mean ± 95 % interval (Student's t); differences are paired by seed, bold where 0 is outside"
+    return table
+
+
+def _clear(difference: Estimate) -> bool:
+    """Returns whether the interval of a difference excludes 0."""
+    return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
+
+
+def _title(result: Result, *, kinds: bool = False) -> str:
+    runs = result.runs
+    seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
+    parts = [result.scenario.name, f"{result.scenario.duration_s:g} s", seeds]
+    if not kinds:
+        parts.insert(1, result.scenario.label)
+    return " · ".join(part for part in parts if part)
+
+
+def _ranking(comparison: Comparison) -> Table:
+    """Returns one row per discipline, bold where the interval of its paired difference against the first excludes 0."""
+    first = comparison.results[comparison.baseline]
+    table = new(_title(first, kinds=True))
+    table.add_column("discipline")
+    largest = {
+        metric: max((abs(r.summary[metric].mean or 0.0) for r in comparison.results.values()), default=0.0)
+        for metric in SHORT
+    }
+    units = {metric: scale(metric, largest[metric]) for metric in SHORT}
+    for metric in SHORT:
+        table.add_column(f"{metric}\n{units[metric][1]}".rstrip(), justify="right")
+    for name, result in comparison.results.items():
+        differences = comparison.difference(name)
+        cells = [name]
+        for metric in SHORT:
+            cell = number(result.summary[metric], units[metric][0])
+            cells.append(f"[bold]{cell}[/bold]" if _clear(differences[metric]) else cell)
+        table.add_row(*cells)
+    if len(first.runs) > 1:
+        table.caption = (
+            f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
+        )
+    return table

@@ -1,0 +1,146 @@
+"""The structure of the repository: imports run one way, the map is true, Markdown is wrapped."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from import_graph import measure
+
+MAP = ROOT / "docs/architecture.md"
+
+#: The circles that are left: a folder, then the files in it without their endings. None may be
+#: added. One that is gone, or has changed, has to be taken off the list.
+CIRCLES = {
+    "crates/aqm/src: adapter amecn ared avq blue codel custom discipline droptail dt_red feng "
+    "fq_codel mecn nlred nred pdt_red pi pie rared red red_at registry rem step",
+    "crates/py/src: emulate lib probe run scenario",
+    "crates/tcp/src: mecn sack sender vegas",
+    "crates/emulate/src: programs session watch",
+    "crates/scenario/src: plan plan/topology plan/traffic",
+    "crates/units/src/param: field ty value",
+    "crates/emulate/src: flows path",
+    "crates/scenario/src: range walk",
+    "crates/sim/src: engine link",
+}
+#: Packages that import each other.
+CIRCLES_OF_ROOMS = {"python/penstock/reproduce python/penstock/reproduce/papers"}
+#: Pages that are not wrapped yet.
+WIDE = {"python/penstock/validate/ns2/data/causes.md"}
+#: docs/architecture.md describes the layout that the restructuring leads to. Set this to True, or
+#: take it out, when it is there.
+RESTRUCTURED = False
+there = pytest.mark.skipif(not RESTRUCTURED, reason="the restructuring is under way")
+
+
+def test_files_import_each_other_in_no_circle() -> None:
+    found = set()
+    for circle in measure(ROOT).circles():
+        paths = [Path(file).with_suffix("") for file in circle]
+        folder = min((path.parent for path in paths), key=lambda path: len(path.parts))
+        found.add(f"{folder}: {' '.join(str(path.relative_to(folder)) for path in paths)}")
+    assert found == CIRCLES
+
+
+def test_crates_and_packages_import_each_other_in_no_circle() -> None:
+    assert {" ".join(circle) for circle in measure(ROOT).circles_of_rooms()} == CIRCLES_OF_ROOMS
+
+
+def test_circles_are_found_across_re_exports_and_outside_tests(tmp_path: Path) -> None:
+    files = {
+        "crates/one/Cargo.toml": '[package]\nname = "one"\n',
+        "crates/one/src/lib.rs": "mod a;\nmod b;\nmod c;\npub use a::A;\npub use b::{B as Both};\n",
+        "crates/one/src/a.rs": "use crate::Both;\npub struct A(Both);\n",
+        "crates/one/src/b.rs": "pub struct B;\nfn f() -> Option<super::a::A> { None }\n",
+        "crates/one/src/c.rs": "// crate::a::A\n#[cfg(test)]\nmod tests { use crate::A; }\n",
+        "python/penstock/__init__.py": "",
+        "python/penstock/x.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from penstock import y\n",
+        "python/penstock/y.py": "def f():\n    from penstock import x\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    graph = measure(tmp_path)
+    a, b = "crates/one/src/a.rs", "crates/one/src/b.rs"
+    assert graph.arrows == {(a, b), (b, a), ("python/penstock/y.py", "python/penstock/x.py")}
+    assert graph.circles() == [[a, b]]
+
+
+@there
+def test_the_map_names_the_crates_and_who_depends_on_whom() -> None:
+    asked = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
+    said = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    packages = {each["name"]: each for each in json.loads(said)["packages"]}
+    folder = {name: Path(each["manifest_path"]).parent.name for name, each in packages.items()}
+    real = {
+        folder[name]: {
+            folder[each["name"]]
+            for each in package["dependencies"]
+            if each["kind"] is None and each["name"] in packages
+        }
+        for name, package in packages.items()
+    }
+    row = re.compile(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", re.M)
+    shown = {
+        crate: set(re.findall(r"`(\w+)`", depends)) for crate, depends in row.findall(MAP.read_text(encoding="utf-8"))
+    }
+    assert shown == real
+
+
+@there
+def test_every_path_on_the_map_exists() -> None:
+    text = MAP.read_text(encoding="utf-8")
+    named = [
+        path
+        for path in re.findall(r"`([\w.-]+/[\w./*-]*)`", text)
+        if (ROOT / path.split("/")[0]).is_dir()  # the rest are folders of the crate in the row
+    ]
+    assert len(named) > 50
+    assert [path for path in named if not any(ROOT.glob(path.rstrip("/")))] == []
+
+
+def hand_written() -> list[Path]:
+    """Return the Markdown files of the repository, except generated ones."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    said = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    paths = [ROOT / name for name in said.splitlines() if (ROOT / name).exists()]
+    made = re.compile(r"^(<!-- )?Made by `", re.M)
+    return [path for path in paths if not made.search(path.read_text(encoding="utf-8")[:300])]
+
+
+def long_lines(text: str) -> list[int]:
+    """Return the numbers of the lines above 100 columns, except in tables, links and code."""
+    found, fence = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fence = not fence
+        shown = re.sub(r"\]\([^)]*\)", "]()", line)
+        if len(shown) > 100 and not fence and not line.lstrip().startswith("|"):
+            found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("page", hand_written(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_hand_written_markdown_is_wrapped_at_100_columns(page: Path) -> None:
+    wide = long_lines(page.read_text(encoding="utf-8")) != []
+    assert wide == (str(page.relative_to(ROOT)) in WIDE)
+
+
+@pytest.mark.parametrize("page", hand_written(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_hand_written_markdown_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    if not RESTRUCTURED:
+        links = [link for link in links if link != "img/imports-after.svg"]
+    there = [link for link in links if "://" in link or (page.parent / link).exists()]
+    assert there == links
+
+
+def test_long_lines_are_seen_in_prose_alone() -> None:
+    wide = "word " * 21
+    text = f"{wide}\n| {wide} |\n```\n{wide}\n```\n[short]({'x' * 99})\n{wide}\n"
+    assert long_lines(text) == [1, 7]

@@ -1,0 +1,197 @@
+"""Writes `docs/aqm`: one page per discipline, from its declaration in Rust, with a figure.
+
+The figure is drawn by probing the code. `make generate` writes all of them; a test fails while a
+page is stale. A page names the digest of what its figure shows, so it is stale as soon as the
+figure is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import reference
+from penstock import _penstock
+from penstock.runs import probing
+from penstock.runs.probing import Probe
+
+Row = Mapping[str, Any]
+
+NOTE = "Made by `tools/pages.py` from the declaration in Rust; `make generate` writes it again."
+
+#: Around the table in the index, which is written by hand otherwise.
+MARKS = ("<!-- made by tools/pages.py -->", "<!-- end -->")
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What a kind's figure shows.
+
+    set: keys besides `ecn`.
+    upto: the longest queue; 98 leaves out the full buffer, where every kind drops.
+    loads: loads instead of lengths.
+    runs: more where shares are small.
+    why: a sentence for the caption.
+    """
+
+    set: Mapping[str, object] = field(default_factory=dict)
+    upto: int = 98
+    loads: Sequence[float] | None = None
+    runs: int = 16
+    why: str = ""
+
+
+VIEWS = {
+    **{
+        kind: View(upto=40)
+        for kind in (
+            "red",
+            "ared",
+            "feng-ared",
+            "mecn",
+            "amecn",
+            "red-at",
+            "dt-red",
+            "nlred",
+            "step",
+            "custom",
+        )
+    },
+    "droptail": View(upto=100),
+    "pi": View(runs=160),
+    "rem": View(runs=64),
+    "blue": View(
+        set={"limit": 50},
+        why="Without `limit` only a full buffer raises p_m, and nothing is marked at less.",
+    ),
+    "avq": View(
+        loads=[round(0.9 + 0.005 * i, 3) for i in range(61)],
+        why="AVQ looks at the rate of arrivals, so this is over their rate; "
+        "the queue is held at 10 packets.",
+    ),
+}
+
+
+def view(kind: str) -> View:
+    """What the figure of a kind shows."""
+    return VIEWS.get(kind, View())
+
+
+def probed(kind: str) -> Probe:
+    """What a kind's figure is drawn from."""
+    shown = view(kind)
+    scenario = probing.scenario(kind).set_all(
+        {f"aqm.{key}": value for key, value in shown.set.items()}
+    )
+    if shown.loads is not None:
+        return probing.probe(scenario, loads=shown.loads, runs=shown.runs)
+    return probing.probe(scenario, queues=range(shown.upto + 1), runs=shown.runs)
+
+
+def rows() -> list[Row]:
+    """Every kind as it is declared."""
+    listed: list[Row] = json.loads(_penstock.list_json("aqm"))
+    return listed
+
+
+def page(row: Row, probe: Probe) -> str:
+    """The text of one kind's page."""
+    return "\n".join(_page(row, probe)).rstrip() + "\n"
+
+
+def index(text: str) -> str:
+    """The index with its table written again."""
+    head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
+    return "\n".join([head + MARKS[0], "", *_index(), MARKS[1]]) + tail
+
+
+def write(docs: Path) -> None:
+    """All pages and figures into their places under `docs`."""
+    from penstock import _files
+    from penstock.show import style
+
+    for row in rows():
+        probe = probed(row["name"])
+        style.save(probe.plot(), str(docs / f"img/aqm/{row['name']}.svg"))
+        _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
+    readme = docs / "aqm/README.md"
+    _files.write(readme, index(readme.read_text(encoding="utf-8")))
+
+
+def _page(row: Row, probe: Probe) -> Iterator[str]:
+    kind = row["name"]
+    yield f"# {kind}\n"
+    yield f"<!-- {NOTE} Figure: {digest(probe)}. -->\n"
+    yield f"{row['doc']} *{row['source']}.*\n"
+    yield f"![Share of packets that {kind} marks and drops](../img/aqm/{kind}.svg)\n"
+    yield _caption(kind, probe) + "\n"
+    yield f"## Algorithm\n\n```text\n{row['equations']}\n```\n"
+    yield f"## What to expect\n\n{_prose(row['expect'])}\n"
+    yield f"## Weaknesses, and what the source leaves open\n\n{_prose(row['weaknesses'])}\n"
+    yield "## Keys\n"
+    shared = reference.shared_keys(rows())
+    own = [p for p in row["params"] if p["name"] not in shared]
+    if own:
+        yield from reference.params_table(own)
+        yield "Besides these, the keys of [every discipline](../reference.md#every-discipline)."
+    else:
+        yield "None of its own; the keys of [every discipline](../reference.md#every-discipline)."
+    changed = [p for p in row["params"] if p["name"] == "ecn" and p["default"] == "true"]
+    yield (" Its `ecn` is on by default." if changed else "") + "\n"
+    yield "## State\n"
+    if not row["state"]:
+        yield "It publishes nothing.\n"
+        return
+    yield "Columns of the `queue` series:\n"
+    yield "| column | what it is |"
+    yield "| --- | --- |"
+    for state in row["state"]:
+        yield f"| `{state['name']}` | {state['doc']} |"
+
+
+def _caption(kind: str, probe: Probe) -> str:
+    shown = view(kind)
+    times = [f"{after:g} s" for after in probe.after_s]
+    held = (
+        "the queue is held at so many packets" if probe.axis == "queue" else "the load is so high"
+    )
+    keys = ", ".join(["`ecn = true`", *(f"`{key} = {value}`" for key, value in shown.set.items())])
+    return " ".join(
+        [
+            f"Share of packets marked and dropped while {held},",
+            f"{', '.join(times[:-1])} and {times[-1]} after the start.",
+            "Link: 10 Mbit/s, 20 ms, a buffer of 100 packets;",
+            "1000 B packets of five flows, all ECN-capable;",
+            f"{keys}, all else by default. No sender answers. {shown.why}".rstrip(),
+            f"`penstock probe {kind}` counts again.",
+        ]
+    )
+
+
+def _prose(text: str) -> str:
+    """A paragraph as Markdown."""
+    text = re.sub(r"(?<!`)\*", r"\\*", text)
+    return re.sub(r"docs/(\w+\.md)", r"[\1](../\1)", text)
+
+
+def _index() -> Iterator[str]:
+    yield "| | kind | what it is | source |"
+    yield "| --- | --- | --- | --- |"
+    for row in rows():
+        kind = row["name"]
+        figure = (
+            f'<a href="{kind}.md"><img src="../img/aqm/{kind}.svg" width="260" alt="{kind}"></a>'
+        )
+        yield f"| {figure} | [{kind}]({kind}.md) | {row['doc']} | {row['source']} |"
+    yield ""
+
+
+def digest(probe: Probe) -> str:
+    """A short name for what a figure shows."""
+    shown = json.dumps([probe.axis, probe.points, probe.after_s, probe.counts])
+    return hashlib.sha256(shown.encode()).hexdigest()[:16]

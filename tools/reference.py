@@ -1,0 +1,106 @@
+"""Writes `docs/reference.md`, every key and metric in tables, from the declarations in Rust.
+
+`make generate` does it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from penstock import _penstock
+
+Row = Mapping[str, Any]
+
+HEAD = """# Reference
+
+Made by `tools/reference.py` from the declarations in Rust; `make generate` writes it again, and a
+test fails while it is stale. `penstock list` shows the same on the terminal. A quantity is text
+with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue counts packets.
+*ns-2* is the default under `profile = "ns-2"`, where it differs; a key that is set wins over both.
+"""
+
+#: Headings and the lists that fill them.
+SECTIONS = (
+    ("A scenario's tables", "scenario"),
+    ("Topology", "topology"),
+    ("Queue disciplines", "aqm"),
+    ("Traffic", "traffic"),
+    ("TCP", "tcp"),
+)
+
+
+def source() -> str:
+    """The text of `docs/reference.md`."""
+    lines = [HEAD]
+    shared = shared_keys(json.loads(_penstock.list_json("aqm")))
+    for title, what in SECTIONS:
+        lines.append(f"## {title}\n")
+        for row in json.loads(_penstock.list_json(what)):
+            hidden = shared if what == "aqm" else frozenset()
+            lines.extend(_entry(row, hidden))
+        if what == "aqm":
+            lines.extend(_common(shared))
+    lines.append("## Metrics\n")
+    lines.extend(_metrics(json.loads(_penstock.list_json("metrics"))))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def shared_keys(kinds: Iterable[Row]) -> frozenset[str]:
+    """Keys that every discipline takes: told once."""
+    names = [{p["name"] for p in kind["params"]} for kind in kinds]
+    return frozenset(set.intersection(*names))
+
+
+def _common(shared: frozenset[str]) -> Iterator[str]:
+    first = json.loads(_penstock.list_json("aqm"))[0]
+    yield "### every discipline\n"
+    yield from params_table([p for p in first["params"] if p["name"] in shared])
+
+
+def _entry(row: Row, hidden: frozenset[str]) -> Iterator[str]:
+    yield f"### {row['name']}\n"
+    yield row["doc"] + (f" *{row['source']}.*" if row.get("source") else "") + "\n"
+    if row.get("equations"):
+        yield f"[Algorithm, profile, what to expect, weaknesses](aqm/{row['name']}.md)\n"
+    if row.get("state"):
+        yield (
+            "State, as series: "
+            + "; ".join(f"`{s['name']}` {s['doc'][0].lower()}{s['doc'][1:]}" for s in row["state"])
+            + "\n"
+        )
+    yield from params_table([p for p in row["params"] if p["name"] not in hidden])
+
+
+def params_table(params: Iterable[Row]) -> Iterator[str]:
+    """Yields the lines of a table of parameters."""
+    rows = list(params)
+    if not rows:
+        return
+    yield "| key | allowed | default | ns-2 | meaning | source |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for p in rows:
+        unit = f" ({p['unit']})" if p["unit"] not in ("", "1") else ""
+        default = p["default"] if p["default"] is not None else p["auto"]
+        cells = (
+            f"`{p['name']}`",
+            p["range"] + unit,
+            default,
+            p["ns2"] or "",
+            p["doc"],
+            p["source"],
+        )
+        yield "| " + " | ".join(str(c).replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+    yield ""
+
+
+def _metrics(rows: Iterable[Row]) -> Iterator[str]:
+    per = ""
+    for m in rows:
+        if m["per"] != per:
+            per = m["per"]
+            yield f"\n### per {per}\n"
+            yield "| metric | what it is |"
+            yield "| --- | --- |"
+        yield f"| `{m['name']}` | {m['doc']} |"
