@@ -161,7 +161,7 @@ def test_an_error_has_only_the_facts_that_there_are(scenario: ps.Scenario) -> No
 def test_every_exception_has_one_root() -> None:
     from penstock.emulation import EmulationError
     from penstock.sweeps.drive import FailFastError
-    from penstock.validate_real import TooFewValidError
+    from penstock.validate.real.compare import TooFewValidError
 
     for each in (ps.ScenarioError, ps.SimulationError, EmulationError, FailFastError, TooFewValidError):
         assert issubclass(each, ps.Error)
