@@ -31,7 +31,7 @@ CIRCLES = {
 #: Packages that import each other.
 CIRCLES_OF_ROOMS = {"python/penstock/reproduce python/penstock/reproduce/papers"}
 #: Pages that are not wrapped yet.
-WIDE = set()
+WIDE: set[str] = set()
 #: docs/architecture.md describes the layout that the restructuring leads to. Set this to True, or
 #: take it out, when it is there.
 RESTRUCTURED = False
