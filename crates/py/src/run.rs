@@ -1,7 +1,7 @@
 //! Running seeds, and what a run gives back.
 
 use crate::aqm::interned;
-use crate::errors::{ScenarioError, SimulationError};
+use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
@@ -37,7 +37,7 @@ pub fn run(
     let series = series_interval_s.map(interval).transpose()?;
     let scenario = &scenario.get().inner;
     let prepared = |seed: u64| -> PyResult<penstock_sim::Config> {
-        let mut config = scenario.lower(seed).map_err(|e| ScenarioError::new_err(e.to_string()))?;
+        let mut config = scenario.lower(seed).map_err(|e| scenario_error(&e))?;
         config.record.series = series;
         config.record.events = events;
         config.record.pcap = pcap.as_deref().map(|name| tap(&config, name)).transpose()?;

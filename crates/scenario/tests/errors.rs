@@ -343,6 +343,16 @@ fn facts_of_an_error() {
     let e = common::read("duration = \"1 s\"\naqm.kind = \"x\"").unwrap_err();
     assert_eq!((e.file(), e.line(), e.path()), (Some("load.toml"), Some(2), "aqm.kind"));
     assert_eq!(e.found_value(), Some("\"x\""));
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("unknown-word", Some("pi")));
+    assert!(e.problem().allowed().contains(&"droptail"));
+
+    let e = common::read("duration = \"1 sec\"").unwrap_err();
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("quantity", Some("s")));
+    assert!(e.problem().allowed().contains(&"ms"));
+
+    let e = common::read("seed = true").unwrap_err();
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("value", None));
+    assert_eq!(e.problem().allowed().len(), 1, "one description");
 }
 
 #[test]
