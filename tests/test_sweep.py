@@ -26,9 +26,9 @@ from penstock.scenario import Scenario
 from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
-from penstock.sweeps.journal import Journal
 from penstock.sweeps.statistics import Until
-from penstock.sweeps.store import Store
+from penstock.sweeps.store import Store, adopt, writer
+from penstock.sweeps.store.journal import Journal
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_key, run_task
 
 GRID = (
@@ -230,8 +230,9 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: bytes) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from penstock.sweeps import drive, store
-store.COMPACT_RUNS, store.FLUSH_RUNS, store.FLUSH_S = 10, 3, 0.02
+from penstock.sweeps import drive
+from penstock.sweeps.store import writer
+writer.COMPACT_RUNS, writer.FLUSH_RUNS, writer.FLUSH_S = 10, 3, 0.02
 drive.sweep(sys.argv[1], out=Path(sys.argv[2]), jobs=int(sys.argv[3]))
 """
 
@@ -256,7 +257,7 @@ def killed(tmp_path: Path, whole: bytes, times: int) -> None:
             # What a reader meets now is whole, and nothing that was finished before is gone.
             keys = [key for part in store.parts(out) for key in pq.read_table(part, columns=["key"])["key"].to_pylist()]
             keys_journaled = {
-                key for path in (out / "journal").glob("*.journal") for key in store._keys(path).get("runs", ())
+                key for path in (out / "journal").glob("*.journal") for key in adopt.keys(path).get("runs", ())
             }
             assert len(keys) == len(set(keys))
             assert finished <= set(keys) | keys_journaled
@@ -343,7 +344,7 @@ def test_ctrl_c_in_the_middle_of_an_append_doubles_and_hides_nothing(
         monkeypatch.setattr(os, "fsync", interrupted)
         append(journal, *entry)
 
-    monkeypatch.setattr(store, "FLUSH_RUNS", 5)
+    monkeypatch.setattr(writer, "FLUSH_RUNS", 5)
     monkeypatch.setattr(Journal, "append", appending)
     with pytest.raises(KeyboardInterrupt):
         drive.sweep(scenario, out=tmp_path / "o")

@@ -448,7 +448,7 @@ def reproduce(
 
 
 @cli.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--seeds", type=click.IntRange(1, 1_000_000), metavar="N", help="Runs of every point [default: the file's]."
 )
@@ -471,9 +471,15 @@ def reproduce(
 @click.option("--flows", is_flag=True, help="Keep the metrics of each flow, too, in DIR/flows.")
 @click.option("--series", metavar="TIME", help="Keep series sampled at this interval, too, in DIR/series.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+@click.option(
+    "--patience",
+    metavar="TIME",
+    help="With --scheduler: how long nothing may come back before lost runs are sent again, or the sweep ends [300 s].",
+)
+@click.option("--verify", is_flag=True, help="Run nothing: read all that DIR holds, and name damaged files.")
 @click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def sweep(
-    file: Path,
+    file: Path | None,
     seeds: int | None,
     changes: tuple[str, ...],
     out: Path,
@@ -483,16 +489,22 @@ def sweep(
     flows: bool,
     series: str | None,
     fail_fast: bool,
+    patience: str | None,
+    verify: bool,
     no_warm_up_check: bool,
 ) -> int:
     """Run every point of the [sweep] and [[variant]] of FILE with every seed.
 
-    DIR/runs holds Parquet files, one row a run. Killed at any moment, the same command goes on; with more values or
-    seeds it runs only what is new.
+    DIR/runs holds Parquet files, one row for each run. Killed at any moment, the same command goes on; with more values
+    or seeds it runs only what is new. `penstock sweep --verify --out DIR` checks the files in DIR.
     """
     from penstock._progress import Bar
     from penstock.sweeps import drive
 
+    if verify:
+        return _verify(out)
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
     scenario = _scenario(file, changes)
     interval_s = None if series is None else _series_interval(scenario, series, out)
     _writable(out=out)
@@ -519,6 +531,7 @@ def sweep(
                 flows=flows,
                 series=interval_s,
                 fail_fast=fail_fast,
+                patience=patience,
                 progress=progress,
                 failure=failure,
             )
@@ -535,6 +548,22 @@ def sweep(
         for line in warm_up.check_points(scenario, jobs):
             click.echo(line, err=True)
     return EXIT_FAILED if done.failed else 0
+
+
+def _verify(folder: Path) -> int:
+    """Checks a sweep's folder."""
+    from penstock.sweeps import store
+
+    damages = store.verify(folder)
+    files = sum(len(store.parts(folder, table)) for table in store.TABLES)
+    if not damages:
+        _print(f"{folder}: {files} Parquet files, all as they were written")
+        return 0
+    listed = "; ".join(f"{each.path.relative_to(folder)}: {each.why}" for each in damages)
+    return _fail(
+        f"{folder}: damaged: {listed}; the next sweep into {folder} sets damaged files aside and does their runs again",
+        EXIT_FAILED,
+    )
 
 
 @cli.command()
