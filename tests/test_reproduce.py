@@ -19,6 +19,7 @@ import pytest
 import penstock as ps
 import tiny_paper
 from conftest import ROOT, SCENARIOS, Command
+from penstock import _progress
 from penstock.errors import Error
 from penstock.reproduce import command
 from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
@@ -152,6 +153,7 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
     written = {str(path) for path in (p.relative_to(out) for p in out.rglob("*.*") if p.is_file())}
     runs = {name for name in written if name.startswith("runs/")}
     assert {re.sub("[0-9a-f]{32}", "ID", name) for name in runs} == {
+        "runs/manifest/ID.json",
         "runs/runs/ID.parquet",
         "runs/series/queue/ID.parquet",
         "runs/schema.json",
@@ -307,3 +309,16 @@ def test_the_papers_are_listed(penstock: Command) -> None:
         of = paper(key)
         assert all(f"{key}.{exhibit.key}" in done.stdout for exhibit in of.exhibits)
         assert all(claim.key in done.stdout for claim in of.claims)
+
+
+def test_a_log_shows_life(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with _progress.Bar("running") as bar:
+        for tenth in range(30):
+            now[0] = 100.0 + tenth
+            bar.show(tenth / 30, "running TINY fig1", f"{tenth}/30 runs")
+    assert capsys.readouterr().err.splitlines() == [
+        "running TINY fig1: 33%, 10/30 runs, 10 s",
+        "running TINY fig1: 67%, 20/30 runs, 20 s",
+    ]

@@ -366,10 +366,10 @@ def test_a_really_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whol
         pytest.skip("needs root in Linux, to mount a small file system in a namespace of its own")
     (tmp_path / "grid.toml").write_text(GRID)
     out = tmp_path / "runs"
-    # What the disk of 4 MiB holds is gone with the namespace: it is copied out as the sweep left it.
+    # What the disk of 1 MiB holds is gone with the namespace: it is copied out as the sweep left it.
     child = f"{sys.executable} -m penstock sweep {tmp_path}/grid.toml --seeds 400 --jobs 1 --flows --out {disk}/runs"
     script = f"{child}; code=$?; cp -r {disk}/runs {out}; exit $code"
-    done = subprocess.run([*small_disk, "4096", str(disk), "sh", "-c", script], capture_output=True, text=True)
+    done = subprocess.run([*small_disk, "1024", str(disk), "sh", "-c", script], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("penstock: ")
     assert "No space left on device" in done.stderr
