@@ -52,6 +52,7 @@ class Cluster:
         if self.scheduler is None or self.scheduler.poll() is not None:
             for worker in self.workers:
                 worker.kill()
+                worker.wait()
             file = self._folder / "scheduler.json"
             file.unlink(missing_ok=True)
             self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", file)
@@ -78,6 +79,7 @@ class Cluster:
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()
         self._log.close()
 
     def _start(self, *arguments: object) -> subprocess.Popen[bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import SMALL, Command
+from penstock import _files
 from penstock.errors import Error
 from penstock.scenario import Scenario
 from penstock.sweeps import drive, store
@@ -167,14 +168,17 @@ def test_a_kill_in_the_middle_of_new_columns_loses_nothing(unfinished: Path, tmp
     store.settle(out)
     before = store.read(out)["key"].to_pylist()
 
+    writing = _files.write
+
     def killed(path: Path, content: str) -> None:
         writing(path, content)
         raise KeyboardInterrupt
 
-    writing = manifest.write
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    opened = Store(out, ["aqm.max_p"])
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest, "write", killed)  # pledged, but not renamed
-        Store(out, ["aqm.max_p"]).__enter__()
+        with pytest.raises(KeyboardInterrupt):
+            opened.__enter__()
     assert store.verify(out) == []
     with Store(out, ["aqm.max_p"]):
         pass

@@ -166,8 +166,8 @@ def sweep(
     flows: keep the metrics of each flow, too, in `out/flows`.
     series: keep the queue's, cwnd, rtt and fct series at this interval (`"100 ms"` or seconds), too, in `out/series`.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
-    patience: with a scheduler: how long nothing may come back (`"300 s"` or seconds) before the sweep asks what is going
-        on; then it sends lost runs again, or ends if no worker is left; default: 300 s.
+    patience: with a scheduler: how long nothing may come back (`"300 s"` or seconds) before the sweep asks what is
+        going on; then it sends lost runs again, or ends if no worker is left; default: 300 s.
     progress: called a few times a second.
     failure: called with each run that failed.
     """

@@ -39,6 +39,8 @@ LOOK_S = 2.0
 WAKE_S = 0.25
 #: Seconds without an answer before the engine looks whether anything is still being worked on.
 PATIENCE_S = 300.0
+#: Seconds that the scheduler has to answer a question, at least: it may be busy.
+ANSWER_S = 60.0
 #: How often batches that nobody works on are sent again before the engine gives up.
 MOST_RESENT = 3
 
@@ -230,10 +232,11 @@ class _Flight:
 
     def _ask(self, question: Callable[..., Any]) -> dict[str, Any]:
         """Returns what the scheduler answers to one of its remote calls."""
+        limit_s = max(self._patience_s, ANSWER_S)
         try:
-            answer: dict[str, Any] = self._client.sync(question, callback_timeout=self._patience_s)
+            answer: dict[str, Any] = self._client.sync(question, callback_timeout=limit_s)
         except TimeoutError as error:
-            raise _gave_up(f"the Dask scheduler has not answered for {self._patience_s:g} s") from error
+            raise _gave_up(f"the Dask scheduler has not answered for {limit_s:g} s") from error
         except OSError as error:
             raise _explained(error) from error
         return answer

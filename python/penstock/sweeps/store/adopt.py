@@ -74,15 +74,11 @@ def compact(manifest: Manifest, known: Known, journal: Path) -> None:
         and not (path := place(folder, table) / f"{identity}.parquet").exists()
     }
     # `None`: all rows.
-    chosen = {
-        mark: None if len(new[mark]) == len(there[mark]) else pa.array(new[mark]) for mark in new
-    }
+    chosen = {mark: None if len(new[mark]) == len(there[mark]) else pa.array(new[mark]) for mark in new}
     with ExitStack() as files:
         writers: dict[str, Writer] = {}
         for table, path in wanted.items():
-            schema = (
-                schemas.schema(columns(folder)) if table == RUNS else schemas.table_schema(table)
-            )
+            schema = schemas.schema(columns(folder)) if table == RUNS else schemas.table_schema(table)
             writers[table] = files.enter_context(writing(path, schema))
         for entry in entries(journal) if writers else ():
             for table, writer in writers.items():
@@ -158,7 +154,5 @@ def _joined(runs: pa.Table, about: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     at = pc.index_in(runs["point"], about["point"])
-    joined: Mapping[str, Any] = {
-        name: about[name].take(at) for name in about.column_names if name != "point"
-    }
+    joined: Mapping[str, Any] = {name: about[name].take(at) for name in about.column_names if name != "point"}
     return pa.table({**joined, **{name: runs[name] for name in runs.column_names}})

@@ -56,9 +56,7 @@ def mend(manifest: Manifest, notice: Callable[[str], object]) -> None:
     folder = manifest.folder
     # The second turn reads the files whose manifest the first one set aside.
     for _ in range(2):
-        for damage in sorted(
-            damages(manifest), key=lambda damage: damage.path == _schema_of(folder)
-        ):
+        for damage in sorted(damages(manifest), key=lambda damage: damage.path == _schema_of(folder)):
             path = damage.path
             if path == _schema_of(folder):
                 where = _moved(set_aside(folder, path) if path.exists() else None)

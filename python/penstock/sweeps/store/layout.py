@@ -65,10 +65,7 @@ def about(folder: Path) -> dict[str, Any]:
             raise DamagedError(folder, path, str(error)) from error
         found = older
     if found["penstock_store"] != VERSION:
-        raise Error(
-            f"{folder}: a store of version {found['penstock_store']}; this Penstock reads version"
-            f" {VERSION}"
-        )
+        raise Error(f"{folder}: a store of version {found['penstock_store']}; this Penstock reads version {VERSION}")
     return found
 
 

@@ -49,8 +49,7 @@ class DamagedError(Error):
 
     def __init__(self, folder: Path, path: Path, why: str) -> None:
         super().__init__(
-            f"{path} is damaged: {why}; the next sweep into {folder} sets it aside and does its"
-            " runs again"
+            f"{path} is damaged: {why}; the next sweep into {folder} sets it aside and does its runs again"
         )
         self.path = path
         self.why = why
@@ -83,10 +82,7 @@ class Manifest:
             return {}
         except SealError as error:
             raise DamagedError(self.folder, path, str(error)) from error
-        return {
-            self.folder / name: [State(**state) for state in states]
-            for name, states in files.items()
-        }
+        return {self.folder / name: [State(**state) for state in states] for name, states in files.items()}
 
     def pledge(self, identity: str, states: Mapping[Path, State]) -> None:
         """Adds states in which files will be right, and is on the disk when it returns."""
@@ -121,9 +117,7 @@ class Manifest:
             # Another process may have written both again since this one read the manifest.
             if last and all(state.bytes != about.st_size for state in states):
                 sizes = " or ".join(str(state.bytes) for state in states)
-                raise DamagedError(
-                    self.folder, path, f"it has {about.st_size} bytes instead of {sizes}"
-                )
+                raise DamagedError(self.folder, path, f"it has {about.st_size} bytes instead of {sizes}")
         raise DamagedError(self.folder, path, "its content does not fit its SHA-256")
 
     def _write(self, identity: str, states: Mapping[Path, Sequence[State]]) -> None:

@@ -27,9 +27,7 @@ class Writer:
 
         self._names = schema.names
         self._sink = _Hashed(file)
-        self._writer = pq.ParquetWriter(
-            self._sink, schema, compression="zstd", write_page_checksum=True
-        )
+        self._writer = pq.ParquetWriter(self._sink, schema, compression="zstd", write_page_checksum=True)
         self._waiting: list[pa.Table] = []
         # Kept as a sum: to sum the waiting tables anew for each one takes time in its square.
         self._waiting_bytes = 0
@@ -121,9 +119,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read_part(
-    manifest: Manifest, path: Path, names: Sequence[str] | None = None, filters: Any = None
-) -> pa.Table:
+def read_part(manifest: Manifest, path: Path, names: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
     """Returns a file's rows. Raises `DamagedError` if the file is not what was written."""
     import pyarrow.parquet as pq
 
@@ -144,9 +140,7 @@ def open_part(manifest: Manifest, path: Path, dictionaries: Sequence[str] = ()) 
     manifest.check(path)
     with (
         _damage(manifest, path),
-        pq.ParquetFile(
-            path, read_dictionary=list(dictionaries), page_checksum_verification=True
-        ) as file,
+        pq.ParquetFile(path, read_dictionary=list(dictionaries), page_checksum_verification=True) as file,
     ):
         yield file
 

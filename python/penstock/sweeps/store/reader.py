@@ -62,9 +62,7 @@ def read(
     schema = schemas.schema(columns(folder)) if table == RUNS else schemas.table_schema(table)
     tables = [read_part(manifest, part, names, filters) for part in parts(folder, table)]
     empty = schema.empty_table()
-    return (
-        pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
-    )
+    return pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
 
 
 def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @cache
 def _metrics() -> dict[str, list[str]]:
     listed = json.loads(_penstock.list_json("metrics"))
-    names = {
-        per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow")
-    }
+    names = {per: [m["name"] for m in listed if m["per"] == per] for per in ("run", "group", "flow")}
     return {**names, "link": [m["name"] for m in listed if m["links"]]}
 
 
@@ -63,9 +61,7 @@ def journaled() -> pa.Schema:
     import pyarrow as pa
 
     group = pa.struct([(name, pa.float64()) for name in _metrics()["group"]])
-    link = pa.struct(
-        [("name", pa.string()), *((name, pa.float64()) for name in _metrics()["link"])]
-    )
+    link = pa.struct([("name", pa.string()), *((name, pa.float64()) for name in _metrics()["link"])])
     return pa.schema(
         [
             ("key", pa.string()),
@@ -147,9 +143,7 @@ def column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
     if type_ == pa.string():
-        values = [
-            each if each is None or isinstance(each, str) else json.dumps(each) for each in values
-        ]
+        values = [each if each is None or isinstance(each, str) else json.dumps(each) for each in values]
     return pa.array(values, type_)
 
 

@@ -61,9 +61,7 @@ def _again(manifest: Manifest, part: Path, schema: pa.Schema, paths: Sequence[st
             texts = batch["scenario"].to_pylist() if paths else []
             scenarios = [json.loads(text) for text in texts]
 
-            def column(
-                field: pa.Field, batch: Any = batch, scenarios: Sequence[Any] = scenarios
-            ) -> Any:
+            def column(field: pa.Field, batch: Any = batch, scenarios: Sequence[Any] = scenarios) -> Any:
                 if field.name in paths:
                     values = [schemas.value_at(scenario, field.name) for scenario in scenarios]
                     return schemas.column(values, field.type)

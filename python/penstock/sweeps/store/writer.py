@@ -73,9 +73,7 @@ class Store:
         self._wanted = parameters
         self._interval_s = tables.series_s if tables else None
         self._alone = alone
-        self._journals: list[
-            Journal
-        ] = []  # the last is written to; those before it are becoming Parquet files
+        self._journals: list[Journal] = []  # the last is written to; those before it are becoming Parquet files
         self._points: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
         self._tables: dict[str, list[pa.Table]] = {}
@@ -101,10 +99,7 @@ class Store:
                 complete(self._manifest, table)
             live = self._adopt()
             if live and self._alone:
-                raise Error(
-                    f"{self._folder}: another process writes there; wait for it or give another"
-                    " --out"
-                )
+                raise Error(f"{self._folder}: another process writes there; wait for it or give another --out")
             self._journals.append(Journal(self._folder / "journal"))
         for path in live:
             for table, keys in adopt.keys(path).items():
@@ -142,9 +137,7 @@ class Store:
             return True  # all that this process puts in has the same tables
         return all(self._known.has(table, key) for table in (RUNS, *tables))
 
-    def values(
-        self, points: Iterable[str], names: Sequence[str]
-    ) -> dict[str, dict[int, dict[str, float | None]]]:
+    def values(self, points: Iterable[str], names: Sequence[str]) -> dict[str, dict[int, dict[str, float | None]]]:
         """Returns these metrics of the runs in Parquet files: identity → seed → metrics.
 
         points: the identities of the points that are asked for.
@@ -178,9 +171,7 @@ class Store:
                     }
                 )
             metrics, groups = outcome.numbers["metrics"], outcome.numbers["groups"]
-            links = [
-                {"name": name, **numbers} for name, numbers in outcome.numbers["links"].items()
-            ]
+            links = [{"name": name, **numbers} for name, numbers in outcome.numbers["links"].items()]
             run = {
                 "key": outcome.key,
                 "point": point.identity,
@@ -202,10 +193,7 @@ class Store:
             journal = self._journals[-1]
             if self._rows:
                 # In one piece each: a stream has a message for each piece and column.
-                tables = {
-                    name: pa.concat_tables(of_runs).combine_chunks()
-                    for name, of_runs in self._tables.items()
-                }
+                tables = {name: pa.concat_tables(of_runs).combine_chunks() for name, of_runs in self._tables.items()}
                 tables[RUNS] = schemas.table(schemas.journaled(), self._rows)
                 if self._points:
                     tables["points"] = schemas.table(schemas.points(), self._points)
