@@ -557,7 +557,7 @@ def _verify(folder: Path) -> int:
     damages = store.verify(folder)
     files = sum(len(store.parts(folder, table)) for table in store.TABLES)
     if not damages:
-        _print(f"{folder}: {files} Parquet files, all as they were written")
+        _print(f"{folder}: {files} of {files} Parquet files are as they were written")
         return 0
     listed = "; ".join(f"{each.path.relative_to(folder)}: {each.why}" for each in damages)
     return _fail(
