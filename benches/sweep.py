@@ -24,7 +24,10 @@ import psutil
 from penstock import Scenario, _penstock
 from penstock.sweeps.drive import Grid, Threads, sweep
 from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweeps.store import COMPACT_RUNS, RUNS, Store
+from penstock.sweeps.store import RUNS
+from penstock.sweeps.store.known import Known
+from penstock.sweeps.store.manifest import Manifest
+from penstock.sweeps.store.writer import COMPACT_RUNS
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_task, simulator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,13 +125,13 @@ def learn_s(keys: int) -> float:
     """Seconds in which an open store of that many runs takes in the keys of one more Parquet file."""
     import numpy as np
 
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
-        random = np.random.default_rng(1)
-        store._known[RUNS] = np.sort(np.frombuffer(random.bytes(keys * 32), dtype="S32"))
-        more = [random.bytes(16).hex() for _ in range(COMPACT_RUNS)]
-        begun = time.perf_counter()
-        store._know(RUNS, more)
-        return time.perf_counter() - begun
+    random = np.random.default_rng(1)
+    known = Known(Manifest(Path()))
+    known._keys[RUNS] = np.sort(np.frombuffer(random.bytes(keys * 32), dtype="S32"))
+    more = [random.bytes(16).hex() for _ in range(COMPACT_RUNS)]
+    begun = time.perf_counter()
+    known.add(RUNS, more)
+    return time.perf_counter() - begun
 
 
 def disk_bytes(scenario: Scenario, runs: int) -> float:

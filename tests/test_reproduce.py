@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -22,11 +23,13 @@ from helpers import tiny_paper
 from penstock.errors import Error
 from penstock.model.scenario import Scenario
 from penstock.reproduce import command
+from penstock.reproduce import drawn as reproduce_drawn
 from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
 from penstock.reproduce.model import DEFAULT, Above, Below, Case, Rule, Settings, Within
 from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED, judge
 from penstock.runs.result import recorded
+from penstock.show import progress, style
 from penstock.sweeps import store
 from penstock.sweeps.store import Store
 
@@ -152,11 +155,13 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
     written = {str(path) for path in (p.relative_to(out) for p in out.rglob("*.*") if p.is_file())}
     runs = {name for name in written if name.startswith("runs/")}
     assert {re.sub("[0-9a-f]{32}", "ID", name) for name in runs} == {
+        "runs/manifest/ID.json",
         "runs/runs/ID.parquet",
         "runs/series/queue/ID.parquet",
         "runs/schema.json",
     }
     figures = {f"figures/amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("svg", "png")}
+    figures.add("figures/drawn.json")
     data = {f"data/amecn.{key}.parquet" for key in ("fig1", "fig2", "table1", "fig2.series")}
     assert written - runs == {"report.html", "claims.csv", *figures, *data}
 
@@ -203,9 +208,39 @@ def test_the_same_bytes_again_without_running(tmp_path: Path) -> None:
     files = [
         path for path in (tmp_path / "a").rglob("*") if path.is_file() and tmp_path / "a" / "runs" not in path.parents
     ]
-    assert len(files) == 10
+    assert len(files) == 11
     for path in files:
         assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes(), path
+
+
+def test_only_what_changed_is_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    save = style.save
+
+    def saving(figure: Any, path: str) -> None:
+        drawn.append(Path(path).name)
+        save(figure, path)
+
+    monkeypatch.setattr(style, "save", saving)
+
+    def again(seeds: int = 2) -> list[str]:
+        drawn.clear()
+        command.reproduce([tiny_paper.PAPER], Settings(seeds, False), tmp_path, jobs=2)
+        return sorted(drawn)
+
+    both = sorted(f"amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("png", "svg"))
+    assert again() == both
+    page = (tmp_path / "report.html").read_bytes()
+    assert again() == []
+    assert (tmp_path / "report.html").read_bytes() == page
+    (tmp_path / "figures" / "amecn.fig1.png").unlink()
+    (tmp_path / "data" / "amecn.fig2.parquet").write_bytes(b"other")
+    assert again() == both
+    monkeypatch.setattr(reproduce_drawn, "_code", lambda: "other code")
+    assert again() == both
+    assert again(seeds=3) == both
+    (tmp_path / "figures" / "drawn.json").write_text("{}")
+    assert again(seeds=3) == both
 
 
 def test_only_some_exhibits(tmp_path: Path) -> None:
@@ -307,3 +342,16 @@ def test_the_papers_are_listed(penstock: Command) -> None:
         of = paper(key)
         assert all(f"{key}.{exhibit.key}" in done.stdout for exhibit in of.exhibits)
         assert all(claim.key in done.stdout for claim in of.claims)
+
+
+def test_a_log_shows_life(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress.Bar("running") as bar:
+        for tenth in range(30):
+            now[0] = 100.0 + tenth
+            bar.show(tenth / 30, "running TINY fig1", f"{tenth}/30 runs")
+    assert capsys.readouterr().err.splitlines() == [
+        "running TINY fig1: 33%, 10/30 runs, 10 s",
+        "running TINY fig1: 67%, 20/30 runs, 20 s",
+    ]

@@ -28,9 +28,9 @@ from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.export import export
-from penstock.sweeps.journal import Journal
 from penstock.sweeps.statistics import Until
-from penstock.sweeps.store import Store
+from penstock.sweeps.store import Store, adopt, writer
+from penstock.sweeps.store.journal import Journal
 from penstock.sweeps.tasks import Engine, Outcome, Task, run_key, run_task
 
 GRID = (
@@ -232,8 +232,9 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: bytes) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from penstock.sweeps import drive, store
-store.COMPACT_RUNS, store.FLUSH_RUNS, store.FLUSH_S = 10, 3, 0.02
+from penstock.sweeps import drive
+from penstock.sweeps.store import writer
+writer.COMPACT_RUNS, writer.FLUSH_RUNS, writer.FLUSH_S = 10, 3, 0.02
 drive.sweep(sys.argv[1], out=Path(sys.argv[2]), jobs=int(sys.argv[3]))
 """
 
@@ -258,7 +259,7 @@ def killed(tmp_path: Path, whole: bytes, times: int) -> None:
             # What a reader meets now is whole, and nothing that was finished before is gone.
             keys = [key for part in store.parts(out) for key in pq.read_table(part, columns=["key"])["key"].to_pylist()]
             keys_journaled = {
-                key for path in (out / "journal").glob("*.journal") for key in store._keys(path).get("runs", ())
+                key for path in (out / "journal").glob("*.journal") for key in adopt.keys(path).get("runs", ())
             }
             assert len(keys) == len(set(keys))
             assert finished <= set(keys) | keys_journaled
@@ -345,7 +346,7 @@ def test_ctrl_c_in_the_middle_of_an_append_doubles_and_hides_nothing(
         monkeypatch.setattr(os, "fsync", interrupted)
         append(journal, *entry)
 
-    monkeypatch.setattr(store, "FLUSH_RUNS", 5)
+    monkeypatch.setattr(writer, "FLUSH_RUNS", 5)
     monkeypatch.setattr(Journal, "append", appending)
     with pytest.raises(KeyboardInterrupt):
         drive.sweep(scenario, out=tmp_path / "o")
@@ -367,10 +368,10 @@ def test_a_really_full_disk_loses_nothing_that_was_finished(tmp_path: Path, whol
         pytest.skip("needs root in Linux, to mount a small file system in a namespace of its own")
     (tmp_path / "grid.toml").write_text(GRID)
     out = tmp_path / "runs"
-    # What the disk of 4 MiB holds is gone with the namespace: it is copied out as the sweep left it.
+    # What the disk of 1 MiB holds is gone with the namespace: it is copied out as the sweep left it.
     child = f"{sys.executable} -m penstock sweep {tmp_path}/grid.toml --seeds 400 --jobs 1 --flows --out {disk}/runs"
     script = f"{child}; code=$?; cp -r {disk}/runs {out}; exit $code"
-    done = subprocess.run([*small_disk, "4096", str(disk), "sh", "-c", script], capture_output=True, text=True)
+    done = subprocess.run([*small_disk, "1024", str(disk), "sh", "-c", script], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("penstock: ")
     assert "No space left on device" in done.stderr

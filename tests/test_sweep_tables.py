@@ -19,9 +19,10 @@ from conftest import SMALL, Command
 from penstock.errors import Error, ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
-from penstock.sweeps import drive, journal, store
+from penstock.sweeps import drive, store
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.statistics import Until
+from penstock.sweeps.store import adopt, journal, parquet, reader, writer
 from penstock.sweeps.tasks import SERIES
 from test_sweep import CHILD, InLine, csv, exported
 
@@ -140,13 +141,14 @@ RECORDING = CHILD.replace("int(sys.argv[3]))", 'int(sys.argv[3]), flows=True, se
 DYING = RECORDING.replace("= 10, 3,", "= 1000, 3,").replace(
     "drive.sweep(",
     """import os
-left, sync = [int(sys.argv[4])], store._sync
+from penstock.sweeps.store import parquet
+left, sync = [int(sys.argv[4])], parquet.sync_folder
 def dying(folder):
     left[0] -= 1
     if left[0] < 0:
         os._exit(9)
     sync(folder)
-store._sync = dying
+parquet.sync_folder = dying
 drive.sweep(""",
 )
 
@@ -180,7 +182,7 @@ def test_killed_between_two_files_of_a_journal(files: int, tmp_path: Path, whole
     out = tmp_path / "runs"
     assert child(DYING, tmp_path, out, files).wait() == 9
     assert sum(len(store.parts(out, table)) for table in TABLES) == files + 1  # it died after the renaming
-    (dead,) = (path for path in (out / "journal").iterdir() if store._keys(path))
+    (dead,) = (path for path in (out / "journal").iterdir() if adopt.keys(path))
     # Another that was killed with the same runs, and comes first by its name.
     shutil.copy(dead, dead.with_name(f"{'0' * 32}.journal"))
     sweep(out, **BOTH)
@@ -213,13 +215,13 @@ def test_a_journal_counts_up_to_its_first_broken_entry(tmp_path: Path) -> None:
 
 def test_export_in_parts_is_in_order(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(tmp_path / "runs", **BOTH)
-    monkeypatch.setattr(store, "ORDER_ROWS", 7)
+    monkeypatch.setattr(reader, "ORDER_ROWS", 7)
     assert all_of(tmp_path / "runs") == whole
 
 
 def test_a_row_group_is_no_larger_than_it_has_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "FLUSH_RUNS", 2)
-    monkeypatch.setattr(store, "GROUP_BYTES", 1)
+    monkeypatch.setattr(writer, "FLUSH_RUNS", 2)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 1)
     sweep(tmp_path, jobs=1, **BOTH)
     (part,) = store.parts(tmp_path, "queue")
     groups = pq.ParquetFile(part).metadata
@@ -233,6 +235,7 @@ def test_files_of_a_build_that_knew_fewer_columns_are_completed(tmp_path: Path, 
     table = pq.read_table(part)
     empty = next(name for name in table.column_names if table[name].null_count == table.num_rows)
     pq.write_table(table.drop([empty]), part)
+    shutil.rmtree(out / "manifest")  # which that build did not write
     sweep(out, **BOTH)
     assert pq.read_schema(part).equals(store.table_schema("queue"))
     assert all_of(out) == whole

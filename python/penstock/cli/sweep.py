@@ -11,11 +11,11 @@ from penstock.cli.inputs import check_writable, scenario_of, series_interval
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
-from penstock.sweeps import drive
+from penstock.sweeps import drive, store
 
 
 @click.command("sweep")
-@options.file
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @options.seeds("Runs of every point [default: the file's].", None)
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
@@ -29,9 +29,15 @@ from penstock.sweeps import drive
 @click.option("--flows", is_flag=True, help="Keep the metrics of each flow, too, in DIR/flows.")
 @options.series("Keep series sampled at this interval, too, in DIR/series.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first run that fails.")
+@click.option(
+    "--patience",
+    metavar="TIME",
+    help="With --scheduler: how long nothing may come back before lost runs are sent again, or the sweep ends [300 s].",
+)
+@click.option("--verify", is_flag=True, help="Run nothing: read all that DIR holds, and name damaged files.")
 @click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def command(
-    file: Path,
+    file: Path | None,
     seeds: int | None,
     changes: tuple[str, ...],
     out: Path,
@@ -41,13 +47,20 @@ def command(
     flows: bool,
     series: str | None,
     fail_fast: bool,
+    patience: str | None,
+    verify: bool,
     no_warm_up_check: bool,
 ) -> int:
     """Run every point of FILE's [sweep] with every seed.
 
     A [[variant]] of FILE is one more axis. DIR/runs holds Parquet files, one row per run. Killed at any moment, the
-    same command goes on; with more values or seeds it runs only what is new.
+    same command goes on; with more values or seeds it runs only what is new. `penstock sweep --verify --out DIR`
+    checks the files in DIR.
     """
+    if verify:
+        return _verify(out)
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
     scenario = scenario_of(file, changes)
     interval_s = None if series is None else series_interval(scenario, series, out)
     check_writable(out=out)
@@ -63,6 +76,7 @@ def command(
                 flows=flows,
                 series=interval_s,
                 fail_fast=fail_fast,
+                patience=patience,
                 progress=lambda now: _advance(bar, scenario.name or file.name, now),
                 failure=lambda what: click.echo(f"run {what.key}, seed {what.seed}: {what.error}", err=True),
             )
@@ -74,6 +88,20 @@ def command(
     if done.ran and not no_warm_up_check:
         _check_warm_up(scenario, jobs)
     return EXIT_FAILED if done.failed else 0
+
+
+def _verify(folder: Path) -> int:
+    """Checks a sweep's folder."""
+    damages = store.verify(folder)
+    files = sum(len(store.parts(folder, table)) for table in store.TABLES)
+    if not damages:
+        say(f"{folder}: {files} of {files} Parquet files are as they were written")
+        return 0
+    listed = "; ".join(f"{each.path.relative_to(folder)}: {each.why}" for each in damages)
+    return fail(
+        f"{folder}: damaged: {listed}; the next sweep into {folder} sets damaged files aside and does their runs again",
+        EXIT_FAILED,
+    )
 
 
 def _advance(bar: Bar, label: str, now: drive.Sweep) -> None:

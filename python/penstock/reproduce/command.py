@@ -1,6 +1,7 @@
 """`penstock reproduce`: from the papers' modules to a folder with one report.
 
-The folder has `report.html` and `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`;
+The folder has `report.html` and `claims.csv`; `figures/PAPER.EXHIBIT.svg` and `.png`, and
+`drawn.json`, which says what they were drawn from;
 `data/PAPER.EXHIBIT.parquet` with a row for each run, and `….series.parquet` where an exhibit shows
 time; and `runs/`, a sweep's store, from which a second call takes what it needs.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock._files import replacing, write
 from penstock._names import known
 from penstock.reproduce import report
+from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
 from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
 from penstock.reproduce.papers import KEYS, paper
@@ -125,10 +127,19 @@ def reproduce(
     findings = _judge_all(plan, seeds, finished)
     clock.ended("judge")
     shown: dict[tuple[str, str], str | TableData] = {}
+    drawn = Drawn(out)
     with Bar("drawing") as bar:
         for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
             bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
-            shown[each.key, exhibit.key] = _exhibit(out, each, exhibit, gather(wanted, seeds, finished))
+            name, of = f"{each.key}.{exhibit.key}", made_of(exhibit, wanted, seeds)
+            if drawn.has(name, of):
+                shown[each.key, exhibit.key] = _svg(out, name).read_text(encoding="utf-8")
+                continue
+            files, shows = _exhibit(out, name, exhibit, gather(wanted, seeds, finished))
+            shown[each.key, exhibit.key] = shows
+            if isinstance(shows, str):  # a table takes no time
+                drawn.keep(name, of, files)
+    drawn.write()
     clock.ended("draw")
     write(out / "claims.csv", claims_csv(findings))
     page = out / "report.html"
@@ -160,21 +171,27 @@ def _on(bar: Bar) -> Any:
     return lambda done, total, place: bar.show(done / total if total else 1.0, place)
 
 
-def _exhibit(out: Path, of: Paper, exhibit: Exhibit, runs: Runs) -> str | TableData:
-    """Writes an exhibit's files; returns what the report shows: a figure as SVG, or the table."""
+def _exhibit(out: Path, name: str, exhibit: Exhibit, runs: Runs) -> tuple[list[Path], str | TableData]:
+    """Writes an exhibit's files; returns them, and what the report shows: a figure as SVG, or the table."""
     import pyarrow.parquet as pq
 
-    name = f"{of.key}.{exhibit.key}"
-    for path, table in ((f"{name}.parquet", runs_table(runs)), (f"{name}.series.parquet", series_table(runs))):
+    files = []
+    for ending, table in (("parquet", runs_table(runs)), ("series.parquet", series_table(runs))):
         if table is not None:
-            with replacing(out / "data" / path) as file:
+            files.append(out / "data" / f"{name}.{ending}")
+            with replacing(files[-1]) as file:
                 pq.write_table(table, file, compression="zstd")
     drawn = exhibit.show(runs)
     if isinstance(drawn, TableData):
-        return drawn
-    for kind in ("png", "svg"):
-        style.save(drawn, str(out / "figures" / f"{name}.{kind}"))
-    return (out / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        return files, drawn
+    for path in (_svg(out, name).with_suffix(".png"), _svg(out, name)):
+        style.save(drawn, str(path))
+        files.append(path)
+    return files, _svg(out, name).read_text(encoding="utf-8")
+
+
+def _svg(out: Path, name: str) -> Path:
+    return out / "figures" / f"{name}.svg"
 
 
 def runs_table(runs: Runs) -> pa.Table:

@@ -166,11 +166,10 @@ class Finished:
         """All recorded queues by key, each with the columns that it has."""
         import numpy as np
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         found: dict[str, pa.Table] = {}
         for part in store.parts(self._folder, QUEUE):
-            with pq.ParquetFile(part, read_dictionary=["key"]) as file:
+            with store.opened(part, self._folder, ["key"]) as file:
                 for group in range(file.num_row_groups):
                     rows = file.read_row_group(group).combine_chunks()
                     keys = rows["key"].combine_chunks()

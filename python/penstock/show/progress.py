@@ -1,4 +1,4 @@
-"""A progress bar for runs that take over a second."""
+"""Progress of what takes over a second: a bar on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 #: Seconds after which a bar is worth drawing.
 PATIENCE_S = 1.0
+#: Seconds between two lines where stderr is no terminal.
+LINE_S = 10.0
 
 
 class Bar:
-    """A callback for `penstock.run` that draws on stderr, if that is a terminal and the run is a long one."""
+    """A callback for `penstock.run` that says on stderr how far a long run has come."""
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._begun = time.monotonic()
+        self._begun = self._said = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
 
     def __enter__(self) -> Bar:
@@ -32,7 +34,10 @@ class Bar:
     def show(self, fraction: float, label: str, note: str = "") -> None:
         """Draws the state of a job whose label changes on the way."""
         if self._bar is None:
-            if not sys.stderr.isatty() or time.monotonic() - self._begun < PATIENCE_S:
+            if not sys.stderr.isatty():
+                self._line(fraction, label, note)
+                return
+            if time.monotonic() - self._begun < PATIENCE_S:
                 return
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -49,6 +54,15 @@ class Bar:
             self._bar = (progress, progress.add_task(label, total=1.0, note=note))
         progress, task = self._bar
         progress.update(task, completed=fraction, description=label, note=note)
+
+    def _line(self, fraction: float, label: str, note: str) -> None:
+        """Prints the state if the last line is `LINE_S` ago."""
+        now = time.monotonic()
+        if now - self._said < LINE_S:
+            return
+        self._said = now
+        more = f", {note}" if note else ""
+        print(f"{label}: {fraction:.0%}{more}, {now - self._begun:.0f} s", file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

@@ -2,6 +2,6 @@
 
 `penstock.sweep(...)` is `drive.sweep`. Running: `tasks` (a run as engines see it), `drive` (what is to run, and
 threads), `on_dask` (a cluster), `design` (samples), `warm_up` (whether the measured window starts too early). Keeping:
-`store`, `journal`. Showing: `show` (which numbers), `statistics`, `values` (of axes), `tables`, `figure`,
+`store` (a package). Showing: `show` (which numbers), `statistics`, `values` (of axes), `tables`, `figure`,
 `export` (CSV).
 """

@@ -146,6 +146,7 @@ def sweep(
     flows: bool = False,
     series: str | float | None = None,
     fail_fast: bool = False,
+    patience: str | float | None = None,
     progress: Callable[[Sweep], object] | None = None,
     failure: Callable[[Failure], object] | None = None,
 ) -> Sweep:
@@ -163,6 +164,8 @@ def sweep(
     flows: keep the metrics of each flow, too, in `out/flows`.
     series: keep the queue's, cwnd, rtt and fct series at this interval (`"100 ms"` or seconds), too, in `out/series`.
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
+    patience: with a scheduler: how long nothing may come back (`"300 s"` or seconds) before the sweep asks what is
+        going on; then it sends lost runs again, or ends if no worker is left; default: 300 s.
     progress: called a few times a second.
     failure: called with each run that failed.
     """
@@ -178,9 +181,10 @@ def sweep(
     tables = Tables(flows, None if series is None else _interval_s(series))
     with ExitStack() as stack:
         if engine is None and scheduler is not None:
-            from penstock.sweeps.on_dask import DaskEngine
+            from penstock.sweeps.on_dask import PATIENCE_S, DaskEngine
 
-            engine = stack.enter_context(DaskEngine(scheduler))
+            patience_s = PATIENCE_S if patience is None else seconds(patience)
+            engine = stack.enter_context(DaskEngine(scheduler, patience_s=patience_s))
         engine = engine or Threads(jobs or execute.cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         return driver.run(progress, failure)

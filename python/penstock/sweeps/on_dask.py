@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from penstock.errors import Error
@@ -37,6 +37,12 @@ LEAST_IN_FLIGHT = 4
 LOOK_S = 2.0
 #: Seconds after which an empty batch says that none came, so that the sweep can write what it has.
 WAKE_S = 0.25
+#: Seconds without an answer before the engine looks whether anything is still being worked on.
+PATIENCE_S = 300.0
+#: Seconds that the scheduler has to answer a question, at least: it may be busy.
+ANSWER_S = 60.0
+#: How often batches that nobody works on are sent again before the engine gives up.
+MOST_RESENT = 3
 
 #: What a batch is as it travels: the scenarios with what is recorded, and of every run its key, its scenario's place
 #: and its seed.
@@ -47,19 +53,31 @@ class DaskEngine:
     """Runs tasks on a Dask cluster. Implements `penstock.sweeps.tasks.Engine`.
 
     client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
-    batch: runs that are sent at once; `"auto"`: so many that they take about a quarter of a second.
+    batch: runs that are sent at once; `"auto"`: as many as take about a quarter of a second.
+    patience_s: how long nothing may come back before the engine asks the scheduler what is going on.
+        Batches that no worker has any more are sent again, three times at most. If all workers have
+        gone, the engine gives up. A run on a live worker may take as long as it likes.
 
     A run whose worker is lost is run again by Dask, on another worker. One that is in flight on more lost workers than
     Dask allows (`distributed.scheduler.allowed-failures`, 3) is tried once more by itself, and if it fails so again,
     it is a failed outcome: it may be what kills them, for want of memory.
 
-    Raises `Error` if a worker's Penstock is missing or another build than this one, or if the scheduler is lost.
+    Raises `Error` if a worker's Penstock is missing or another build than this one, if the scheduler
+    is lost, or if all workers are.
     """
 
-    def __init__(self, client_or_address: distributed.Client | str, batch: int | Literal["auto"] = "auto") -> None:
+    def __init__(
+        self,
+        client_or_address: distributed.Client | str,
+        batch: int | Literal["auto"] = "auto",
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         if batch != "auto" and batch < 1:
             raise ValueError(f'batch: "auto" or a number of runs from 1 on, not {batch}')
+        if not patience_s > 0:
+            raise ValueError(f"patience_s: a number of seconds above 0, not {patience_s}")
         self._batch = batch
+        self._patience_s = patience_s
         self._ours = isinstance(client_or_address, str)
         if isinstance(client_or_address, str):
             try:
@@ -89,7 +107,7 @@ class DaskEngine:
 
     def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
         """Batches of outcomes, as they are completed; see `penstock.sweeps.tasks.Engine`."""
-        flight = _Flight(self._client, tasks, self._batch)
+        flight = _Flight(self._client, tasks, self._batch, self._patience_s)
         try:
             while flight.send():
                 yield from flight.land()
@@ -100,7 +118,13 @@ class DaskEngine:
 class _Flight:
     """One sweep on its way: what is in flight, what has to be sent again, how long a run takes."""
 
-    def __init__(self, client: distributed.Client, tasks: Iterator[Task], batch: int | Literal["auto"]) -> None:
+    def __init__(
+        self,
+        client: distributed.Client,
+        tasks: Iterator[Task],
+        batch: int | Literal["auto"],
+        patience_s: float,
+    ) -> None:
         self._client = client
         self._tasks = tasks
         self._batch = batch
@@ -111,11 +135,17 @@ class _Flight:
         self._landed = distributed.as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self._run_s: float | None = None
         self._threads = 0
+        self._had_workers = False
         self._looked = -math.inf
+        self._patience_s = patience_s
+        self._heard = time.monotonic()
+        self._resent = 0
 
     def send(self) -> bool:
-        """Sends what there is room for; false once nothing is on its way and nothing is left."""
+        """Sends what there is room for. Returns false once nothing is on its way or left to send."""
         self._look()
+        if time.monotonic() - self._heard > self._patience_s:
+            self._inquire()
         # Of the suspects one at a time: a worker's death is blamed on all that it had in hand.
         if self._trial is None and self._suspects:
             self._trial = self._submit([self._suspects.popleft()])
@@ -135,6 +165,9 @@ class _Flight:
         if not landed:
             yield []
         for future, result in landed:
+            if future not in self._sent:  # it was given up, and has been sent again
+                continue
+            self._heard, self._resent = time.monotonic(), 0
             tasks = self._sent.pop(future)
             tried, self._trial = future is self._trial, None if future is self._trial else self._trial
             error = _error(result)
@@ -161,10 +194,52 @@ class _Flight:
         now = time.monotonic()
         if now - self._looked > LOOK_S and self._client.status == "running":
             self._looked = now
-            try:
-                self._threads = sum(self._client.nthreads().values())
-            except OSError as error:
-                raise _explained(error) from error
+            self._threads = sum(self._ask(self._client.scheduler.ncores).values())
+            self._had_workers |= self._threads > 0
+
+    def _inquire(self) -> None:
+        """Nothing has come for long: sends again what is lost, or gives up.
+
+        Runs may take longer than any limit. So the scheduler is asked: while a live worker has one of
+        the batches, all is well. The others wait behind it.
+        """
+        self._heard = time.monotonic()
+        if not self._sent or self._client.status != "running":
+            return  # the next submission says what is wrong
+        waited = f"nothing has come back for {self._patience_s:g} s"
+        processing = self._ask(self._client.scheduler.processing)
+        if not processing:
+            if not self._had_workers:
+                return  # they are still to come, from a batch system's queue for example
+            raise _gave_up(f"the Dask cluster: {waited}, and no worker is left")
+        held = {key for keys in processing.values() for key in keys}
+        if any(future.key in held for future in self._sent):
+            return
+        if self._resent == MOST_RESENT:
+            raise _gave_up(
+                f"the Dask cluster: {waited}, and no worker has what was sent, though it was sent {self._resent} times"
+                " more"
+            )
+        self._resent += 1
+        lost, self._sent = self._sent, {}
+        self._client.cancel(list(lost), force=True)
+        for future, tasks in lost.items():
+            if future is self._trial:
+                self._trial = None
+                self._suspects.extendleft(tasks)
+            else:
+                self._again.extend(tasks)
+
+    def _ask(self, question: Callable[..., Any]) -> dict[str, Any]:
+        """Returns what the scheduler answers to one of its remote calls."""
+        limit_s = max(self._patience_s, ANSWER_S)
+        try:
+            answer: dict[str, Any] = self._client.sync(question, callback_timeout=limit_s)
+        except TimeoutError as error:
+            raise _gave_up(f"the Dask scheduler has not answered for {limit_s:g} s") from error
+        except OSError as error:
+            raise _explained(error) from error
+        return answer
 
     def _aim_s(self) -> float:
         return max(AIM_S, self._threads / MOST_BATCHES_PER_S)
@@ -237,4 +312,8 @@ def _explained(error: BaseException) -> Error:
         return error
     if isinstance(error, ImportError | AttributeError) or isinstance(error.__cause__, ImportError | AttributeError):
         return Error(f"a worker cannot load Penstock ({error.__cause__ or error}): install it there, the same build")
-    return Error(f"the Dask cluster gave up a batch: {error}; what is finished is kept, the same sweep goes on from it")
+    return _gave_up(f"the Dask cluster gave up a batch: {error}")
+
+
+def _gave_up(why: str) -> Error:
+    return Error(f"{why}; what is finished is kept, the same sweep goes on from it")

@@ -1,0 +1,94 @@
+"""What a store holds, for readers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import Error
+from penstock.sweeps.store import schemas
+from penstock.sweeps.store.damage import damages
+from penstock.sweeps.store.journal import SUFFIX, lock
+from penstock.sweeps.store.layout import RUNS, columns, parts
+from penstock.sweeps.store.manifest import DamagedError, Manifest
+from penstock.sweeps.store.parquet import open_part, read_part
+from penstock.sweeps.store.writer import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows that are sorted at once.
+ORDER_ROWS = 1_000_000
+
+
+def settle(folder: Path) -> None:
+    """Writes to Parquet what a killed process left in its journal."""
+    _exists(folder)
+    # To open a store reads all of it; most have no journal.
+    if any((folder / "journal").glob(f"*{SUFFIX}")):
+        with Store(folder):
+            pass
+
+
+def verify(folder: Path) -> list[DamagedError]:
+    """Reads a whole store, and returns what is damaged in it. Nothing is changed."""
+    _exists(folder)
+    with (folder / "lock").open("a") as file:
+        lock(file)
+        return list(damages(Manifest(folder)))
+
+
+def read(
+    folder: Path,
+    names: Sequence[str] | None = None,
+    table: str = RUNS,
+    filters: Any = None,
+    manifest: Manifest | None = None,
+) -> pa.Table:
+    """Returns a table's rows. The rows of a run are together and in order; the runs are in none.
+
+    names: the columns that are wanted; default: all.
+    filters: as in `pyarrow.parquet.read_table`.
+    manifest: of a caller that reads several times, so that each file is checked once.
+
+    Raises `DamagedError` where a file is not what was written.
+    """
+    import pyarrow as pa
+
+    manifest = manifest or Manifest(folder)
+    schema = schemas.schema(columns(folder)) if table == RUNS else schemas.table_schema(table)
+    tables = [read_part(manifest, part, names, filters) for part in parts(folder, table)]
+    empty = schema.empty_table()
+    return pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
+
+
+def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:
+    """Gives a table in the order of its keys, one part at a time: equal sweeps give equal rows."""
+    import pyarrow.parquet as pq
+
+    manifest = Manifest(folder)
+    rows = sum(pq.read_metadata(part).num_rows for part in parts(folder, table))
+    # Keys are hashes: equal shares of their range hold about equal numbers of runs.
+    shares = -(-rows // ORDER_ROWS) or 1
+    ends = [f"{(i << 32) // shares:08x}" for i in range(shares)] + ["g"]
+    for low, high in itertools.pairwise(ends):
+        share = read(folder, None, table, [("key", ">=", low), ("key", "<", high)], manifest)
+        yield share.sort_by("key").combine_chunks()
+
+
+@contextmanager
+def opened(part: Path, folder: Path, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """One of the store's files as a `pyarrow.parquet.ParquetFile`, after a check of it.
+
+    dictionaries: columns that are read as dictionaries.
+    """
+    with open_part(Manifest(folder), part, dictionaries) as file:
+        yield file
+
+
+def _exists(folder: Path) -> None:
+    if not (folder / "schema.json").is_file() and not any(parts(folder)):
+        raise Error(f"{folder}: no store of runs; `penstock sweep FILE --out {folder}` makes one")
