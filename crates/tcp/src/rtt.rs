@@ -42,15 +42,19 @@ impl RttEstimator {
         self.last
     }
 
-    /// The smoothed round trip in seconds; where there is none, the last sample, or 0.
-    pub(crate) fn smoothed(&self, p: &TcpParams) -> f64 {
-        let smooth = match self.state {
+    /// The smoothed round trip in seconds; `None` before the first sample.
+    pub fn srtt(&self, p: &TcpParams) -> Option<f64> {
+        match self.state {
             State::Exact { srtt, .. } => srtt,
             State::Ticks { srtt8, .. } => {
                 (srtt8 > 0).then(|| srtt8 as f64 / 8.0 * p.tick.as_secs_f64())
             }
-        };
-        smooth.unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
+        }
+    }
+
+    /// The smoothed round trip in seconds; where there is none, the last sample, or 0.
+    pub(crate) fn smoothed(&self, p: &TcpParams) -> f64 {
+        self.srtt(p).unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
     }
 
     /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the

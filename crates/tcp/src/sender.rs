@@ -251,6 +251,11 @@ impl Sender {
         self.rtt.last()
     }
 
+    /// The smoothed round-trip time (SRTT of RFC 6298) in seconds; `None` before the first sample.
+    pub fn srtt(&self) -> Option<f64> {
+        self.rtt.srtt(&self.p)
+    }
+
     /// What it has done so far.
     pub fn counters(&self) -> Counters {
         self.counters
