@@ -67,6 +67,9 @@ pub fn run_many<P: Send, T: Send>(
     }
 }
 
+/// A run that has ended: its number, and what became of it.
+type Ended<P, T> = (usize, Result<RunResult, BatchError<P, T>>);
+
 struct Batch<'a, F> {
     prepare: &'a F,
     controls: Vec<Control>,
@@ -137,7 +140,7 @@ impl<F> Batch<'_, F> {
     }
 
     /// Takes runs until none is left.
-    fn work<P, T>(&self, sender: &Sender<(usize, Result<RunResult, BatchError<P, T>>)>)
+    fn work<P, T>(&self, sender: &Sender<Ended<P, T>>)
     where
         F: Fn(usize) -> Result<Config, P>,
     {
@@ -159,7 +162,7 @@ impl<F> Batch<'_, F> {
     /// Collects the results, and tells the caller meanwhile.
     fn gather<P, T>(
         &self,
-        receiver: &Receiver<(usize, Result<RunResult, BatchError<P, T>>)>,
+        receiver: &Receiver<Ended<P, T>>,
         tell: &mut dyn FnMut(Progress) -> Result<(), T>,
     ) -> Result<Vec<RunResult>, BatchError<P, T>> {
         let mut results: Vec<Option<RunResult>> = self.controls.iter().map(|_| None).collect();
