@@ -225,7 +225,7 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path, monkeypatch: pytest.Mo
 
     def again(seeds: int = 2) -> list[str]:
         drawn.clear()
-        command.reproduce([tiny_paper.PAPER], Settings(seeds, False), tmp_path, jobs=2)
+        command.reproduce([tiny_paper.PAPER], Settings(seeds=seeds, quick=False), tmp_path, jobs=2)
         return sorted(drawn)
 
     both = sorted(f"amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("png", "svg"))

@@ -4,7 +4,7 @@ use crate::flow::{Flow, FlowKind, Tcp, TcpApp, Udp};
 use crate::metrics::{FlowView, TcpView};
 use crate::series::FlowSeries;
 use penstock_tcp::Ecn;
-use penstock_units::{Duration, Time};
+use penstock_units::Time;
 
 /// Keeps the flows' counters at the beginning (0) or the end (1) of the measured window.
 pub(crate) fn snapshot(flows: &mut [Flow], which: usize) {
@@ -57,7 +57,7 @@ fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
         cuts: Some(b.ecn_cuts - a.ecn_cuts),
         cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(b.cuts_incipient - a.cuts_incipient),
         connections: ftp.then_some(u64::from(connected)),
-        srtt_s: t.sender.rtt().map(Duration::as_secs_f64),
+        srtt_s: t.sender.srtt(),
     };
     let (bytes, sent) = (to.acked_bytes - from.acked_bytes, b.sent - a.sent);
     FlowView { bytes, sent, tcp: Some(tcp), ..view }

@@ -119,7 +119,12 @@ pub const FLOW_METRICS: &[Of<FlowView>] = &[
         "1 where the flow's handshake ended in the window, else 0; null for datagrams and web.",
         |f| f.tcp?.connections.map(|n| n as f64),
     ),
-    Of::new("srtt_s", "The last round-trip sample; null before the first.", |f| f.tcp?.srtt_s),
+    Of::new(
+        "srtt_s",
+        "The smoothed round-trip time of the sender (RFC 6298) at the end; null before the first \
+         sample.",
+        |f| f.tcp?.srtt_s,
+    ),
 ];
 
 /// What the metrics of a run are computed from.
@@ -172,7 +177,7 @@ pub struct TcpView {
     pub cuts_incipient: Option<u64>,
     /// Connections whose handshake ended.
     pub connections: Option<u64>,
-    /// A round-trip time.
+    /// The smoothed round-trip time, seconds.
     pub srtt_s: Option<f64>,
 }
 

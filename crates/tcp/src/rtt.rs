@@ -75,15 +75,19 @@ impl RttEstimator {
         self.last
     }
 
-    /// Returns the smoothed round trip in seconds, or where there is none the last sample, or 0.
-    pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
-        let smooth = match self.state {
+    /// Returns the smoothed round-trip time in seconds; `None` before the first sample.
+    pub fn srtt(&self, p: &RttParams) -> Option<f64> {
+        match self.state {
             State::Exact { srtt, .. } => srtt,
             State::Ticks { srtt8, .. } => {
                 (srtt8 > 0).then(|| srtt8 as f64 / 8.0 * p.tick.as_secs_f64())
             }
-        };
-        smooth.unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
+        }
+    }
+
+    /// Returns the smoothed round trip in seconds, or where there is none the last sample, or 0.
+    pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
+        self.srtt(p).unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
     }
 
     /// Takes a sample: a segment sent at `sent` was acknowledged at `now`. The caller leaves out

@@ -193,6 +193,12 @@ impl Sender {
         self.rtt.last()
     }
 
+    /// Returns the smoothed round-trip time (SRTT of RFC 6298) in seconds; `None` before the first
+    /// sample.
+    pub fn srtt(&self) -> Option<f64> {
+        self.rtt.srtt(&self.p.rtt)
+    }
+
     /// Returns what the sender has done so far.
     pub fn counters(&self) -> Counters {
         self.counters
