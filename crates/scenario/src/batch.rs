@@ -70,9 +70,6 @@ pub fn run_many<P: Send, T: Send>(
     }
 }
 
-/// A run that has ended: its number, and what became of it.
-type Ended<P, T> = (usize, Result<RunResult, BatchError<P, T>>);
-
 struct Batch<'a, F> {
     prepare: &'a F,
     controls: Vec<Control>,
