@@ -15,7 +15,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -64,8 +64,10 @@ fmt: setup ## format Rust and Python, sort imports
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
 
-generate: setup ## write again what is made from the Rust tables: kinds.py, docs/reference.md, docs/aqm, the examples' output
+generate: setup ## write again what is made from the Rust tables: kinds.py, docs, fuzzers' seeds, the examples' output
 	$(BIN)/python tools/generate.py
+	$(BIN)/python fuzz/seeds.py
+	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
 	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
@@ -91,6 +93,9 @@ test-long: setup ## hours: the same tests on many more random scenarios, Python'
 	PENSTOCK_CASES=20000 cargo test --workspace --release --quiet -- --include-ignored
 	$(BIN)/pytest
 	fuzz/run.sh 1200
+
+accept: debs ## everything that README and docs/ promise, in a fresh clone, hours: a table in docs/accept.md
+	$(PYTHON) tools/accept.py $(ACCEPT)
 
 debs:
 	@.ci/debs

@@ -1,7 +1,8 @@
 #!/bin/sh
-# run.sh SECONDS [TARGET…]: builds every fuzz target and runs each for that long, from the committed corpus. Stable Rust and a C++
-# compiler are enough: libFuzzer comes with libfuzzer-sys, and LLVM's coverage pass is switched on by the flags below (cargo-fuzz
-# does the same, but asks for nightly). New inputs go to target/corpus; a crash to target/crashes, with the command that repeats it.
+# run.sh SECONDS [TARGET…]: builds every fuzz target and runs each for that long, from the committed
+# corpus. Stable Rust and a C++ compiler are enough: libFuzzer comes with libfuzzer-sys, and the
+# flags below switch on LLVM's coverage pass (cargo-fuzz does the same, but asks for nightly). New
+# inputs go to target/corpus, an input that crashes to target/crashes.
 set -eu
 seconds=${1:?"usage: run.sh SECONDS [TARGET…]"}
 shift
@@ -13,10 +14,10 @@ cov="$cov -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sani
 cov="$cov -Cllvm-args=-sanitizer-coverage-trace-compares"
 # With --target the flags stay away from build scripts and macros.
 RUSTFLAGS="--cfg fuzzing $cov -Ccodegen-units=1" cargo build --quiet --release --target "$host"
-for target in ${*:-scenario units engine}; do
+for target in ${*:-scenario units engine aqm}; do
     mkdir -p "$out/corpus/$target" "$out/crashes"
-    case $target in engine) max=400 ;; units) max=64 ;; *) max=4000 ;; esac
-    dict=$([ "$target" = engine ] || echo "-dict=$target.dict")
+    case $target in engine | aqm) max=400 ;; units) max=64 ;; *) max=4000 ;; esac
+    dict=$([ ! -f "$target.dict" ] || echo "-dict=$target.dict")
     echo "fuzz: $target for $seconds s"
     # shellcheck disable=SC2086
     "$out/$host/release/$target" "$out/corpus/$target" "corpus/$target" -max_total_time="$seconds" -max_len=$max \

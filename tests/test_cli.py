@@ -10,9 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from conftest import ROOT, SCENARIOS, SMALL, Command
+from penstock.cli.app import COMMANDS, program
 
 #: interface.md's names; a metric that does not apply is null, but it is there.
 METRICS = """throughput_bps goodput_bps utilization queue_mean_pkts queue_sd_pkts queue_p99_pkts avg_queue_mean_pkts
@@ -306,6 +308,13 @@ def test_the_commands_lines_of_help_fit_a_terminal(tmp_path: Path) -> None:
     assert len(commands) == 13
     assert [line for line in commands if line.endswith("...")] == []
     assert max(map(len, commands)) <= 80
+
+
+@pytest.mark.parametrize(("name", "line"), COMMANDS.items())
+def test_a_commands_line_of_help_is_its_first_sentence(name: str, line: str) -> None:
+    command = program.get_command(click.Context(program), name)
+    assert command is not None
+    assert command.get_short_help_str(limit=59) == line
 
 
 def test_a_name_that_a_list_lacks_is_answered_with_all_names(penstock: Command) -> None:

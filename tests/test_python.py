@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from conftest import SMALL
-from penstock import _files
+from penstock import _files, _penstock
 from penstock.runs import execute
 from penstock.show import numbers, plot
 
@@ -101,6 +102,69 @@ def test_a_mistake_in_python_names_the_key() -> None:
     assert isinstance(caught.value, ps.Error)
     assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
+
+
+LINK = '[topology]\nbottleneck = { rate = "1 Mbit/s", delay = "1 ms", buffer = 9 }\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path", "found", "allowed", "nearest", "problem"),
+    [
+        ("seed = 1\nseeed = 2\n", 2, "seeed", None, "seed", "seed", "unknown-key"),
+        ('[aqm]\nkind = "redd"\n', 2, "aqm.kind", '"redd"', "codel", "red", "unknown-word"),
+        ('duration = "10 sec"\n', 1, "duration", '"10 sec"', "ms", "s", "quantity"),
+        ('duration = "10"\n', 1, "duration", '"10"', "ms", "s", "quantity"),
+        ("seed = true\n", 1, "seed", "true", None, None, "value"),
+        (LINK, 1, "duration", None, None, None, "missing"),
+        ("seed = \n", 1, "", None, None, None, "syntax"),
+    ],
+)
+def test_an_error_carries_the_facts_of_its_message(
+    tmp_path: Path,
+    text: str,
+    line: int | None,
+    path: str,
+    found: str | None,
+    allowed: str | None,
+    nearest: str | None,
+    problem: str,
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ps.ScenarioError) as caught:
+        ps.Scenario.load(file)
+    error = caught.value
+    assert (error.file, error.line, error.path, error.found) == (str(file), line, path, found), error
+    assert (error.nearest, error.problem) == (nearest, problem), error
+    assert allowed is None or allowed in error.allowed, error
+    for fact in (error.file, error.path, error.found, error.nearest, *error.allowed):
+        assert fact is None or fact in str(error), "the message has the same facts"
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), vars(copy)) == (str(error), vars(error)), "processes send errors to each other"
+
+
+def test_an_error_has_only_the_facts_that_there_are(scenario: ps.Scenario) -> None:
+    with pytest.raises(ps.ScenarioError) as caught:
+        scenario.set("aqm.min_thh", 7)
+    assert (caught.value.file, caught.value.line, caught.value.path) == ("<text>", None, "aqm.min_thh")
+    assert caught.value.nearest == "min_th"
+    with pytest.raises(ps.ScenarioError) as caught:
+        _penstock.parse_duration("10 sec")
+    assert (caught.value.found, caught.value.nearest, caught.value.problem) == ("sec", "s", "quantity")
+    bare = ps.ScenarioError("--out: is a file")
+    assert (bare.file, bare.line, bare.path, bare.found, bare.allowed, bare.nearest, bare.problem) == (
+        *(None, None, "", None, ()),
+        *(None, None),
+    )
+
+
+def test_every_exception_has_one_root() -> None:
+    from penstock.emulation import EmulationError
+    from penstock.sweeps.drive import FailFastError
+    from penstock.validate.real.compare import TooFewValidError
+
+    for each in (ps.ScenarioError, ps.SimulationError, EmulationError, FailFastError, TooFewValidError):
+        assert issubclass(each, ps.Error)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from penstock import _penstock
 from penstock.errors import Error
 from penstock.validate.agreement import RULES, Rule, Value, Verdict, judge
 from penstock.validate.ns2 import command
-from penstock.validate.ns2.causes import read_causes
+from penstock.validate.ns2.causes import Cause, read_causes
 from penstock.validate.ns2.command import DATA
 from penstock.validate.ns2.counts import Table, as_ns2_counts, columns, counters
 from penstock.validate.ns2.files import SHIPPED, Case, read_cases, read_results
 from penstock.validate.ns2.measure import Outcome, outcomes
 from penstock.validate.ns2.pairs import Pair, compare, our_value, reference_value
-from penstock.validate.ns2.report import last_line
+from penstock.validate.ns2.report import NOT_LOOKED_AT, last_line, report
 from penstock.validate.ns2.translate import NotExpressible, deterministic, forward_flows, scenario
 
 
@@ -558,7 +558,7 @@ def test_other_files_of_the_same_formats(tmp_path: Path, capsys: pytest.CaptureF
     assert "- unknown key wormhole: odd" in text
     assert "- queue class SFB: sfb" in text
     assert "half, loss" in text
-    assert "(no cause written)" in text
+    assert f"{NOT_LOOKED_AT}\n\n- half, loss: " in text
     assert [p.name for p in out.parent.iterdir()] == ["report.md"], "nothing half-written stays"
     before = out.read_bytes()
     command.validate(cases, results, out, 1)
@@ -627,20 +627,62 @@ def test_a_file_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def different(case: str, metric: str) -> Pair:
+    return Pair(case, metric, None, None, Verdict(False, "+9 %", "9 %"))
+
+
 def test_causes_are_data(tmp_path: Path) -> None:
     path = tmp_path / "causes.md"
-    path.write_text("# Causes\n\n## a-*, b · qmean_pkts, delay_*\nThe first\nreason.\n\n## c\nThe other.\n", "utf-8")
+    path.write_text(
+        "# Causes\n\n## Phases\n\nLooked at: `a-1` qmean_pkts,\nloss; `b` util\n\nThe first\nreason.\n\n"
+        "More of it.\n\n## Chance\n\nThe other.\n",
+        "utf-8",
+    )
     first, other = read_causes(path)
-    assert (first.text, other.text) == ("The first reason.", "The other.")
-
-    def pair(case: str, metric: str) -> Pair:
-        return Pair(case, metric, None, None, Verdict(False, "", ""))
-
-    assert first.explains(pair("a-1", "delay_mean_s"))
-    assert not first.explains(pair("a-1", "loss"))
-    assert not first.explains(pair("c", "qmean_pkts"))
-    assert other.explains(pair("c", "anything"))
+    assert (first.title, first.text) == ("Phases", "The first reason. More of it.")
+    assert first.looked_at == {("a-1", "qmean_pkts"), ("a-1", "loss"), ("b", "util")}
+    assert (other.text, other.looked_at) == ("The other.", frozenset())
+    assert first.explains(different("a-1", "loss"))
+    assert not first.explains(different("b", "loss")), "of each case the metrics that stand behind it"
     assert read_causes(tmp_path / "none.md") == []
+
+
+@pytest.mark.parametrize("entry", ["`a-*", "a util", "`a` utility", "`a`", "`a` util, ", ""])
+def test_a_pair_that_cannot_be_read_is_refused(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "causes.md"
+    path.write_text(f"## Chance\n\nLooked at: `b` util; {entry}\n\nIt was.\n", "utf-8")
+    with pytest.raises(Error, match=r"causes\.md: Looked at: "):
+        read_causes(path)
+
+
+def test_only_a_pair_that_is_named_gets_the_cause() -> None:
+    """A pattern is no name: what resembles a pair that was looked at is not looked at by that."""
+    causes = [Cause("Phases", frozenset({("a-1", "util"), ("a-*", "util")}), "Phases. They beat.")]
+    pairs = (different("a-2", "util"), different("a-1", "util"), different("a-1", "loss"))
+    case = Case("a-1", "g", "", 1, {})
+    text = report([Outcome(case, pairs)], causes)
+    differing = text.partition("## Pairs that differ, and why\n\n")[2].partition("\n## ")[0]
+    assert differing.splitlines() == [
+        "Phases. They beat.",
+        "",
+        "- a-1, util: +9 % (ns-2 –, here –)",
+        "",
+        NOT_LOOKED_AT,
+        "",
+        "- a-2, util: +9 % (ns-2 –, here –)",
+        "- a-1, loss: +9 % (ns-2 –, here –)",
+    ]
+
+
+def test_the_shipped_causes_name_pairs_that_there_are() -> None:
+    base = DATA
+    causes = read_causes(base / "causes.md")
+    assert len(causes) > 5
+    assert all(cause.looked_at for cause in causes)
+    there = {case.name for s in SHIPPED for case in read_cases(base / s.cases)}
+    assert {case for cause in causes for case, _ in cause.looked_at} <= there
+    named = [pair for cause in causes for pair in cause.looked_at]
+    assert len(named) == len(set(named)), "each pair has one cause"
 
 
 def test_shares_are_rounded_down() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Written under another name in the same folder, flushed to the disk, then renamed: a reader, a full disk or a
     Ctrl-C never meets half a file.
     """
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)

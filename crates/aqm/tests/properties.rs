@@ -1,28 +1,15 @@
 //! Properties of every discipline: any parameters in their declared range, any pattern of arrivals.
 //! `PENSTOCK_CASES=100000` looks further.
 
-use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::parts::estimator::Idle;
-use penstock_aqm::{
-    build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
-};
-use penstock_units::param::{Param, Ty, Value, Values};
+use penstock_aqm::{build, Aqm, Context, Ecn, Packet, Queue, Verdict, KINDS};
+use penstock_units::param::{Param, Ty, Value};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
 
-fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
-    kind.params.iter().copied().chain([COMMON]).flatten()
-}
-
-/// A kind's defaults, with some keys set.
-fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
-    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
-    let mut v = Values::defaults(&tables, kind.defaults, false);
-    for (name, value) in set {
-        v.set(name, value.clone());
-    }
-    v
-}
+#[path = "common/ops.rs"]
+mod ops;
+use ops::{drive, params, values, Op, Setup};
 
 /// A value in the range of its declaration, its ends among them.
 fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
@@ -57,40 +44,6 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
     }
 }
 
-/// A discipline: its kind, some keys, and the link.
-#[derive(Clone, Debug)]
-struct Setup {
-    kind: &'static str,
-    set: Vec<(&'static str, Value)>,
-    context: Context,
-}
-
-impl Setup {
-    /// `None` where the values do not fit together.
-    fn build(&self) -> Option<Discipline> {
-        let kind = penstock_aqm::kind(self.kind).expect("a kind");
-        let mut v = values(kind, &self.set);
-        if v.opt_word("unit").is_none() {
-            v.set("unit", Value::Word("packets".into()));
-        }
-        build(self.kind, &v, &self.context).ok()
-    }
-    fn is(&self, key: &str, value: &Value) -> bool {
-        self.set.iter().any(|(k, v)| *k == key && v == value)
-    }
-    /// Whether it marks.
-    fn ecn(&self) -> bool {
-        values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set).bool("ecn")
-    }
-    /// Whether a key sets the probability above which capable packets are dropped.
-    fn marks_all(&self) -> bool {
-        // Severe congestion drops (AMECN paper, Table 1), PIE beyond mark_ecnth, CHOKe in pairs, and
-        // a signal that is told to.
-        let drops = ["mecn", "amecn", "custom", "pie", "choke"].contains(&self.kind);
-        self.ecn() && !drops && !self.set.iter().any(|(k, _)| *k == "mark_p")
-    }
-}
-
 fn setup() -> impl Strategy<Value = Setup> {
     let kinds = 0..KINDS.len();
     let link = (64_000u64..1_000_000_000, 0u64..500, 1u32..1000);
@@ -114,14 +67,6 @@ fn setup() -> impl Strategy<Value = Setup> {
     })
 }
 
-/// What happens to a queue.
-#[derive(Clone, Debug)]
-enum Op {
-    Arrive { bytes: u32, ecn: Ecn, flow: u32 },
-    Depart,
-    Wait { ns: u64 },
-}
-
 fn op() -> impl Strategy<Value = Op> {
     let field = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
     let ns = prop_oneof![0u64..1_000, 0u64..5_000_000, 0u64..20_000_000_000];
@@ -130,262 +75,6 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Depart),
         2 => ns.prop_map(|ns| Op::Wait { ns }),
     ]
-}
-
-/// A discipline whose verdicts are checked.
-struct Watched<'a> {
-    aqm: Discipline,
-    setup: &'a Setup,
-    verdicts: Vec<Verdict>,
-    /// The first verdict that is not allowed, and why.
-    wrong: Option<(Verdict, &'static str)>,
-}
-
-impl Watched<'_> {
-    fn check(&mut self, pkt: &Packet, verdict: Verdict) -> Verdict {
-        let capable = pkt.ecn != Ecn::NotEct;
-        let mut never = |bad: bool, why| {
-            if bad && self.wrong.is_none() {
-                self.wrong = Some((verdict, why));
-            }
-        };
-        let early = verdict == Verdict::Drop(Reason::Early);
-        never(
-            self.setup.marks_all() && capable && early,
-            "a capable packet is marked, not dropped",
-        );
-        let marked = matches!(verdict, Verdict::Mark(..));
-        never(marked && (!capable || !self.setup.ecn()), "marks only what may be marked");
-        let overflow = verdict == Verdict::Drop(Reason::Overflow);
-        never(overflow, "the buffer is the driver's business");
-        self.verdicts.push(verdict);
-        verdict
-    }
-}
-
-impl Aqm for Watched<'_> {
-    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        let verdict = self.aqm.arrive(now, pkt, q, rng);
-        self.check(pkt, verdict)
-    }
-    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
-        self.aqm.overflow(now, pkt, q);
-    }
-    fn decides_at_departure(&self) -> bool {
-        self.aqm.decides_at_departure()
-    }
-    fn depart(
-        &mut self,
-        now: Time,
-        pkt: &Packet,
-        sojourn: Duration,
-        q: &Queue,
-        rng: &mut Rng,
-    ) -> Verdict {
-        let verdict = self.aqm.depart(now, pkt, sojourn, q, rng);
-        self.check(pkt, verdict)
-    }
-    fn draws(&self) -> bool {
-        self.aqm.draws()
-    }
-    fn drawn(&mut self, handle: u32, waiting: &Packet) {
-        self.aqm.drawn(handle, waiting);
-    }
-    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        self.aqm.evict(now, pkt, q, full)
-    }
-    fn schedules(&self) -> bool {
-        self.aqm.schedules()
-    }
-    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
-        self.aqm.enqueued(now, pkt, handle);
-    }
-    fn next(&mut self, now: Time) -> Option<u32> {
-        self.aqm.next(now)
-    }
-    fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-    fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
-    }
-}
-
-/// A queue of `limit` packets, as a link keeps it; handles are places in `packets`. Marks are not
-/// written: a packet leaves as it came.
-struct Places {
-    q: Queue,
-    limit: usize,
-    packets: Vec<(Packet, Time)>,
-    /// The handles of those that wait, in the order of their arrival.
-    waiting: Vec<u32>,
-    dropped: usize,
-    /// A handle that was named although it does not wait.
-    stray: Option<u32>,
-}
-
-impl Places {
-    /// Takes a waiting packet out.
-    fn out(&mut self, handle: u32) -> Option<(Packet, Time)> {
-        let Some(place) = self.waiting.iter().position(|h| *h == handle) else {
-            self.stray = Some(handle);
-            return None;
-        };
-        self.waiting.remove(place);
-        let (pkt, arrived) = self.packets[handle as usize];
-        self.q.pkts -= 1;
-        self.q.bytes -= u64::from(pkt.bytes);
-        Some((pkt, arrived))
-    }
-}
-
-impl Line for Places {
-    type Waiting = ();
-
-    fn queue(&self) -> &Queue {
-        &self.q
-    }
-    fn full(&self, _: &Packet) -> bool {
-        self.waiting.len() >= self.limit
-    }
-    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
-        let place = (rng.unit() * self.waiting.len() as f64) as usize;
-        let handle = *self.waiting.get(place)?;
-        Some((handle, self.packets[handle as usize].0))
-    }
-    fn evict(&mut self, _: Time, handle: u32, _: Reason) {
-        self.dropped += usize::from(self.out(handle).is_some());
-    }
-    fn take(&mut self, _: Time, handle: Option<u32>) -> Option<(Packet, Time, ())> {
-        let handle = handle.or(self.waiting.first().copied())?;
-        self.out(handle).map(|(pkt, arrived)| (pkt, arrived, ()))
-    }
-    fn drop_head(&mut self, _: Time, (): (), _: Reason) {
-        self.dropped += 1;
-    }
-}
-
-/// A queue around a discipline.
-struct Bench<'a> {
-    driver: Driver<Watched<'a>>,
-    line: Places,
-    now: Time,
-    departed: usize,
-}
-
-impl<'a> Bench<'a> {
-    fn new(setup: &'a Setup, aqm: Discipline, limit: u32) -> Self {
-        let watched = Watched { aqm, setup, verdicts: vec![], wrong: None };
-        let line = Places {
-            q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
-            limit: limit as usize,
-            packets: vec![],
-            waiting: vec![],
-            dropped: 0,
-            stray: None,
-        };
-        let driver = Driver::new(watched, Rng::stream(7, "aqm/test"));
-        Bench { driver, line, now: Time::ZERO, departed: 0 }
-    }
-
-    fn arrive(&mut self, pkt: Packet) {
-        let handle = self.line.packets.len() as u32;
-        self.line.packets.push((pkt, self.now));
-        let let_in = self.driver.arrive(self.now, &pkt, &mut self.line).is_ok();
-        if !let_in {
-            self.line.dropped += 1;
-        } else if self.line.q.idle_since.take().is_none() || self.driver.orders() {
-            self.line.waiting.push(handle);
-            self.line.q.pkts += 1;
-            self.line.q.bytes += u64::from(pkt.bytes);
-            self.driver.enqueued(self.now, &pkt, handle);
-        } else {
-            self.departed += 1;
-        }
-    }
-
-    /// A dequeue, which may drop.
-    fn depart(&mut self) -> Result<(), TestCaseError> {
-        if self.driver.serve(self.now, &mut self.line).is_some() {
-            self.departed += 1;
-            return Ok(());
-        }
-        prop_assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
-        self.line.q.idle_since.get_or_insert(self.now);
-        Ok(())
-    }
-
-    fn wait(&mut self, until: Time) -> Result<(), TestCaseError> {
-        // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
-        for _ in 0..100 {
-            let Some(t) = self.driver.next_tick().filter(|t| *t <= until) else { break };
-            prop_assert!(t >= self.now, "a tick in the past");
-            self.now = t;
-            self.driver.tick(t, &self.line.q);
-            prop_assert!(
-                self.driver.next_tick().is_none_or(|next| next > t),
-                "the next tick lies ahead"
-            );
-        }
-        if self.driver.next_tick().is_none_or(|t| t > until) {
-            self.now = until;
-        }
-        Ok(())
-    }
-}
-
-/// Everything is checked at every step, the verdicts are returned.
-fn drive(
-    setup: &Setup,
-    aqm: Discipline,
-    ops: &[Op],
-    limit: u32,
-) -> Result<Vec<Verdict>, TestCaseError> {
-    let mut b = Bench::new(setup, aqm, limit);
-    let mut thresholds: Vec<(&str, f64)> = vec![];
-    for op in ops {
-        match op {
-            Op::Arrive { bytes, ecn, flow } => {
-                b.arrive(Packet { bytes: *bytes, ecn: *ecn, flow: *flow, class: 0 });
-            }
-            Op::Depart => b.depart()?,
-            Op::Wait { ns } => b.wait(b.now + Duration::from_nanos(*ns))?,
-        }
-        let watched = b.driver.aqm();
-        prop_assert_eq!(watched.wrong, None);
-        prop_assert_eq!(b.line.stray, None, "a handle that does not wait");
-        let mut wrong = None;
-        watched.aqm.state(&mut |name, x| {
-            // Feng's adapter may be set free of its bounds, as ns-2's is.
-            let free = setup.is("max_p_high", &Value::Word("none".into()));
-            let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
-                || name == "max_p" && !free;
-            thresholds.retain(|(n, _)| n != &name);
-            if ["min_th", "max_th"].contains(&name) {
-                thresholds.push((name, x));
-            }
-            if !x.is_finite() || x < 0.0 || probability && x > 1.0 {
-                wrong = Some((name, x));
-            }
-        });
-        prop_assert_eq!(wrong, None);
-        if let [(_, min_th), (_, max_th)] = thresholds[..] {
-            prop_assert!(min_th < max_th, "{min_th} {max_th}");
-        }
-        let longest = f64::from(limit) * 10_000.0;
-        prop_assert!(watched.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
-        prop_assert_eq!(
-            b.line.packets.len(),
-            b.departed + b.line.dropped + b.line.waiting.len(),
-            "packets are conserved"
-        );
-        prop_assert!(b.line.waiting.len() <= b.line.limit);
-    }
-    // What is left comes out, each packet once.
-    while !b.line.waiting.is_empty() {
-        b.depart()?;
-    }
-    Ok(b.driver.aqm().verdicts.clone())
 }
 
 fn cases() -> u32 {
@@ -404,7 +93,13 @@ proptest! {
         limit in 1u32..200,
     ) {
         let (Some(first), Some(second)) = (setup.build(), setup.build()) else { return Err(TestCaseError::reject("")) };
-        prop_assert_eq!(drive(&setup, first, &ops, limit)?, drive(&setup, second, &ops, limit)?);
+        prop_assert_eq!(drive(&setup, first, &ops, limit), drive(&setup, second, &ops, limit));
+    }
+
+    /// As the fuzz target does, from random bytes.
+    #[test]
+    fn every_input_of_the_fuzzer_passes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        ops::check(&bytes);
     }
 
     /// Whatever the ramp: as the average rises the probability does not fall, and the states come

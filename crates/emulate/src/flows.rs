@@ -5,7 +5,8 @@
 
 use crate::frame::{Ends, Seen};
 use crate::path::Side;
-use penstock_units::{Duration, Time};
+use penstock_sim::Transfer;
+use penstock_units::Time;
 use std::collections::HashMap;
 
 /// A flow of the scenario.
@@ -35,9 +36,6 @@ pub struct Measured {
     /// Connections whose handshake ended.
     pub connections: u64,
 }
-
-/// A transfer that ended: when, which flow's, its bytes and how long it took.
-pub type Transfer = (Time, u32, u64, Duration);
 
 struct Connection {
     flow: u32,
@@ -199,7 +197,8 @@ impl Flows {
             if half.acked >= bytes {
                 c.ended = true;
                 if inside {
-                    self.transfers.push((now, c.flow, bytes, now.since(c.opened)));
+                    let took = now.since(c.opened);
+                    self.transfers.push(Transfer { end: now, flow: c.flow, bytes, took });
                 }
             }
         }
@@ -263,6 +262,7 @@ mod tests {
     use super::*;
     use crate::frame::{Tcp, Transport};
     use penstock_aqm::Ecn;
+    use penstock_units::Duration;
 
     fn seen(ends: Ends, payload: u32, tcp: Option<Tcp>) -> Seen {
         let transport = Some(Transport { ends, payload, tcp });
@@ -314,7 +314,8 @@ mod tests {
         f.deliver(t(9), Side::Right, at, 40, &ack(2502)); // the FIN's number too
         let m = f.measured()[0];
         assert_eq!((m.bytes, m.sent, m.retransmits, m.connections), (2500, 4, 1, 1));
-        assert_eq!(f.transfers(), [(t(9), 0, 2500, Duration::from_millis(8))]);
+        let took = Duration::from_millis(8);
+        assert_eq!(f.transfers(), [Transfer { end: t(9), flow: 0, bytes: 2500, took }]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Real packets through the simulator's own queue.
 //!
 //! Two network namespaces stand for the hosts of a scenario, and between them a router whose
-//! bottleneck is the very [`penstock_sim::Link`], discipline included, that the simulator runs.
+//! bottleneck is the very [`penstock_queue::Link`], discipline included, that the simulator runs.
 //! Modules, from the wire up: [`sys`] (system calls), [`netns`] and [`links`] (namespaces,
 //! devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and
 //! bottleneck in virtual time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of
@@ -15,8 +15,10 @@ pub mod diag;
 mod error;
 pub mod flows;
 pub mod frame;
+mod hosts;
 pub mod links;
 pub mod netns;
+mod options;
 pub mod path;
 pub mod port;
 mod programs;
@@ -29,5 +31,6 @@ pub mod transfer;
 mod watch;
 
 pub use error::EmulateError;
+pub use options::{Options, Status};
 pub use report::{Emulation, Report};
-pub use session::{run, Options};
+pub use session::run;

@@ -8,7 +8,8 @@
 use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use penstock_aqm::{Ecn, Packet};
-use penstock_sim::{Abort, Arriving, Config, Fate, HostConfig, Link, Pipe, SimError};
+use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe};
+use penstock_sim::Config;
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -132,14 +133,13 @@ impl Path {
     /// Makes the links of a dumbbell and the access links of its flows.
     ///
     /// # Errors
-    /// If a discipline cannot be built.
-    pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, SimError> {
+    /// If a discipline cannot be made.
+    pub fn new(c: &Config, layer: Layer, abort: &Abort, flows: Flows) -> Result<Self, LinkError> {
         let back =
             c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
-        let links = [Link::of(c, c.bottleneck, abort)?, Link::of(c, back, abort)?];
+        let links = [c.link(c.bottleneck, abort)?, c.link(back, abort)?];
         let ends = |f: &penstock_sim::FlowConfig| {
-            // Route 0 leads forward: a sender on the right takes another.
-            let (left, right) = if f.forward == 0 { (f.src, f.dst) } else { (f.dst, f.src) };
+            let (left, right) = if f.leads_forward() { (f.src, f.dst) } else { (f.dst, f.src) };
             [c.hosts[left as usize], c.hosts[right as usize]]
         };
         let none = HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
@@ -288,13 +288,15 @@ impl Path {
         let Some(seen) = s.seen else { return };
         let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
         let data = seen.transport.is_none_or(|x| x.payload > 0);
-        let link = &mut self.links[from as usize];
-        let fate = link.arrive(t, &Arriving { pkt, index: slot, data }, || t);
-        let mut evicted = std::mem::take(&mut link.evicted);
-        for index in evicted.drain(..) {
-            self.drop(index);
-        }
-        self.links[from as usize].evicted = evicted;
+        let (free, counts, held) =
+            (&mut self.free, &mut self.counts, &mut self.held[from as usize]);
+        let evicted = |index| {
+            counts.dropped += 1;
+            *held -= 1;
+            free.push(index);
+        };
+        let arriving = Arriving { pkt, index: slot, data };
+        let fate = self.links[from as usize].arrive(t, &arriving, || t, evicted);
         match fate {
             Fate::Held(None) => {}
             Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),

@@ -3,8 +3,9 @@
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
+use crate::hosts::{address6, Hosts, DEVICE};
 use crate::netns::Privilege;
-use crate::session::{address6, Hosts, Options, DEVICE};
+use crate::options::Options;
 use crate::sys;
 use crate::traffic::{By, EcnUse, TrafficPlan, ADDRESSES};
 use crate::transfer::{self, Sending};

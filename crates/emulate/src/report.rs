@@ -1,14 +1,14 @@
 //! The result of an emulation: the same result as the simulator's, and how far reality was from the
 //! ideal path.
 
-use crate::flows::{Measured, Transfer};
+use crate::flows::Measured;
 use crate::netns::Privilege;
 use crate::path::Counts;
 use crate::port::Backend;
 use crate::sys::Priority;
+use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    jain, quantile, Column, Config, FlowResult, Link, RunResult, Table, FLOW_METRICS,
-    GROUP_METRICS, METRICS,
+    transfer_table, App, Config, FlowResult, FlowView, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -227,108 +227,65 @@ pub struct FlowFacts {
 pub struct Window<'a> {
     /// Its length in seconds.
     pub seconds: f64,
-    /// The link's mean rate in it, bits per second.
-    pub mean_rate: f64,
+    /// The bottleneck.
+    pub link: LinkView,
     /// By flow.
     pub measured: &'a [Measured],
-    /// The byte-limited transfers that ended in the window.
+    /// Transfers that ended in it.
     pub transfers: &'a [Transfer],
     /// By flow of the scenario.
     pub facts: &'a [FlowFacts],
 }
 
-/// The metrics of a run, as the simulator has them. Where the user's programs ran, `config` has
-/// no flows, and every connection counts in `goodput_bps`.
-pub fn result(config: &Config, link: &Link, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
-    let bps = |m: &Measured| m.bytes as f64 * 8.0 / w.seconds;
-    let flows: Vec<FlowResult> = config
-        .flows
-        .iter()
-        .enumerate()
-        .map(|(i, f)| {
-            let m = w.measured.get(i).copied().unwrap_or_default();
-            let facts = w.facts.get(i).copied().unwrap_or_default();
-            let tcp = !matches!(f.app, penstock_sim::App::Udp { .. });
-            let metrics = FLOW_METRICS.iter().map(|metric| match metric.name {
-                "goodput_bps" => Some(bps(&m)),
-                "sent" => Some(m.sent as f64),
-                "retransmits" => tcp.then_some(m.retransmits as f64),
-                "timeouts" => facts.timeouts.filter(|_| tcp).map(|n| n as f64),
-                "connections" => tcp.then_some(m.connections as f64),
-                "srtt_s" => facts.srtt_s.filter(|_| tcp),
-                // Why a window shrank is the kernel's secret.
-                _ => None,
-            });
-            FlowResult { group: f.group, metrics: metrics.collect() }
-        })
-        .collect();
-    let place =
-        |name: &str| FLOW_METRICS.iter().position(|m| m.name == name).expect("a flow's metric");
-    let sum = |name: &str, of: &dyn Fn(usize) -> bool| {
-        let parts: Vec<f64> = (0..flows.len())
-            .filter(|i| of(*i))
-            .filter_map(|i| flows[i].metrics[place(name)])
-            .collect();
-        (!parts.is_empty()).then(|| parts.iter().sum())
-    };
-    let udp = |i: usize| matches!(config.flows[i].app, penstock_sim::App::Udp { .. });
-    let counted: Vec<f64> = if config.flows.is_empty() {
-        w.measured.iter().map(bps).filter(|x| *x > 0.0).collect()
+impl Window<'_> {
+    /// Returns what flow `i` of the scenario did.
+    fn flow(&self, config: &Config, i: usize) -> FlowView {
+        let f = &config.flows[i];
+        let m = self.measured.get(i).copied().unwrap_or_default();
+        let facts = self.facts.get(i).copied().unwrap_or_default();
+        let tcp = TcpView {
+            retransmits: m.retransmits,
+            timeouts: facts.timeouts,
+            // Why a window shrank is the kernel's secret.
+            cuts: None,
+            cuts_incipient: None,
+            connections: Some(m.connections),
+            srtt_s: facts.srtt_s,
+        };
+        let tcp = (!matches!(f.app, App::Udp { .. })).then_some(tcp);
+        let view = self.seen(f.group, &m);
+        FlowView { counts: f.counts, tcp, ..view }
+    }
+
+    /// Returns what a connection of the user's own programs did.
+    fn connection(&self, m: &Measured) -> FlowView {
+        let tcp = TcpView { retransmits: m.retransmits, ..TcpView::default() };
+        FlowView { counts: m.bytes > 0, tcp: Some(tcp), ..self.seen(0, m) }
+    }
+
+    fn seen(&self, group: u32, m: &Measured) -> FlowView {
+        let (seconds, bytes, sent) = (self.seconds, m.bytes, m.sent);
+        FlowView { group, counts: false, seconds, bytes, sent, tcp: None }
+    }
+}
+
+/// Returns the metrics of a run, as the simulator has them. Where the user's own programs ran,
+/// `config` has no flows, and every connection counts in `goodput_bps`.
+pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
+    let own = config.flows.is_empty();
+    let flows = if own {
+        w.measured.iter().map(|m| w.connection(m)).collect()
     } else {
-        (0..flows.len()).filter(|i| config.flows[*i].counts).map(|i| bps(&w.measured[i])).collect()
+        (0..config.flows.len()).map(|i| w.flow(config, i)).collect()
     };
-    let mut fct: Vec<f64> = w.transfers.iter().map(|t| t.3.as_secs_f64()).collect();
-    let transfers = fct.len() as f64;
-    let metrics = METRICS.iter().map(|m| match m.name {
-        "goodput_bps" => (!counted.is_empty()).then(|| counted.iter().sum()),
-        "jain" => jain(&counted),
-        "retransmits" if config.flows.is_empty() => {
-            Some(w.measured.iter().map(|m| m.retransmits).sum::<u64>() as f64)
-        }
-        "retransmits" | "timeouts" => sum(m.name, &|i| !udp(i)),
-        "udp_goodput_bps" => sum("goodput_bps", &udp),
-        "fct_p50_s" => quantile(&mut fct, 0.5),
-        "fct_p99_s" => quantile(&mut fct, 0.99),
-        "transfers" => Some(transfers),
-        name => link.metric(name, w.mean_rate),
-    });
-    let metrics = metrics.collect();
-    let groups = (0..config.groups as u32).map(|group| {
-        let mine = |i: usize| config.flows[i].group == group;
-        let goodputs: Vec<f64> =
-            (0..flows.len()).filter(|i| mine(*i)).map(|i| bps(&w.measured[i])).collect();
-        let ended: Vec<f64> =
-            w.transfers.iter().filter(|t| mine(t.1 as usize)).map(|t| t.3.as_secs_f64()).collect();
-        GROUP_METRICS
-            .iter()
-            .map(|m| match m.name {
-                "goodput_bps" | "retransmits" | "timeouts" | "sent" => sum(m.name, &mine),
-                "jain" => jain(&goodputs),
-                "fct_mean_s" => {
-                    (!ended.is_empty()).then(|| ended.iter().sum::<f64>() / ended.len() as f64)
-                }
-                "transfers" => Some(ended.len() as f64),
-                _ => None,
-            })
-            .collect()
-    });
-    let groups = groups.collect();
-    let column = |name: &str, c| (name.to_owned(), c);
-    series.push(Table {
-        name: "fct",
-        columns: vec![
-            column("t_s", Column::F64(w.transfers.iter().map(|t| t.0.as_secs_f64()).collect())),
-            column("flow", Column::U64(w.transfers.iter().map(|t| u64::from(t.1)).collect())),
-            column("bytes", Column::U64(w.transfers.iter().map(|t| t.2).collect())),
-            column("fct_s", Column::F64(w.transfers.iter().map(|t| t.3.as_secs_f64()).collect())),
-        ],
-    });
+    let run = RunView { link: w.link.clone(), flows, ended: w.transfers.to_vec() };
+    series.push(transfer_table(w.transfers));
     RunResult {
         seed: config.seed,
         events: 0,
-        metrics,
-        groups,
-        flows,
+        metrics: run.metrics(),
+        groups: run.group_metrics(config.groups),
+        flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
         series,
         pcap: None,

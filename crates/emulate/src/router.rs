@@ -8,7 +8,8 @@ use crate::capture::Recorder;
 use crate::path::{Path, Side};
 use crate::port::{Port, BATCH};
 use crate::sys::{self, Priority};
-use penstock_sim::{DelayHistogram, MAX_TIME};
+use penstock_queue::DelayHistogram;
+use penstock_sim::MAX_TIME;
 use penstock_units::{Duration, Time};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -59,7 +60,7 @@ pub struct Lateness {
 
 impl Lateness {
     fn add(&mut self, late: Duration, transmission: Duration, bound: Duration) {
-        self.histogram.add(late.as_ticks());
+        self.histogram.add(late);
         self.max = self.max.max(late);
         self.n += 1;
         self.late += u64::from(late > transmission);
@@ -68,7 +69,7 @@ impl Lateness {
 
     /// A quantile in seconds.
     pub fn quantile_s(&self, q: f64) -> Option<f64> {
-        self.histogram.quantile(q).map(|ticks| Duration::from_ticks(ticks as u64).as_secs_f64())
+        self.histogram.quantile_s(q)
     }
 
     /// The largest, in seconds.

@@ -4,73 +4,25 @@
 use crate::capture;
 use crate::error::EmulateError;
 use crate::flows::Flows;
-use crate::links::Links;
-use crate::netns::{Namespace, Privilege};
+use crate::hosts::{Hosts, ORPHANS};
+use crate::netns::Privilege;
+use crate::options::Options;
 use crate::path::{Path, Side};
 use crate::port::{Backend, Port};
 use crate::programs::Programs;
 use crate::report::{self, Emulation, Report, Window, LATE_AT_LEAST};
 use crate::router::{Loop, Ran, Shared};
 use crate::sys;
-use crate::traffic::{self, EcnUse, TrafficPlan, ADDRESSES};
+use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
+use penstock_queue::Abort;
 use penstock_scenario::Scenario;
-use penstock_sim::{Abort, App, Config};
+use penstock_sim::{App, Config};
 use penstock_units::{Duration, Time, TxClock};
-use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
-use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// The device of a host.
-pub(crate) const DEVICE: &str = "eth0";
-
-/// How to emulate.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Options {
-    /// How frames travel; `None` means TUN where it may be opened, otherwise AF_PACKET.
-    pub backend: Option<Backend>,
-    /// Whether not to ask for SCHED_FIFO.
-    pub no_fifo: bool,
-    /// The user's program on the client's side, in place of the scenario's traffic. An empty list
-    /// means a shell.
-    pub client: Option<Vec<String>>,
-    /// The user's program on the server's side, as a shell command.
-    pub server: Option<String>,
-    /// Whether the bottleneck's forward direction is from the server to the client.
-    pub download: bool,
-    /// Whether this process is in the foreground of the terminal on its standard input. The user's
-    /// program then takes that place.
-    pub foreground: bool,
-    /// Whether the user's programs end after the scenario's duration.
-    pub limited: bool,
-    /// The file to capture into, which is emptied first.
-    pub pcap: Option<PathBuf>,
-    /// Whether to capture behind both queues and links instead of in front of them.
-    pub pcap_out: bool,
-    /// Sampling interval of the series.
-    pub series_s: Option<f64>,
-    /// The program that makes multi-level ECN's ends.
-    pub mecn: Option<PathBuf>,
-}
-
-/// The progress of an emulation.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Status {
-    /// Seconds since the beginning; negative before it.
-    pub t_s: f64,
-    /// Packets that wait at the bottleneck.
-    pub queue_pkts: u64,
-    /// Frames received so far.
-    pub received: u64,
-    /// Frames dropped so far.
-    pub dropped: u64,
-    /// Frames marked so far.
-    pub marked: u64,
-}
+pub use crate::options::Status;
 
 /// Emulates on this process, which [`crate::netns::isolate`] has prepared and which is the first of
 /// its process namespace: when it ends, everything ends. `tell` is called about ten times a second;
@@ -271,7 +223,7 @@ fn prepare(
     own: bool,
 ) -> Result<(Config, TrafficPlan), EmulateError> {
     let refuse = |text: &str| Err(EmulateError::Scenario(text.into()));
-    if scenario.resolved()["topology"]["kind"] != "dumbbell" {
+    if !scenario.topology().is_dumbbell() {
         return refuse("topology.kind: emulation has one bottleneck; allowed: dumbbell");
     }
     let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
@@ -286,171 +238,8 @@ fn prepare(
         let plan = TrafficPlan { flows: vec![], sack: true, betas: None, notes: vec![] };
         return Ok((config, plan));
     }
-    let plan = traffic::plan(&config, &scenario.source())?;
+    let plan = traffic::plan(&config, &scenario.traffic())?;
     Ok((config, plan))
-}
-
-/// Both hosts, and the router's ports to them.
-pub(crate) struct Hosts {
-    pub(crate) namespaces: [Namespace; 2],
-    ports: [Port; 2],
-    pub(crate) backend: Backend,
-}
-
-impl Hosts {
-    fn new(
-        options: &Options,
-        plan: &TrafficPlan,
-        own: bool,
-        scenario: &Scenario,
-    ) -> Result<Self, EmulateError> {
-        let failed = |e| EmulateError::system("making the hosts", e);
-        let namespaces = [Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?];
-        let _ = Namespace::current().and_then(|here| no_ipv6(&here));
-        if !own {
-            has_congestion_controls(&namespaces[0], plan)?;
-        }
-        for (i, host) in namespaces.iter().enumerate() {
-            settings(host, plan, own, scenario)
-                .map_err(|e| EmulateError::system(format!("host {i}"), e))?;
-        }
-        let tun = || -> io::Result<[Port; 2]> {
-            let made = [
-                namespaces[0].with(|| sys::tun(DEVICE))?,
-                namespaces[1].with(|| sys::tun(DEVICE))?,
-            ];
-            Ok(made.map(|fd| Port::new(Backend::Tun, fd)))
-        };
-        let (backend, ports) = match options.backend {
-            Some(Backend::Packet) => (Backend::Packet, None),
-            Some(Backend::Tun) => {
-                let ports = tun().map_err(|e| {
-                    EmulateError::Refused(format!(
-                        "/dev/net/tun: {e}; --backend packet needs no device"
-                    ))
-                })?;
-                (Backend::Tun, Some(ports))
-            }
-            None => tun().map_or((Backend::Packet, None), |ports| (Backend::Tun, Some(ports))),
-        };
-        let ports = match ports {
-            Some(ports) => ports,
-            None => wires(&namespaces)?,
-        };
-        for (side, host) in namespaces.iter().enumerate() {
-            addresses(host, side, own, backend)
-                .map_err(|e| EmulateError::system(format!("setting up host {side}"), e))?;
-        }
-        let [left, right] = ports;
-        // With --download the client's host is on the right of the bottleneck.
-        Ok(Hosts {
-            namespaces,
-            ports: if options.download { [right, left] } else { [left, right] },
-            backend,
-        })
-    }
-}
-
-/// Two wires, and raw sockets on this end of each.
-fn wires(namespaces: &[Namespace; 2]) -> Result<[Port; 2], EmulateError> {
-    let make = || -> io::Result<[Port; 2]> {
-        let links = Links::open()?;
-        let one = |name: &str, host: &Namespace| -> io::Result<Port> {
-            links.wire(name, DEVICE, host.fd().as_fd())?;
-            links.queue(name, 10_000)?;
-            links.up(name)?;
-            Port::on(name)
-        };
-        Ok([one("left", &namespaces[0])?, one("right", &namespaces[1])?])
-    };
-    make().map_err(|e| EmulateError::system("making the wires", e))
-}
-
-fn no_ipv6(host: &Namespace) -> io::Result<()> {
-    if std::path::Path::new("/proc/sys/net/ipv6").exists() {
-        host.sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
-        host.sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
-    }
-    Ok(())
-}
-
-/// Checks whether the kernel has what the flows ask for. It is asked as a program would ask, so
-/// that it may load a module.
-fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), EmulateError> {
-    let mut asked: Vec<&str> = plan.flows.iter().filter_map(|f| f.congestion).collect();
-    asked.sort_unstable();
-    asked.dedup();
-    for name in asked {
-        let Err(e) = host.with(|| sys::tcp_socket(Some(name), 1460, None, 0)) else { continue };
-        let there = host.with(|| {
-            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        });
-        let there = there.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-        return Err(EmulateError::Missing(format!(
-            "tcp = \"{name}\": this kernel has no such congestion control ({e}); it has {there}; `modprobe tcp_{name}` may load it"
-        )));
-    }
-    Ok(())
-}
-
-/// How often a connection whose program is gone is tried again.
-const ORPHANS: &str = "net/ipv4/tcp_orphan_retries";
-
-/// The host's TCP.
-fn settings(
-    host: &Namespace,
-    plan: &TrafficPlan,
-    own: bool,
-    scenario: &Scenario,
-) -> io::Result<()> {
-    // What one connection has learnt is not for the next.
-    host.sysctl("net/ipv4/tcp_no_metrics_save", "1")?;
-    // Sockets that outlive their program hold the namespace, for 100 s by default where the other
-    // end is gone: here for some 10 s.
-    host.sysctl(ORPHANS, "5")?;
-    if own {
-        if scenario.resolved()["aqm"]["ecn"] == true {
-            host.sysctl("net/ipv4/tcp_ecn", "1")?;
-        }
-        return Ok(());
-    }
-    no_ipv6(host)?;
-    // A SYN that is lost asks for ECN again.
-    host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
-    let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);
-    // Passive: only flows whose route asks for ECN negotiate it.
-    host.sysctl("net/ipv4/tcp_ecn", if accurate { "3" } else { "2" }).map_err(|e| {
-        if accurate {
-            io::Error::other(format!(
-                "ecn = \"accecn\": this kernel's TCP cannot negotiate it ({e})"
-            ))
-        } else {
-            e
-        }
-    })?;
-    host.sysctl("net/ipv4/tcp_sack", if plan.sack { "1" } else { "0" })
-}
-
-fn addresses(host: &Namespace, side: usize, own: bool, backend: Backend) -> io::Result<()> {
-    host.with(|| {
-        let links = Links::open()?;
-        if backend == Backend::Packet {
-            sys::no_offload(DEVICE)?;
-        }
-        links.queue(DEVICE, 10_000)?;
-        for address in ADDRESSES[side] {
-            links.address(DEVICE, IpAddr::V4(address), 24)?;
-        }
-        if own && std::path::Path::new("/proc/sys/net/ipv6").exists() {
-            links.address(DEVICE, IpAddr::V6(address6(side)), 64)?;
-        }
-        links.up(DEVICE)?;
-        links.ecn_route(DEVICE, ADDRESSES[1 - side][1])
-    })
-}
-
-pub(crate) fn address6(side: usize) -> Ipv6Addr {
-    Ipv6Addr::new(0xfd09, 0, 0, 0, 0, 0, 0, 1 + side as u16)
 }
 
 fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Report {
@@ -462,14 +251,15 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Repor
     link.close(end);
     let mut series = link.tables();
     series.extend(said.series);
+    let mean_rate = config.mean_rate(config.bottleneck);
     let window = Window {
         seconds: end.since(config.measure_from).as_secs_f64(),
-        mean_rate: config.links[config.bottleneck].mean_rate(config.measure_from, end),
+        link: link.view(mean_rate).expect("the bottleneck is measured"),
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
         facts: &said.facts,
     };
-    let result = report::result(&config, ran.path.bottleneck(), &window, series);
+    let result = report::result(&config, &window, series);
     let counts = ran.path.counts;
     let mut emulation = Emulation {
         backend: facts.backend,

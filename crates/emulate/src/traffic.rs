@@ -5,9 +5,10 @@ use crate::error::EmulateError;
 use crate::flows::Known;
 use crate::path::Side;
 use crate::transfer::Transfer;
-use penstock_sim::{App, Config, UdpPattern};
-use penstock_tcp::{Ecn, TcpParams, Variant};
-use penstock_units::Time;
+use penstock_scenario::TrafficView;
+use penstock_sim::{App, Config, FlowConfig, UdpPattern};
+use penstock_tcp::{ControlParams, Ecn, TcpParams, VARIANTS};
+use penstock_units::{Bytes, Rate, Time};
 use std::net::Ipv4Addr;
 
 /// Ports of the listening ends, one per flow.
@@ -79,155 +80,232 @@ pub struct TrafficPlan {
     pub notes: Vec<String>,
 }
 
-/// Returns the kernel's name for a transport.
-fn kernel_name(variant: Variant) -> Result<&'static str, EmulateError> {
-    Ok(match variant {
-        Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
-        Variant::Vegas => "vegas",
-        Variant::Westwood => "westwood",
-        Variant::Cubic => "cubic",
-        Variant::Dctcp => "dctcp",
-        other => {
-            return Err(EmulateError::Scenario(format!(
-                "tcp = \"{}\": Linux has none; allowed: reno, newreno, sack, cubic, and where the kernel has them vegas, westwood, dctcp",
-                format!("{other:?}").to_lowercase()
-            )))
-        }
+/// Returns what the kernel calls a flow's congestion control.
+fn kernel_name(tcp: &TcpParams) -> Result<&'static str, EmulateError> {
+    let variant = tcp.variant();
+    variant.linux.ok_or_else(|| {
+        let known = VARIANTS.iter().filter(|v| v.linux.is_some()).map(|v| v.name);
+        EmulateError::Scenario(format!(
+            "tcp = \"{}\": Linux has none; allowed, where the kernel has them: {}",
+            variant.name,
+            known.collect::<Vec<_>>().join(", ")
+        ))
     })
 }
 
-/// Plans the flows of a run. `source` is the scenario as it was written.
+/// Plans the flows of a run. `written`: the entries of `[[traffic]]`.
 ///
 /// # Errors
-/// If the scenario asks for something that real packets cannot have.
-pub fn plan(c: &Config, source: &serde_json::Value) -> Result<TrafficPlan, EmulateError> {
-    let refuse = |text: String| Err(EmulateError::Scenario(text));
+/// Where the scenario asks for what real packets cannot be given.
+pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, EmulateError> {
     if c.flows.len() > MOST_FLOWS {
         return refuse(format!("{} flows; emulation has ports for {MOST_FLOWS}", c.flows.len()));
     }
-    let end = Time::ZERO + c.duration;
-    let mut flows = vec![];
-    let given = given(source);
-    let of_the_kernel = given.iter().enumerate().flat_map(|(i, keys)| {
-        let own = keys.iter().filter(|key| KERNELS.contains(key));
-        own.map(move |key| format!("traffic.{i}.{key}: the kernel's own holds"))
-    });
-    let notes: Vec<String> = of_the_kernel.collect();
+    let mut plan = TrafficPlan { flows: vec![], sack: true, betas: None, notes: notes(written) };
     let (mut newreno, mut other_tcp) = (false, false);
-    let mut betas = None;
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
-        // Route 0 leads forward.
-        let sender = if f.forward == 0 { Side::Left } else { Side::Right };
-        let receiver = sender.other();
-        let place = format!("traffic.{}", f.group);
-        let stop_of = |stop: Option<Time>| stop.unwrap_or(end).min(end);
-        let listener = ["-s", "-1", "-p", &port.to_string()].map(String::from).to_vec();
-        match &f.app {
+        let entry = written.get(f.group as usize);
+        let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
+        let planned = match &f.app {
             App::Ftp { tcp, start, stop, bytes } => {
-                let congestion = kernel_name(tcp.variant)?;
-                newreno |= tcp.variant == Variant::NewReno;
-                other_tcp |= tcp.variant != Variant::NewReno;
-                let ecn = match tcp.ecn {
-                    Ecn::Off => EcnUse::Off,
-                    Ecn::Classic => EcnUse::Classic,
-                    Ecn::Mecn => EcnUse::Mecn,
-                    Ecn::AccEcn => EcnUse::Accurate,
-                    other => return refuse(format!("{place}.ecn: {other:?} is unknown to emulation")),
-                };
-                if ecn == EcnUse::Mecn {
-                    betas = Some([tcp.beta1, tcp.beta2, tcp.beta3]);
-                }
-                let to = ADDRESSES[receiver as usize][usize::from(ecn != EcnUse::Off)];
-                let seconds = stop_of(*stop).since(*start).as_secs_f64();
-                // A data segment carries 12 bytes of timestamps, which count against the MSS.
-                let mut args = vec![
-                    "-c".into(),
-                    to.to_string(),
-                    "-p".into(),
-                    port.to_string(),
-                    // The same at this end: so it is known which of iperf3's connections has the
-                    // data.
-                    "--cport".into(),
-                    port.to_string(),
-                    "-M".into(),
-                    (tcp.segment + 12).to_string(),
-                    "-i".into(),
-                    "0".into(),
-                    "-J".into(),
-                ];
-                // Longer than the run, which ends it.
-                args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]);
-                let window = given.get(f.group as usize).is_some_and(|keys| keys.contains(&"window"));
-                let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment));
-                if let Some(bytes) = buffer {
-                    args.extend(["-w".into(), bytes.to_string()]);
-                }
-                if f.class > 0 {
-                    args.extend(["--dscp".into(), f.class.to_string()]);
-                }
-                let header = header(tcp);
-                let by = match *bytes {
-                    Some(bytes) => {
-                        By::Threads(Transfer { to, port, bytes, mss: tcp.segment + 12, buffer, class: f.class })
+                let without_sack = tcp.variant().name == "newreno";
+                newreno |= without_sack;
+                other_tcp |= !without_sack;
+                let planned = flow.ftp(tcp, *start, *stop, *bytes)?;
+                if planned.ecn == EcnUse::Mecn {
+                    if tcp.control != ControlParams::Reno {
+                        return refuse(format!(
+                            "{}.ecn = \"mecn\": on real packets with reno, newreno and sack",
+                            flow.place()
+                        ));
                     }
-                    None => By::Iperf3 { sender: args, listener },
-                };
-                flows.push(Planned {
-                    known: Known { port, sender, udp: false, header, bytes: *bytes },
-                    start: *start,
-                    stop: stop_of(*stop),
-                    congestion: Some(congestion),
-                    ecn,
-                    by,
-                });
+                    plan.betas = Some([tcp.mecn.beta1, tcp.mecn.beta2, tcp.mecn.beta3]);
+                }
+                planned
             }
             App::Udp { rate, packet, pattern: UdpPattern::Cbr, start, stop, .. } => {
-                let payload = packet.0.saturating_sub(28);
-                if !(16..=1472).contains(&payload) {
-                    return refuse(format!(
-                        "{place}.packet = {} B: on real packets from 44 B to 1500 B",
-                        packet.0
-                    ));
-                }
-                let bps = rate.as_bps() as f64 * payload as f64 / packet.0 as f64;
-                let gap_us = packet.0 as f64 * 8e6 / rate.as_bps() as f64;
-                let to = ADDRESSES[receiver as usize][0];
-                let mut args: Vec<String> =
-                    ["-c", &to.to_string(), "-p", &port.to_string(), "-u", "-i", "0", "-J"].map(String::from).into();
-                args.extend(["-l".into(), payload.to_string(), "-b".into(), format!("{bps:.0}")]);
-                // iperf3 looks at the time that often: a tenth of a gap, not more than needed.
-                args.extend(["--pacing-timer".into(), (gap_us / 10.0).clamp(20.0, 1000.0).round().to_string()]);
-                let seconds = stop_of(*stop).since(*start).as_secs_f64();
-                args.extend(["-t".into(), (seconds.ceil() as u64 + 2).to_string()]);
-                flows.push(Planned {
-                    known: Known { port, sender, udp: true, header: 0, bytes: None },
-                    start: *start,
-                    stop: stop_of(*stop),
-                    congestion: None,
-                    ecn: EcnUse::Off,
-                    by: By::Iperf3 { sender: args, listener },
-                });
+                flow.cbr(*rate, *packet, *start, *stop)?
             }
             _ => {
                 return refuse(format!(
-                    "{place}.kind: on real packets ftp and cbr; run your own program for other traffic (--client, --server)"
+                    "{}.kind: on real packets ftp and cbr; run your own program for other traffic \
+                     (--client, --server)",
+                    flow.place()
                 ))
             }
-        }
+        };
+        plan.flows.push(planned);
     }
     if newreno && other_tcp {
         return refuse(
-            "tcp = \"newreno\" beside another: whether TCP uses SACK holds for a whole host; give all flows newreno, or none"
+            "tcp = \"newreno\" beside another: whether TCP uses SACK holds for a whole host; give \
+             all flows newreno, or none"
                 .into(),
         );
     }
-    Ok(TrafficPlan { flows, sack: !newreno, betas, notes })
+    plan.sack = !newreno;
+    Ok(plan)
+}
+
+fn refuse<T>(text: String) -> Result<T, EmulateError> {
+    Err(EmulateError::Scenario(text))
+}
+
+/// Says which keys of the scenario the kernel's TCP has no use for.
+fn notes(written: &[TrafficView<'_>]) -> Vec<String> {
+    let of = |(i, entry): (usize, &TrafficView<'_>)| {
+        let keys = entry.written().filter(|key| KERNELS.contains(key));
+        keys.map(|key| format!("traffic.{i}.{key}: the kernel's own holds")).collect::<Vec<_>>()
+    };
+    written.iter().enumerate().flat_map(of).collect()
+}
+
+/// A flow that becomes a pair of programs.
+struct Plan<'a> {
+    f: &'a FlowConfig,
+    port: u16,
+    /// When the run ends.
+    end: Time,
+    /// Its entry of `[[traffic]]`.
+    entry: Option<&'a TrafficView<'a>>,
+}
+
+impl Plan<'_> {
+    /// Where the flow stands in the scenario.
+    fn place(&self) -> String {
+        format!("traffic.{}", self.f.group)
+    }
+
+    fn sender(&self) -> Side {
+        if self.f.leads_forward() {
+            Side::Left
+        } else {
+            Side::Right
+        }
+    }
+
+    /// The receiver's address: the one that negotiates ECN, or the other.
+    fn to(&self, ecn: bool) -> Ipv4Addr {
+        ADDRESSES[self.sender().other() as usize][usize::from(ecn)]
+    }
+
+    fn stop(&self, stop: Option<Time>) -> Time {
+        stop.unwrap_or(self.end).min(self.end)
+    }
+
+    /// Whole seconds for iperf3, longer than the run, which ends it.
+    fn seconds(&self, start: Time, stop: Option<Time>) -> String {
+        (self.stop(stop).since(start).as_secs_f64().ceil() as u64 + 2).to_string()
+    }
+
+    fn listener(&self) -> Vec<String> {
+        ["-s", "-1", "-p", &self.port.to_string()].map(String::from).to_vec()
+    }
+
+    fn ftp(
+        &self,
+        tcp: &TcpParams,
+        start: Time,
+        stop: Option<Time>,
+        bytes: Option<u64>,
+    ) -> Result<Planned, EmulateError> {
+        let congestion = kernel_name(tcp)?;
+        let ecn = match tcp.ecn {
+            Ecn::Off => EcnUse::Off,
+            Ecn::Classic => EcnUse::Classic,
+            Ecn::Mecn => EcnUse::Mecn,
+            Ecn::AccEcn => EcnUse::Accurate,
+        };
+        let (to, port, class) = (self.to(ecn != EcnUse::Off), self.port, self.f.class);
+        let window = self.entry.is_some_and(|entry| entry.has("window"));
+        let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment_bytes()));
+        // A data segment carries 12 bytes of timestamps, which count against the MSS.
+        let mss = tcp.segment_bytes() + 12;
+        let by = match bytes {
+            Some(bytes) => By::Threads(Transfer { to, port, bytes, mss, buffer, class }),
+            None => {
+                let seconds = self.seconds(start, stop);
+                By::Iperf3 {
+                    sender: iperf3_tcp(to, port, mss, seconds, buffer, class),
+                    listener: self.listener(),
+                }
+            }
+        };
+        Ok(Planned {
+            known: Known { port, sender: self.sender(), udp: false, header: header(tcp), bytes },
+            start,
+            stop: self.stop(stop),
+            congestion: Some(congestion),
+            ecn,
+            by,
+        })
+    }
+
+    fn cbr(
+        &self,
+        rate: Rate,
+        packet: Bytes,
+        start: Time,
+        stop: Option<Time>,
+    ) -> Result<Planned, EmulateError> {
+        let payload = packet.0.saturating_sub(28);
+        if !(16..=1472).contains(&payload) {
+            return refuse(format!(
+                "{}.packet = {} B: on real packets from 44 B to 1500 B",
+                self.place(),
+                packet.0
+            ));
+        }
+        let bps = rate.as_bps() as f64 * payload as f64 / packet.0 as f64;
+        let gap_us = packet.0 as f64 * 8e6 / rate.as_bps() as f64;
+        let (to, port) = (self.to(false).to_string(), self.port.to_string());
+        let mut args: Vec<String> =
+            ["-c", &to, "-p", &port, "-u", "-i", "0", "-J"].map(String::from).into();
+        args.extend(["-l".into(), payload.to_string(), "-b".into(), format!("{bps:.0}")]);
+        // iperf3 looks at the time that often: a tenth of a gap, not more than needed.
+        let pacing = (gap_us / 10.0).clamp(20.0, 1000.0).round();
+        args.extend(["--pacing-timer".into(), pacing.to_string()]);
+        args.extend(["-t".into(), self.seconds(start, stop)]);
+        let (port, sender) = (self.port, self.sender());
+        Ok(Planned {
+            known: Known { port, sender, udp: true, header: 0, bytes: None },
+            start,
+            stop: self.stop(stop),
+            congestion: None,
+            ecn: EcnUse::Off,
+            by: By::Iperf3 { sender: args, listener: self.listener() },
+        })
+    }
+}
+
+/// Arguments of the iperf3 that sends a transfer without end.
+fn iperf3_tcp(
+    to: Ipv4Addr,
+    port: u16,
+    mss: u32,
+    seconds: String,
+    buffer: Option<u32>,
+    class: u8,
+) -> Vec<String> {
+    let (to, port, mss) = (to.to_string(), port.to_string(), mss.to_string());
+    // The port is the same at this end: so it is known which of iperf3's connections has the data.
+    let mut args: Vec<String> =
+        ["-c", &to, "-p", &port, "--cport", &port, "-M", &mss, "-i", "0", "-J", "-t", &seconds]
+            .map(String::from)
+            .into();
+    if let Some(bytes) = buffer {
+        args.extend(["-w".into(), bytes.to_string()]);
+    }
+    if class > 0 {
+        args.extend(["--dscp".into(), class.to_string()]);
+    }
+    args
 }
 
 /// Returns the bytes per packet that the wire counts in addition to IP's, from the header bytes
 /// that the scenario counts per segment.
 pub fn header(tcp: &TcpParams) -> i32 {
-    tcp.header as i32 - 40
+    tcp.header_bytes() as i32 - 40
 }
 
 /// Keys of an entry that the kernel's TCP decides for itself.
@@ -259,12 +337,3 @@ const KERNELS: &[&str] = &[
     "whole_segments",
     "jitter",
 ];
-
-/// The keys of each entry of `[[traffic]]`, as they were written.
-fn given(source: &serde_json::Value) -> Vec<Vec<&str>> {
-    let entries = source["traffic"].as_array().map(Vec::as_slice).unwrap_or_default();
-    entries
-        .iter()
-        .map(|e| e.as_object().map(|t| t.keys().map(String::as_str).collect()).unwrap_or_default())
-        .collect()
-}

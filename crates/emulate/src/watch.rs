@@ -4,14 +4,16 @@
 use crate::diag::{Connection, Destroyed, Diag, TcpInfo};
 use crate::error::EmulateError;
 use crate::flows::Known;
+use crate::hosts::DEVICE;
 use crate::netns::Namespace;
+use crate::options::Status;
 use crate::programs::Programs;
 use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
-use crate::session::{Status, DEVICE};
 use crate::sys;
 use crate::traffic::{EcnUse, Planned, TrafficPlan};
-use penstock_sim::{Abort, Column, Config, Table};
+use penstock_queue::{Abort, Column, Table};
+use penstock_sim::Config;
 use penstock_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;

@@ -4,17 +4,12 @@
 mod aqm;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod errors;
 mod probe;
 mod run;
 mod scenario;
 
 use pyo3::prelude::*;
-
-/// The exceptions that Python's side declares.
-mod errors {
-    pyo3::import_exception!(penstock.errors, ScenarioError);
-    pyo3::import_exception!(penstock.errors, SimulationError);
-}
 
 /// The JSON Schema of a scenario file.
 #[pyfunction]
@@ -46,16 +41,14 @@ fn t95(n: usize) -> Option<f64> {
 /// Seconds of a span of time with its unit: `"10 ms"`.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<f64> {
-    let span = penstock_units::parse_duration(text)
-        .map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    let span = penstock_units::parse_duration(text).map_err(errors::quantity_error)?;
     Ok(span.as_nanos() as f64 / 1e9) // a division rounds once: "10 ms" is 0.01
 }
 
 /// Bits per second of a rate with its unit: `"1.5 Mbit/s"`.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<f64> {
-    let rate = penstock_units::parse_rate(text)
-        .map_err(|e| errors::ScenarioError::new_err(e.to_string()))?;
+    let rate = penstock_units::parse_rate(text).map_err(errors::quantity_error)?;
     Ok(rate.as_bps() as f64)
 }
 

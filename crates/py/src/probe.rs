@@ -1,6 +1,6 @@
 //! The discipline of a scenario by itself.
 
-use crate::errors::ScenarioError;
+use crate::errors::scenario_error;
 use crate::scenario::Scenario;
 use penstock_scenario::{Counts, Probe};
 use penstock_units::Duration;
@@ -38,13 +38,12 @@ pub fn probe(
     let window = Duration::from_secs_f64(window_s);
     let how = Probe { queue, load, capable, flows, from, window, runs };
     let scenario = &scenario.get().inner;
-    let counts =
-        py.detach(|| scenario.probe(&how)).map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let counts = py.detach(|| scenario.probe(&how)).map_err(|e| scenario_error(&e))?;
     Ok(counts.iter().map(|c: &Counts| (c.packets, c.incipient, c.ce, c.dropped)).collect())
 }
 
 /// Packets of the mean size that the bottleneck's buffer holds.
 #[pyfunction]
 pub fn room(scenario: &Bound<'_, Scenario>) -> PyResult<u64> {
-    scenario.get().inner.room().map_err(|e| ScenarioError::new_err(e.to_string()))
+    scenario.get().inner.room().map_err(|e| scenario_error(&e))
 }

@@ -1,26 +1,19 @@
-//! Running seeds on threads, and what a run gives back.
+//! Running seeds, and what a run gives back.
 
 use crate::aqm::interned;
-use crate::errors::{ScenarioError, SimulationError};
+use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
+use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    link_metrics, Column, Control, FlowResult, LinkResult, Table, FLOW_METRICS, GROUP_METRICS,
-    METRICS,
+    Column, FlowResult, LinkResult, Of, Table, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 use pyo3::IntoPyObjectExt;
-use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration as Wall, Instant};
-
-/// How often Python is asked whether Ctrl-C was pressed, and told how far the runs are.
-const WAKE: Wall = Wall::from_millis(50);
 
 /// Runs every seed and returns the results in the order of `seeds`, whichever thread was faster.
 ///
@@ -44,129 +37,39 @@ pub fn run(
     let series = series_interval_s.map(interval).transpose()?;
     let scenario = &scenario.get().inner;
     let prepared = |seed: u64| -> PyResult<penstock_sim::Config> {
-        let mut config = scenario.lower(seed).map_err(|e| ScenarioError::new_err(e.to_string()))?;
+        let mut config = scenario.lower(seed).map_err(|e| scenario_error(&e))?;
         config.record.series = series;
         config.record.events = events;
         config.record.pcap = pcap.as_deref().map(|name| tap(&config, name)).transpose()?;
         Ok(config)
     };
-    let one = |seed: u64, control: &Control| -> PyResult<penstock_sim::RunResult> {
-        penstock_sim::run(&prepared(seed)?, control)
-            .map_err(|e| SimulationError::new_err(e.to_string()))
-    };
-
-    let total = seeds.len();
-    let controls: Vec<Control> = seeds.iter().map(|_| Control::default()).collect();
-    let stop_all = || controls.iter().for_each(|c| c.stop.store(true, Ordering::Relaxed));
-    let span_ns = scenario.duration_s() * 1e9 * total as f64;
-    let tell = |done: usize| -> PyResult<()> {
+    let whole = scenario.duration_s() * seeds.len() as f64;
+    let tell = |at: Progress| -> PyResult<()> {
         Python::attach(|py| {
             py.check_signals()?;
             if let Some(callback) = &progress {
-                let at: u64 = controls.iter().map(|c| c.now_ns.load(Ordering::Relaxed)).sum();
-                callback.call1(py, ((at as f64 / span_ns).min(1.0), done, total))?;
+                callback.call1(py, ((at.simulated_s / whole).min(1.0), at.done, at.total))?;
             }
             Ok(())
         })
     };
-
-    // One after the other needs no thread, which would cost a short run a tenth of its time.
-    if scenario.has_user_aqm() || jobs.min(total) <= 1 {
-        let one_by_one = || {
-            let woken = Cell::new(Instant::now());
-            let in_turn = seeds.iter().zip(&controls).enumerate();
-            let results = in_turn.map(|(done, (seed, control))| {
-                let result = watched(&prepared(*seed)?, control, &woken, || tell(done))?;
-                if woken.get().elapsed() >= WAKE {
-                    woken.set(Instant::now());
-                    tell(done + 1)?;
-                }
-                Ok(result)
-            });
-            let results = results.collect();
-            Python::attach(|py| py.check_signals())?; // a Ctrl-C within the last moments counts too
-            results
-        };
-        return if scenario.has_user_aqm() { one_by_one() } else { py.detach(one_by_one) };
-    }
-
-    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let mut results: Vec<Option<penstock_sim::RunResult>> = seeds.iter().map(|_| None).collect();
-    // The error of the earliest seed wins; Python's own (Ctrl-C) comes before all, as seed "−1".
-    let mut failed: Option<(isize, PyErr)> = None;
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..jobs.clamp(1, total.max(1)) {
-                let sender = sender.clone();
-                let (next, stopped, one, seeds, controls) =
-                    (&next, &stopped, &one, &seeds, &controls);
-                scope.spawn(move || loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    if i >= total || stopped.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    // The receiver lives until every sender is gone, so this cannot fail.
-                    let _ = sender.send((i, one(seeds[i], &controls[i])));
-                });
-            }
-            drop(sender);
-            let (mut done, mut woken) = (0, Instant::now());
-            loop {
-                match receiver.recv_timeout(WAKE.saturating_sub(woken.elapsed())) {
-                    Ok((i, Ok(result))) => {
-                        results[i] = Some(result);
-                        done += 1;
-                    }
-                    Ok((i, Err(error))) => {
-                        stopped.store(true, Ordering::Relaxed);
-                        stop_all();
-                        if failed.as_ref().is_none_or(|(j, _)| (i as isize) < *j) {
-                            failed = Some((i as isize, error));
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if woken.elapsed() >= WAKE {
-                    woken = Instant::now();
-                    if let Err(error) = tell(done) {
-                        stopped.store(true, Ordering::Relaxed);
-                        stop_all();
-                        failed = Some((-1, error));
-                    }
-                }
-            }
-        });
-    });
-    if let Some((_, error)) = failed {
-        return Err(error);
-    }
+    let batch = |jobs| run_many(seeds.len(), jobs, |i| prepared(seeds[i]), tell);
+    let results = if scenario.has_user_aqm() { batch(1) } else { py.detach(|| batch(jobs)) };
+    let results = results.map_err(raised)?;
     py.check_signals()?; // a Ctrl-C within the last moments counts too
-    Ok(results.into_iter().flatten().map(|inner| RunResult { inner }).collect())
+    Ok(results.into_iter().map(|inner| RunResult { inner }).collect())
 }
 
-/// One run on this thread; what `tell` raises ends it, too.
-fn watched(
-    config: &penstock_sim::Config,
-    control: &Control,
-    woken: &Cell<Instant>,
-    tell: impl Fn() -> PyResult<()>,
-) -> PyResult<RunResult> {
-    let result = penstock_sim::run_watched(config, control, &mut || {
-        if woken.get().elapsed() >= WAKE {
-            woken.set(Instant::now());
-            if let Err(error) = tell() {
-                control.abort.raise(error);
-            }
-        }
-    });
-    result.map(|inner| RunResult { inner }).map_err(|error| {
-        match control.abort.take().map(|e| e.downcast::<PyErr>()) {
-            Some(Ok(raised)) => *raised,
-            _ => SimulationError::new_err(error.to_string()),
-        }
-    })
+/// The exception for what ended the runs: Python's own where there is one.
+fn raised(error: BatchError<PyErr, PyErr>) -> PyErr {
+    match error {
+        BatchError::Prepare(error) | BatchError::Told(error) => error,
+        BatchError::Run(error) => SimulationError::new_err(error.to_string()),
+        BatchError::Custom(error) => match error.downcast::<PyErr>() {
+            Ok(raised) => *raised,
+            Err(error) => SimulationError::new_err(error.to_string()),
+        },
+    }
 }
 
 /// A sampling interval from seconds.
@@ -214,13 +117,13 @@ pub struct RunResult {
     pub(crate) inner: penstock_sim::RunResult,
 }
 
-fn named<'py>(
+fn named<'py, V>(
     py: Python<'py>,
-    names: impl IntoIterator<Item = &'static penstock_sim::Metric>,
+    table: &[Of<V>],
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in names.into_iter().zip(values) {
+    for (metric, value) in table.iter().zip(values) {
         dict.set_item(metric.name, value)?;
     }
     Ok(dict)
@@ -358,7 +261,7 @@ impl RunResult {
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for link in &self.inner.links {
-            dict.set_item(&link.name, named(py, link_metrics(), &link.metrics)?)?;
+            dict.set_item(&link.name, named(py, LINK_METRICS, &link.metrics)?)?;
         }
         Ok(dict)
     }

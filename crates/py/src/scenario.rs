@@ -1,7 +1,7 @@
 //! A checked scenario.
 
 use crate::aqm::user_aqm;
-use crate::errors::ScenarioError;
+use crate::errors::{scenario_error, ScenarioError};
 use pyo3::prelude::*;
 
 /// A checked scenario; nothing in it changes.
@@ -13,7 +13,7 @@ pub struct Scenario {
 fn made(
     result: Result<penstock_scenario::Scenario, penstock_scenario::ScenarioError>,
 ) -> PyResult<Scenario> {
-    result.map(|inner| Scenario { inner }).map_err(|e| ScenarioError::new_err(e.to_string()))
+    result.map(|inner| Scenario { inner }).map_err(|e| scenario_error(&e))
 }
 
 #[pymethods]
@@ -29,7 +29,7 @@ impl Scenario {
     #[staticmethod]
     fn link_from_toml(text: &str, file_name: &str) -> PyResult<(Self, bool)> {
         let made = penstock_scenario::Scenario::link_from_toml(text, file_name);
-        let (inner, has_traffic) = made.map_err(|e| ScenarioError::new_err(e.to_string()))?;
+        let (inner, has_traffic) = made.map_err(|e| scenario_error(&e))?;
         Ok((Scenario { inner }, has_traffic))
     }
 

@@ -2,7 +2,7 @@
 //! input gives the same bytes.
 
 use crate::scenario::Scenario;
-use penstock_sim::{link_metrics, Metric, RunResult, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -18,11 +18,8 @@ pub fn document(scenario: &Scenario, runs: &[&RunResult]) -> String {
 }
 
 /// `null` stands for what does not apply, and for what JSON has no number for.
-fn named<'a>(
-    names: impl IntoIterator<Item = &'a Metric>,
-    values: &[Option<f64>],
-) -> Map<String, Json> {
-    names.into_iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
+fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
+    table.iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
 }
 
 fn run(result: &RunResult) -> Json {
@@ -45,7 +42,7 @@ fn run(result: &RunResult) -> Json {
     if !result.links.is_empty() {
         let links = result.links.iter();
         out["links"] = links
-            .map(|l| (l.name.clone(), Json::Object(named(link_metrics(), &l.metrics))))
+            .map(|l| (l.name.clone(), Json::Object(named(LINK_METRICS, &l.metrics))))
             .collect();
     }
     out

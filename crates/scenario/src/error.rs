@@ -104,6 +104,45 @@ impl ScenarioError {
     }
 }
 
+impl Problem {
+    /// The variant in a word, for shells that have no such enum.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Problem::Syntax(_) => "syntax",
+            Problem::UnknownKey { .. } => "unknown-key",
+            Problem::UnknownWord { .. } => "unknown-word",
+            Problem::Value { .. } => "value",
+            Problem::Quantity(_) => "quantity",
+            Problem::Missing { .. } => "missing",
+            Problem::Conflict(_) => "conflict",
+        }
+    }
+
+    /// What is allowed in place of what was found: keys, words or units, or one description of the
+    /// values. Empty where the problem names none.
+    pub fn allowed(&self) -> Vec<&str> {
+        match self {
+            Problem::UnknownKey { allowed, .. } | Problem::UnknownWord { allowed, .. } => {
+                allowed.iter().map(String::as_str).collect()
+            }
+            Problem::Value { allowed } | Problem::Missing { allowed } => vec![allowed],
+            Problem::Quantity(error) => error.allowed().to_vec(),
+            Problem::Syntax(_) | Problem::Conflict(_) => vec![],
+        }
+    }
+
+    /// The allowed name that looks most like the one that was found.
+    pub fn nearest(&self) -> Option<&str> {
+        match self {
+            Problem::UnknownKey { nearest, .. } | Problem::UnknownWord { nearest, .. } => {
+                Some(nearest)
+            }
+            Problem::Quantity(error) => error.nearest(),
+            _ => None,
+        }
+    }
+}
+
 impl std::error::Error for ScenarioError {}
 
 impl fmt::Display for ScenarioError {

@@ -7,6 +7,7 @@
 //! together and tries out every discipline and transport. What has passed both can be lowered
 //! without further errors, except for lack of memory.
 
+mod batch;
 mod check;
 mod document;
 mod error;
@@ -22,8 +23,10 @@ mod schema;
 mod show;
 mod sweep;
 mod tables;
+mod view;
 mod walk;
 
+pub use batch::{run_many, BatchError, Progress};
 pub use document::{document, t95};
 pub use error::{Problem, ScenarioError};
 pub use list::{list, list_json};
@@ -34,6 +37,7 @@ pub use range::Range;
 pub use scenario::Scenario;
 pub use schema::{schema, schema_json};
 pub use sweep::{Axis, Design};
+pub use view::{AqmView, TopologyView, TrafficView};
 
 /// A commented scenario to start from.
 pub fn init_template() -> &'static str {

@@ -4,7 +4,7 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_sim::{link_metrics, Metric, FLOW_METRICS, GROUP_METRICS, METRICS};
+use penstock_sim::{Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS};
 use penstock_tcp::VARIANTS;
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Value as Json};
@@ -117,12 +117,12 @@ fn aqm() -> Vec<Json> {
 
 /// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
-    let owned = |p: &Param| VARIANTS.iter().any(|v| v.own.contains(&p.name));
+    let owned = |p: &Param| VARIANTS.iter().any(|v| v.owns(p.name));
     let default = |own: &[(&'static str, &'static str)], p: &Param| {
         own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
     };
     let variants = VARIANTS.iter().map(|v| {
-        let own = penstock_tcp::PARAMS.iter().filter(|p| v.own.contains(&p.name));
+        let own = penstock_tcp::PARAMS.iter().filter(|p| v.owns(p.name));
         let own: Vec<Param> = own
             .map(|p| Param {
                 default: default(v.defaults, p).or(p.default),
@@ -178,14 +178,14 @@ fn scenario() -> Vec<Json> {
 }
 
 fn metrics() -> Vec<Json> {
-    let of_links: Vec<&str> = link_metrics().map(|m| m.name).collect();
     // Those of a run that each link has, too, where there are several.
-    let links = |m: &Metric, per: &str| per == "run" && of_links.contains(&m.name);
-    let of = |list: &'static [Metric], per: &'static str| {
-        let links = &links;
-        list.iter().map(
-            move |m| json!({ "name": m.name, "doc": m.doc, "per": per, "links": links(m, per) }),
-        )
-    };
-    of(METRICS, "run").chain(of(GROUP_METRICS, "group")).chain(of(FLOW_METRICS, "flow")).collect()
+    let of_a_link = |name: &str| LINK_METRICS.iter().any(|m| m.name == name);
+    let run = METRICS.iter().map(|m| metric(m, "run", of_a_link(m.name)));
+    let group = GROUP_METRICS.iter().map(|m| metric(m, "group", false));
+    let flow = FLOW_METRICS.iter().map(|m| metric(m, "flow", false));
+    run.chain(group).chain(flow).collect()
+}
+
+fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {
+    json!({ "name": m.name, "doc": m.doc, "per": per, "links": links })
 }

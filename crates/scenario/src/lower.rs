@@ -358,7 +358,7 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
         // instead.
         Source::Ftp(tcp, _) | Source::Web(tcp, _) => {
             if onward.is_some_and(|onward| rate <= onward) {
-                f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment)))
+                f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment_bytes())))
             } else {
                 0.0
             }

@@ -8,7 +8,7 @@ use crate::show;
 use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
 use crate::walk::{self, join};
 use penstock_sim::UserAqm;
-use penstock_tcp::Ecn;
+use penstock_tcp::{ControlParams, Ecn};
 use penstock_units::param::Param;
 use penstock_units::Duration;
 use serde_json::{json, Map, Value as Json};
@@ -201,7 +201,7 @@ impl Scenario {
                 let multi_level = traffic
                     .source
                     .tcp()
-                    .is_some_and(|t| t.ecn != Ecn::Off && t.variant.speaks_mecn());
+                    .is_some_and(|t| t.ecn != Ecn::Off && t.control == ControlParams::Reno);
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }

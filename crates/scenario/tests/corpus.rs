@@ -39,3 +39,35 @@ fn engine() {
         let _ = checks::check(&space::scenario(b));
     });
 }
+
+/// Every kind and every key that is declared stands in some seed; `fuzz/seeds.py` writes them. A
+/// key counts for a kind where one file names both.
+#[test]
+fn every_declared_key_is_in_the_corpus_of_scenarios() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/scenario");
+    let files = std::fs::read_dir(folder).expect("the corpus");
+    let texts: Vec<String> = files
+        .map(|f| std::fs::read(f.expect("an entry").path()).expect("a readable file"))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .collect();
+    for what in ["aqm", "tcp", "traffic", "topology", "scenario"] {
+        let kinds = penstock_scenario::list_json(what).expect("a list");
+        let kinds: serde_json::Value = serde_json::from_str(&kinds).expect("JSON");
+        for kind in kinds.as_array().expect("kinds") {
+            let kind_name = kind["name"].as_str().expect("a name");
+            // A table that is no kind has no word of its own in a file.
+            let word = match what {
+                "aqm" | "tcp" | "traffic" if kind_name != "any" => format!("= \"{kind_name}\""),
+                _ => String::new(),
+            };
+            for param in kind["params"].as_array().expect("parameters") {
+                let key = param["name"].as_str().expect("a name");
+                let line = format!("\n{key} = ");
+                assert!(
+                    texts.iter().any(|t| t.contains(&word) && format!("\n{t}").contains(&line)),
+                    "no seed has {what} {kind_name}: {key}; write the seeds again: `make generate`"
+                );
+            }
+        }
+    }
+}

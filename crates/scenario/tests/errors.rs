@@ -46,11 +46,22 @@ fn one_line_too_many() {
             &["load.toml:8: traffic.0.ecn = \"accecn\": must be \"off\" with"],
         ),
         (
-            "tcp = \"cubic\"\necn = \"mecn\"",
+            "tcp = \"vegas\"\necn = \"mecn\"",
             &[
-                "load.toml:8: traffic.0.ecn = \"mecn\": must not be \"mecn\" with tcp = \"cubic\"",
-                "use tahoe, reno",
+                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"off\" with tcp = \"vegas\": table 3",
+                "Vegas stops by the round-trip time",
             ],
+        ),
+        (
+            "tcp = \"dctcp\"\necn = \"mecn\"",
+            &[
+                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"classic\" or \"accecn\"",
+                "table 3 of multi-level ECN has a cut for each mark",
+            ],
+        ),
+        (
+            "tcp = \"highspeed\"\nlow_window = 90000",
+            &["load.toml:8: traffic.0.low_window = 90000: must be below high_window (83000)"],
         ),
         (
             "tcp = \"dctcp\"\necn = \"off\"",
@@ -332,6 +343,16 @@ fn facts_of_an_error() {
     let e = common::read("duration = \"1 s\"\naqm.kind = \"x\"").unwrap_err();
     assert_eq!((e.file(), e.line(), e.path()), (Some("load.toml"), Some(2), "aqm.kind"));
     assert_eq!(e.found_value(), Some("\"x\""));
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("unknown-word", Some("pi")));
+    assert!(e.problem().allowed().contains(&"droptail"));
+
+    let e = common::read("duration = \"1 sec\"").unwrap_err();
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("quantity", Some("s")));
+    assert!(e.problem().allowed().contains(&"ms"));
+
+    let e = common::read("seed = true").unwrap_err();
+    assert_eq!((e.problem().kind(), e.problem().nearest()), ("value", None));
+    assert_eq!(e.problem().allowed().len(), 1, "one description");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 use common::{good, message};
 use penstock_scenario::Scenario;
-use penstock_sim::{link_metrics, run, Config, Control, RunResult, Schedule};
+use penstock_sim::{run, Config, Control, RunResult, Schedule, LINK_METRICS};
 use penstock_units::param::Loss;
 use serde_json::{json, Value};
 
@@ -418,7 +418,7 @@ fn every_link_is_described() {
     let r = simulate(&good(&format!("{}{}{}", &text[..at], traffic("c"), traffic("b"))));
     let link = |name: &str| &r.links.iter().find(|l| l.name == name).unwrap().metrics;
     let metric = |name: &str, metric: &str| {
-        link(name)[link_metrics().position(|m| m.name == metric).unwrap()].unwrap_or(f64::NAN)
+        link(name)[LINK_METRICS.iter().position(|m| m.name == metric).unwrap()].unwrap_or(f64::NAN)
     };
     let near = |got: f64, want: f64| assert!((got - want).abs() < 0.02 * want, "{got}, not {want}");
     near(metric("a-b", "throughput_bps"), 8e6);
@@ -459,7 +459,7 @@ fn each_link_carries_its_flows() {
     let s = good(text);
     let (config, r) = (s.lower(1).unwrap(), simulate(&s));
     assert_eq!((config.flows.len(), r.groups.len(), r.links.len()), (20 + 20 + 60, 3, 6));
-    let throughput = link_metrics().position(|m| m.name == "throughput_bps").unwrap();
+    let throughput = LINK_METRICS.iter().position(|m| m.name == "throughput_bps").unwrap();
     let mut sum = 0.0;
     for hop in 0..3 {
         let over = config.flows.iter().zip(&r.flows);

@@ -54,7 +54,7 @@ fn the_example() {
         panic!("{:?}", c.flows[0].app)
     };
     assert_eq!(
-        (tcp.window, tcp.header, *stop),
+        (tcp.window, tcp.header_bytes(), *stop),
         (25, 40, Some(Time::ZERO + Duration::from_secs(100)))
     );
     let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = c.flows[2].app else {
@@ -162,7 +162,7 @@ fn variants_have_defaults_of_their_own() {
     use penstock_tcp::{Ecn, Recovery};
     for profile in ["rfc", "ns-2"] {
         for (lines, ecn, recovery) in [
-            ("tcp = \"reno\"", Ecn::Off, Recovery::Sack),
+            ("tcp = \"reno\"", Ecn::Off, Recovery::Reno),
             ("tcp = \"dctcp\"", Ecn::Classic, Recovery::Sack),
             ("tcp = \"dctcp\"\necn = \"accecn\"", Ecn::AccEcn, Recovery::Sack),
             ("tcp = \"westwood\"", Ecn::Off, Recovery::NewReno),
@@ -177,6 +177,7 @@ fn variants_have_defaults_of_their_own() {
 
 #[test]
 fn profile_ns2() {
+    use penstock_tcp::ControlParams;
     let text = format!("profile = \"ns-2\"\n{SMALL}");
     let s = good(&format!("{text}[[traffic]]\nkind = \"ftp\"\ntcp = \"vegas\"\n[[traffic]]\nkind = \"ftp\"\ntcp = \"vegas\"\nheader = \"8 B\"\nwindow = 30\nalpha = 2\n"));
     let c = s.lower(1).unwrap();
@@ -185,13 +186,17 @@ fn profile_ns2() {
         _ => panic!(),
     };
     assert_eq!(
-        (tcp(0).window, tcp(0).initial_ssthresh, tcp(0).header, tcp(0).min_rto),
-        (20, 20.0, 40, ms(200))
+        (tcp(0).window, tcp(0).initial_ssthresh, tcp(0).header_bytes(), tcp(0).rtt.min_rto),
+        (20, Some(20.0), 40, ms(200))
     );
-    assert_eq!((tcp(1).header, tcp(1).alpha, tcp(1).handshake), (0, 1.0, false));
+    let vegas = |i: usize| match &tcp(i).control {
+        ControlParams::Vegas(p) => p.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((tcp(1).header_bytes(), vegas(1).alpha, tcp(1).handshake), (0, 1.0, false));
     assert_eq!(
-        (tcp(2).header, tcp(2).alpha, tcp(2).beta, tcp(2).initial_ssthresh),
-        (8, 2.0, 3.0, 30.0)
+        (tcp(2).header_bytes(), vegas(2).alpha, vegas(2).beta, tcp(2).initial_ssthresh),
+        (8, 2.0, 3.0, Some(30.0))
     );
     assert!(c.links.iter().all(|l| l.count_in_service), "DropTail holds limit - 1");
     let red = s.set("aqm.kind", "red").unwrap().lower(1).unwrap();
@@ -199,11 +204,9 @@ fn profile_ns2() {
     let own = s.set("aqm.count_in_service", "false").unwrap().lower(1).unwrap();
     assert!(!own.links[0].count_in_service && own.links[1].count_in_service);
     let rfc = good(SMALL).lower(1).unwrap();
-    assert!(
-        matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh == f64::INFINITY)
-    );
+    assert!(matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh.is_none()));
     let overhead = good(&format!("overhead = \"20 B\"\n{SMALL}")).lower(1).unwrap();
-    assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header == 20));
+    assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header_bytes() == 20));
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! What a run is made of: the fully resolved scenario, one value for everything. The scenario crate
 //! makes it from a file; a test or a program may make it by hand.
 
-use crate::user::AqmConfig;
-use penstock_aqm::Context;
+use penstock_queue::{Abort, HostConfig, Keep, Link, LinkConfig, LinkError};
 use penstock_tcp::TcpParams;
-use penstock_units::param::{Dist, Loss, Values};
-use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
+use penstock_units::param::Dist;
+use penstock_units::{Bytes, Duration, Rate, Time};
 use std::sync::Arc;
 
 /// One run.
@@ -40,117 +39,26 @@ pub struct Config {
     pub record: Record,
 }
 
-/// A link between two routers and the queue in front of it.
-#[derive(Clone, Debug)]
-pub struct LinkConfig {
-    /// Its name in series, traces and random streams: `"bottleneck"`, `"bottleneck.reverse"`,
-    /// `"R0-R1"`.
-    pub name: String,
-    /// The link the other way, an index into [`Config::links`]; a capture takes both.
-    pub opposite: Option<u32>,
-    /// Rate at the start of the run; with a trace what the discipline may believe.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// What may wait.
-    pub buffer: QueueLen,
-    /// Whether the packet in transmission counts against `buffer`.
-    pub count_in_service: bool,
-    /// The discipline.
-    pub aqm: AqmConfig,
-    /// Its checked values.
-    pub aqm_values: Arc<Values>,
-    /// What the discipline may know of the link.
-    pub aqm_context: Context,
-    /// What the wire loses, after the queue.
-    pub loss: Loss,
-    /// How the rate changes.
-    pub schedule: Schedule,
-}
-
-/// A link's rate over time.
-#[derive(Clone, Debug)]
-pub enum Schedule {
-    /// Steps, ascending in time; `None` is a link that is down. Without steps the rate never
-    /// changes.
-    Steps(Vec<(Time, Option<Rate>)>),
-    /// Opportunities to send, instead of a rate.
-    Trace(Arc<Trace>),
-}
-
-/// A mahimahi trace (Netravali et al. 2015): at each of these instants up to [`Trace::OPPORTUNITY`]
-/// bytes leave, at once. They may be several small packets or part of a large one; what finds
-/// nothing to send is lost. After the last instant it begins again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trace(Vec<Duration>);
-
-impl Trace {
-    /// Bytes that one opportunity takes: an MTU. (mahimahi itself counts 1504, with the four bytes
-    /// that its TUN device prepends to each packet.)
-    pub const OPPORTUNITY: u32 = 1500;
-
-    /// From instants in ascending order, the last above zero; `None` if they are not so.
-    pub fn new(at: Vec<Duration>) -> Option<Self> {
-        let ascending = at.windows(2).all(|w| w[0] <= w[1]);
-        (ascending && at.last().is_some_and(|last| *last > Duration::ZERO)).then_some(Trace(at))
+impl Config {
+    /// Makes link `i` of the run, with the counters and the series that the run asks for.
+    ///
+    /// # Errors
+    /// If the discipline's values do not fit together, or a custom discipline cannot be made.
+    pub fn link(&self, i: usize, abort: &Abort) -> Result<Link, LinkError> {
+        let (bottleneck, record) = (i == self.bottleneck, &self.record);
+        let measured = bottleneck || self.measure_links;
+        let keep = Keep {
+            window: measured.then_some((self.measure_from, self.measure_to)),
+            series: record.series.filter(|_| bottleneck),
+            events: record.events && bottleneck,
+        };
+        Link::new(&self.links[i], self.seed, self.ties_by_scheduling, &keep, abort)
     }
-    /// The opportunities of one round.
-    pub fn instants(&self) -> &[Duration] {
-        &self.0
-    }
-    /// The length of one round.
-    pub fn period(&self) -> Duration {
-        *self.0.last().expect("checked when it was made")
-    }
-    /// Opportunities before `t`.
-    pub fn before(&self, t: Time) -> u64 {
-        let period = self.period().as_ticks();
-        // Rounds that ended before `t`; the next begins where the last one's last opportunity is.
-        let rounds = t.as_ticks().saturating_sub(1) / period;
-        let rest = t.as_ticks() - rounds * period;
-        rounds * self.0.len() as u64 + self.0.partition_point(|at| at.as_ticks() < rest) as u64
-    }
-    /// Bits per second over one round, at least 1.
-    pub fn mean_rate(&self) -> Rate {
-        let bits = self.0.len() as f64 * f64::from(Trace::OPPORTUNITY) * 8.0;
-        let bps = (bits / self.period().as_secs_f64()).round().max(1.0);
-        Rate::from_bps(bps as u64).expect("at least 1")
-    }
-}
 
-impl LinkConfig {
-    /// Mean rate from `from` to `to`, bits per second.
-    pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
-        let seconds = to.since(from).as_secs_f64();
-        match &self.schedule {
-            Schedule::Trace(trace) => {
-                let n = trace.before(to) - trace.before(from);
-                n as f64 * f64::from(Trace::OPPORTUNITY) * 8.0 / seconds
-            }
-            Schedule::Steps(steps) => {
-                let mut bits = 0.0;
-                let start = std::iter::once((Time::ZERO, Some(self.rate)));
-                let mut steps = start.chain(steps.iter().copied()).peekable();
-                while let Some((at, rate)) = steps.next() {
-                    let until = steps.peek().map_or(to, |step| step.0).min(to);
-                    bits += until.since(at.max(from)).as_secs_f64()
-                        * rate.map_or(0.0, |r| r.as_bps() as f64);
-                }
-                bits / seconds
-            }
-        }
+    /// The mean rate of link `i` over the measured window, bits per second.
+    pub fn mean_rate(&self, i: usize) -> f64 {
+        self.links[i].mean_rate(self.measure_from, self.measure_to)
     }
-}
-
-/// A host's access link, the same in both directions. Each direction is a FIFO.
-#[derive(Clone, Copy, Debug)]
-pub struct HostConfig {
-    /// `None`: the host is the router itself, there is no access link.
-    pub rate: Option<Rate>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Packets that may wait in each direction; `None`: any number.
-    pub buffer: Option<u32>,
 }
 
 /// One flow (for web: one session).
@@ -174,6 +82,17 @@ pub struct FlowConfig {
     pub class: u8,
     /// What it sends.
     pub app: App,
+}
+
+impl FlowConfig {
+    /// The route of a dumbbell that leads forward, from the `access` side to the `egress` side. A
+    /// chain of links has it as its first route.
+    pub const FORWARD: u16 = 0;
+
+    /// Whether the flow's data take the way forward, in a dumbbell.
+    pub fn leads_forward(&self) -> bool {
+        self.forward == Self::FORWARD
+    }
 }
 
 /// What a flow sends.
@@ -277,38 +196,4 @@ pub struct Tap {
     /// Behind the queue, when a packet's transmission starts; else in front of it, when a packet
     /// arrives.
     pub out: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 1, 2, 2, 5 ms, again and again: 6, 7, 7, 10, 11 …
-    #[test]
-    fn opportunities_are_counted_over_rounds() {
-        let at = [1, 2, 2, 5].map(Duration::from_millis);
-        let trace = Trace::new(at.to_vec()).unwrap();
-        let micro = |us: u64| Time::from_nanos(us * 1000);
-        for (us, n) in [
-            (0, 0),
-            (1000, 0),
-            (1001, 1),
-            (2001, 3),
-            (5000, 3),
-            (5001, 4),
-            (6000, 4),
-            (7001, 7),
-            (50_001, 40),
-        ] {
-            assert_eq!(trace.before(micro(us)), n, "before {us} us");
-        }
-        // 4 · 12000 bits in 5 ms.
-        assert_eq!(trace.mean_rate().as_bps(), 9_600_000);
-        // An opportunity at zero falls together with the last one of the round before.
-        let zero = Trace::new(vec![Duration::ZERO, Duration::from_millis(10)]).unwrap();
-        assert_eq!([1, 10_000, 10_001, 20_001].map(|us| zero.before(micro(us))), [1, 1, 3, 5]);
-        assert_eq!(Trace::new(vec![]), None);
-        assert_eq!(Trace::new(vec![Duration::ZERO]), None);
-        assert_eq!(Trace::new(vec![at[3], at[0]]), None);
-    }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Tcp {
     pub(crate) app: TcpApp,
     /// Payload bytes acknowledged by earlier connections.
     pub(crate) acked_before: u64,
-    /// Segments received by earlier connections.
+    /// What had been counted when the measured window began, and when it ended.
     pub(crate) window: [Snapshot; 2],
     /// When the present transfer began.
     pub(crate) began: Time,
@@ -183,7 +183,7 @@ impl Tcp {
             sender: Sender::new(Arc::clone(p), rng.unit()),
             receiver: Receiver::new(p),
             p: Arc::clone(p),
-            last: (i64::MAX, p.segment),
+            last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
             ack_timer_at: Time::NEVER,
             app,
@@ -197,9 +197,9 @@ impl Tcp {
     /// Cuts a transfer of `bytes` into segments; how many.
     pub(crate) fn cut(&mut self, bytes: Option<u64>) -> u64 {
         self.bytes = bytes;
-        let segment = u64::from(self.p.segment);
+        let segment = u64::from(self.p.segment_bytes());
         let Some(bytes) = bytes else {
-            self.last = (i64::MAX, self.p.segment);
+            self.last = (i64::MAX, self.p.segment_bytes());
             return u64::MAX;
         };
         let n = bytes.div_ceil(segment).max(1);
@@ -212,9 +212,9 @@ impl Tcp {
     /// Payload bytes acknowledged so far.
     pub(crate) fn acked_bytes(&self) -> u64 {
         let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0) as u64;
-        let full = n * u64::from(self.p.segment);
+        let full = n * u64::from(self.p.segment_bytes());
         let short = if self.sender.acknowledged() >= self.last.0 {
-            self.p.segment - self.last.1
+            self.p.segment_bytes() - self.last.1
         } else {
             0
         };

@@ -1,32 +1,39 @@
-//! The simulation engine: events, links with their queues, hosts, traffic, metrics, series,
-//! captures.
+//! The simulation engine: events, hosts, traffic, metrics, series, captures. Its links are those
+//! of `penstock_queue`.
 //!
 //! A run is a pure function of its [`Config`]: no clock, no threads, no global state. [`run`] may
 //! be called from many threads at once.
 
-mod access;
+mod apps;
 mod config;
+mod ends;
 mod engine;
+mod error;
 mod flow;
-mod link;
+mod host;
+mod layout;
+mod measure;
 mod metrics;
+mod network;
+mod packet;
 mod pcap;
 mod prefetch;
 mod result;
 mod sched;
 mod series;
-mod stats;
-mod user;
 
-pub use access::Pipe;
-pub use config::{
-    App, Config, Datagram, FlowConfig, HostConfig, LinkConfig, Record, Schedule, Tap, Trace,
-    UdpPattern,
+pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern};
+pub use engine::{run, run_watched};
+pub use error::{Control, SimError};
+pub use metrics::{
+    jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
+    GROUP_METRICS, METRICS,
 };
-pub use engine::{run, run_watched, Control, SimError};
-pub use link::{Arriving, Fate, Link};
-pub use metrics::{jain, link_metrics, quantile, FLOW_METRICS, GROUP_METRICS, METRICS};
-pub use result::{Column, FlowResult, LinkResult, Metric, RunResult, Table};
+pub use result::{FlowResult, LinkResult, RunResult};
 pub use sched::MAX_TIME;
-pub use stats::DelayHistogram;
-pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};
+
+// What a configuration and a result are made of.
+pub use penstock_queue::{
+    Abort, AqmConfig, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Schedule, Start,
+    Table, Trace, UserAqm, UserError, LINK_METRICS,
+};

@@ -1,172 +1,354 @@
-//! The metrics, declared once: what each is, exactly. All are over the measured window, at the
-//! bottleneck.
+//! The metrics of a run, of a traffic group and of a flow, over the measured window. Each row holds
+//! its function. The simulator and the router fill the views; the tables do the rest.
 
-use crate::result::Metric;
-use crate::stats::{seconds, LinkStats};
-
-const fn m(name: &'static str, doc: &'static str) -> Metric {
-    Metric { name, doc }
-}
+use crate::result::FlowResult;
+use penstock_queue::{join, values, AtLink, Column, LinkView, Of, OfLink, Table};
+use penstock_units::{Duration, Time};
 
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
-pub const METRICS: &[Metric] = &[
-    m("throughput_bps", "Bits per second that left the bottleneck's queue, headers included."),
-    m(
-        "goodput_bps",
-        "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose data cross the bottleneck), bits per second.",
-    ),
-    m("utilization", "throughput_bps over the link's rate (its mean over the window, where it changes). A packet counts when its transmission starts: a window of few packets may show more than 1."),
-    m("queue_mean_pkts", "Waiting packets, time-weighted mean; the packet in transmission does not count."),
-    m("queue_sd_pkts", "Waiting packets, time-weighted standard deviation."),
-    m("queue_p99_pkts", "Queue length that was not exceeded for 99 % of the time."),
-    m(
-        "avg_queue_mean_pkts",
-        "The discipline's own average queue, time-weighted mean; null where it keeps none.",
-    ),
-    m(
-        "delay_mean_s",
-        "Queueing delay, from arrival to the start of transmission: mean over the packets that left.",
-    ),
-    m("delay_p50_s", "Median queueing delay (to 0.4 %)."),
-    m("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %)."),
-    m("delay_var_s2", "Variance of the queueing delay."),
-    m(
-        "delay_variation_s",
-        "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",
-    ),
-    m("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs."),
-    m("data_delay_var_s2", "delay_var_s2 of data packets alone."),
-    m("loss_ratio", "Packets dropped at the queue over packets that arrived, ACKs included. Where waiting packets are dropped (CoDel), a short window may show more than 1."),
-    m("data_loss_ratio", "loss_ratio of data packets alone."),
-    m("drops_early", "Packets dropped by the gate."),
-    m("drops_forced", "Packets dropped by a full threshold: the average beyond the end of the profile."),
-    m("drops_overflow", "Packets dropped by a full buffer."),
-    m("marks_incipient", "Packets marked here with the first level of multi-level ECN that left."),
-    m("marks_ce", "Packets marked CE here that left."),
-    m("jain", "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts."),
-    m("arrivals", "Packets that arrived at the queue."),
-    m("departures", "Packets that left the queue."),
-    m("timeouts", "Retransmission timeouts with data outstanding, all TCP flows."),
-    m("retransmits", "Segments sent again, all TCP flows."),
-    m("fct_p50_s", "Median completion time of the transfers that ended in the window."),
-    m("fct_p99_s", "99th percentile of the same."),
-    m("transfers", "Byte-limited and web transfers that ended in the window."),
-    m("udp_goodput_bps", "Datagram bits per second delivered to their sinks."),
-];
+pub const METRICS: &[Of<RunView>] = &join::<RunView, 30>(&[
+    &OfLink::CARRIED,
+    &[GOODPUT],
+    &OfLink::QUEUE,
+    &[JAIN],
+    &OfLink::COUNTS,
+    &OF_THE_FLOWS,
+]);
 
-/// Metrics of a run that no single link has.
-const OF_THE_FLOWS: &[&str] = &[
+const GOODPUT: Of<RunView> = Of::new(
     "goodput_bps",
-    "jain",
-    "timeouts",
-    "retransmits",
-    "fct_p50_s",
-    "fct_p99_s",
-    "transfers",
-    "udp_goodput_bps",
-];
+    "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose \
+     data cross the bottleneck), bits per second.",
+    |r| sum(r.counted()),
+);
 
-/// Metrics of a link: those of [`METRICS`] that describe a queue, in the same order.
-pub fn link_metrics() -> impl Iterator<Item = &'static Metric> {
-    METRICS.iter().filter(|m| !OF_THE_FLOWS.contains(&m.name))
-}
+const JAIN: Of<RunView> = Of::new(
+    "jain",
+    "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts.",
+    |r| jain(&r.counted().collect::<Vec<_>>()),
+);
+
+/// Metrics of a run that add up what its flows did.
+const OF_THE_FLOWS: [Of<RunView>; 6] = [
+    Of::new("timeouts", "Retransmission timeouts with data outstanding, all TCP flows.", |r| {
+        sum(r.flows.iter().filter_map(FlowView::timeouts))
+    }),
+    Of::new("retransmits", "Segments sent again, all TCP flows.", |r| {
+        sum(r.flows.iter().filter_map(FlowView::retransmits))
+    }),
+    Of::new(
+        "fct_p50_s",
+        "Median completion time of the transfers that ended in the window.",
+        |r| quantile(&mut seconds(&r.ended), 0.5),
+    ),
+    Of::new("fct_p99_s", "99th percentile of the same.", |r| {
+        quantile(&mut seconds(&r.ended), 0.99)
+    }),
+    Of::new("transfers", "Byte-limited and web transfers that ended in the window.", |r| {
+        Some(r.ended.len() as f64)
+    }),
+    Of::new("udp_goodput_bps", "Datagram bits per second delivered to their sinks.", |r| {
+        sum(r.flows.iter().filter(|f| f.tcp.is_none()).map(FlowView::goodput))
+    }),
+];
 
 /// Metrics of a traffic group.
-pub const GROUP_METRICS: &[Metric] = &[
-    m(
+pub const GROUP_METRICS: &[Of<GroupView>] = &[
+    Of::new(
         "goodput_bps",
-        "Payload newly acknowledged (datagrams: delivered), bits per second, sum of the group's flows.",
+        "Payload newly acknowledged (datagrams: delivered), bits per second, sum of the group's \
+         flows.",
+        |g| sum(g.flows.iter().map(FlowView::goodput)),
     ),
-    m("jain", "Jain's index of the group's goodputs."),
-    m("retransmits", "Segments sent again."),
-    m("timeouts", "Retransmission timeouts."),
-    m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to marks."),
-    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
-    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
-    m("fct_mean_s", "Mean completion time of the group's transfers that ended in the window."),
-    m("transfers", "Transfers that ended in the window."),
+    Of::new("jain", "Jain's index of the group's goodputs.", |g| {
+        jain(&g.flows.iter().map(FlowView::goodput).collect::<Vec<_>>())
+    }),
+    Of::new("retransmits", "Segments sent again.", |g| {
+        sum(g.flows.iter().filter_map(FlowView::retransmits))
+    }),
+    Of::new("timeouts", "Retransmission timeouts.", |g| {
+        sum(g.flows.iter().filter_map(FlowView::timeouts))
+    }),
+    Of::new("sent", "Segments or datagrams sent.", |g| sum(g.flows.iter().map(|f| f.sent as f64))),
+    Of::new("ecn_cuts", "Reductions of the window in answer to marks.", |g| {
+        sum(g.flows.iter().filter_map(FlowView::cuts))
+    }),
+    Of::new(
+        "cuts_incipient",
+        "Those for multi-level ECN's incipient marks; null without it.",
+        |g| sum(g.flows.iter().filter_map(FlowView::cuts_incipient)),
+    ),
+    Of::new("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it.", |g| {
+        sum(g.flows.iter().filter_map(FlowView::cuts_moderate))
+    }),
+    Of::new(
+        "fct_mean_s",
+        "Mean completion time of the group's transfers that ended in the window.",
+        |g| sum(seconds(&g.ended)).map(|all| all / g.ended.len() as f64),
+    ),
+    Of::new("transfers", "Transfers that ended in the window.", |g| Some(g.ended.len() as f64)),
 ];
 
 /// Metrics of a flow.
-pub const FLOW_METRICS: &[Metric] = &[
-    m("goodput_bps", "Payload newly acknowledged (datagrams: delivered), bits per second."),
-    m("retransmits", "Segments sent again; null for datagrams."),
-    m("timeouts", "Retransmission timeouts; null for datagrams."),
-    m("sent", "Segments or datagrams sent."),
-    m("ecn_cuts", "Reductions of the window in answer to marks; null for datagrams."),
-    m("cuts_incipient", "Those for multi-level ECN's incipient marks; null without it."),
-    m("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it."),
-    m(
+pub const FLOW_METRICS: &[Of<FlowView>] = &[
+    Of::new(
+        "goodput_bps",
+        "Payload newly acknowledged (datagrams: delivered), bits per second.",
+        |f| Some(f.goodput()),
+    ),
+    Of::new("retransmits", "Segments sent again; null for datagrams.", FlowView::retransmits),
+    Of::new("timeouts", "Retransmission timeouts; null for datagrams.", FlowView::timeouts),
+    Of::new("sent", "Segments or datagrams sent.", |f| Some(f.sent as f64)),
+    Of::new(
+        "ecn_cuts",
+        "Reductions of the window in answer to marks; null for datagrams.",
+        FlowView::cuts,
+    ),
+    Of::new(
+        "cuts_incipient",
+        "Those for multi-level ECN's incipient marks; null without it.",
+        FlowView::cuts_incipient,
+    ),
+    Of::new(
+        "cuts_moderate",
+        "Those for multi-level ECN's moderate marks; null without it.",
+        FlowView::cuts_moderate,
+    ),
+    Of::new(
         "connections",
         "1 where the flow's handshake ended in the window, else 0; null for datagrams and web.",
+        |f| f.tcp?.connections.map(|n| n as f64),
     ),
-    m("srtt_s", "The last round-trip sample; null before the first."),
+    Of::new("srtt_s", "The last round-trip sample; null before the first.", |f| f.tcp?.srtt_s),
 ];
 
-/// Jain's index; `None` where nobody got anything.
+/// What the metrics of a run are computed from.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    /// The bottleneck.
+    pub link: LinkView,
+    /// All flows.
+    pub flows: Vec<FlowView>,
+    /// The transfers that ended in the window, in the order of their ends.
+    pub ended: Vec<Transfer>,
+}
+
+/// What the metrics of a traffic group are computed from.
+#[derive(Clone, Debug)]
+pub struct GroupView {
+    /// The group's flows.
+    pub flows: Vec<FlowView>,
+    /// The group's transfers that ended in the window, in the order of their ends.
+    pub ended: Vec<Transfer>,
+}
+
+/// What the metrics of a flow are computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowView {
+    /// Its entry of `[[traffic]]`.
+    pub group: u32,
+    /// Whether the run's `goodput_bps` and `jain` count it.
+    pub counts: bool,
+    /// Length of the window, seconds.
+    pub seconds: f64,
+    /// Payload newly acknowledged, or bytes of datagrams delivered.
+    pub bytes: u64,
+    /// Segments or datagrams sent.
+    pub sent: u64,
+    /// What TCP alone has; `None` for datagrams.
+    pub tcp: Option<TcpView>,
+}
+
+/// What a TCP flow did. `None` stands for what is not known of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpView {
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: Option<u64>,
+    /// Reductions of the window in answer to marks.
+    pub cuts: Option<u64>,
+    /// Those for incipient marks; `None` also without multi-level ECN.
+    pub cuts_incipient: Option<u64>,
+    /// Connections whose handshake ended.
+    pub connections: Option<u64>,
+    /// A round-trip time.
+    pub srtt_s: Option<f64>,
+}
+
+/// A transfer that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// When it ended.
+    pub end: Time,
+    /// Whose it was.
+    pub flow: u32,
+    /// Its length.
+    pub bytes: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl AtLink for RunView {
+    fn link(&self) -> &LinkView {
+        &self.link
+    }
+}
+
+impl RunView {
+    /// Returns the goodputs of the flows that the run's goodput counts.
+    fn counted(&self) -> impl Iterator<Item = f64> + '_ {
+        self.flows.iter().filter(|f| f.counts).map(FlowView::goodput)
+    }
+
+    /// Returns the values of [`METRICS`].
+    pub fn metrics(&self) -> Vec<Option<f64>> {
+        values(METRICS, self)
+    }
+
+    /// Returns the values of [`FLOW_METRICS`] for each flow.
+    pub fn flow_metrics(&self) -> Vec<FlowResult> {
+        let of = |f: &FlowView| FlowResult { group: f.group, metrics: values(FLOW_METRICS, f) };
+        self.flows.iter().map(of).collect()
+    }
+
+    /// Returns the values of [`GROUP_METRICS`] for each of `groups` groups.
+    pub fn group_metrics(&self, groups: usize) -> Vec<Vec<Option<f64>>> {
+        let of = |group: u32| {
+            let flows = self.flows.iter().filter(|f| f.group == group).copied().collect();
+            let mine = |t: &&Transfer| self.flows[t.flow as usize].group == group;
+            let ended = self.ended.iter().filter(mine).copied().collect();
+            values(GROUP_METRICS, &GroupView { flows, ended })
+        };
+        (0..groups as u32).map(of).collect()
+    }
+}
+
+impl FlowView {
+    fn goodput(&self) -> f64 {
+        self.bytes as f64 * 8.0 / self.seconds
+    }
+    fn retransmits(&self) -> Option<f64> {
+        self.tcp.map(|tcp| tcp.retransmits as f64)
+    }
+    fn timeouts(&self) -> Option<f64> {
+        self.tcp?.timeouts.map(|n| n as f64)
+    }
+    fn cuts(&self) -> Option<f64> {
+        self.tcp?.cuts.map(|n| n as f64)
+    }
+    fn cuts_incipient(&self) -> Option<f64> {
+        self.tcp?.cuts_incipient.map(|n| n as f64)
+    }
+    fn cuts_moderate(&self) -> Option<f64> {
+        let tcp = self.tcp?;
+        Some((tcp.cuts? - tcp.cuts_incipient?) as f64)
+    }
+}
+
+/// Returns the `fct` series: every transfer with its end, flow, bytes and completion time.
+pub fn transfer_table(transfers: &[Transfer]) -> Table {
+    let reals = |of: fn(&Transfer) -> f64| Column::F64(transfers.iter().map(of).collect());
+    let counts = |of: fn(&Transfer) -> u64| Column::U64(transfers.iter().map(of).collect());
+    Table {
+        name: "fct",
+        columns: vec![
+            ("t_s".into(), reals(|t| t.end.as_secs_f64())),
+            ("flow".into(), counts(|t| u64::from(t.flow))),
+            ("bytes".into(), counts(|t| t.bytes)),
+            ("fct_s".into(), reals(|t| t.took.as_secs_f64())),
+        ],
+    }
+}
+
+fn seconds(ended: &[Transfer]) -> Vec<f64> {
+    ended.iter().map(|t| t.took.as_secs_f64()).collect()
+}
+
+/// Returns the sum; `None` of nothing.
+fn sum(parts: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut parts = parts.into_iter().peekable();
+    parts.peek().is_some().then(|| parts.sum())
+}
+
+/// Returns Jain's index; `None` where nobody got anything.
 pub fn jain(x: &[f64]) -> Option<f64> {
     let (s1, s2) = x.iter().fold((0.0, 0.0), |(a, b), v| (a + v, b + v * v));
     (s2 > 0.0).then(|| s1 * s1 / (x.len() as f64 * s2))
 }
 
-/// The q-quantile of unsorted values: the smallest with at least `q·n` at or below it.
+/// Returns the q-quantile of unsorted values: the smallest with at least `q·n` at or below it.
 pub fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let rank = (libm::ceil(q * values.len() as f64) as usize).max(1);
     values.get(rank - 1).copied()
 }
 
-/// The link's part of the metrics, by name.
-pub(crate) fn link_metric(s: &LinkStats, mean_rate: f64, name: &str) -> Option<f64> {
-    let (_, _, length) = s.window();
-    let bps = s.departed_bytes as f64 * 8.0 / length.as_secs_f64();
-    let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
-    let drops: u64 = s.drops.iter().sum();
-    match name {
-        "throughput_bps" => Some(bps),
-        "utilization" => (mean_rate > 0.0).then(|| bps / mean_rate),
-        "queue_mean_pkts" => s.occupancy.moments().map(|x| x.0),
-        "queue_sd_pkts" => s.occupancy.moments().map(|x| x.1),
-        "queue_p99_pkts" => s.occupancy.quantile(0.99),
-        "avg_queue_mean_pkts" => s.average_mean(),
-        "delay_mean_s" => s.delays.mean(),
-        "delay_p50_s" => s.histogram.quantile(0.5).map(seconds),
-        "delay_p99_s" => s.histogram.quantile(0.99).map(seconds),
-        "delay_var_s2" => s.delays.var(),
-        "delay_variation_s" => s.variation(),
-        "data_delay_mean_s" => s.data_delays.mean(),
-        "data_delay_var_s2" => s.data_delays.var(),
-        "loss_ratio" => ratio(drops, s.arrivals),
-        "data_loss_ratio" => ratio(s.data_drops, s.data_arrivals),
-        "drops_early" => Some(s.drops[0] as f64),
-        "drops_forced" => Some(s.drops[1] as f64),
-        "drops_overflow" => Some(s.drops[2] as f64),
-        "marks_incipient" => Some(s.marks[0] as f64),
-        "marks_ce" => Some(s.marks[1] as f64),
-        "arrivals" => Some(s.arrivals as f64),
-        "departures" => Some(s.delays.n as f64),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use penstock_units::Time;
+    use penstock_queue::LinkStats;
+
+    const FLOW: FlowView =
+        FlowView { group: 0, counts: true, seconds: 2.0, bytes: 1000, sent: 7, tcp: None };
+
+    fn value<V>(table: &[Of<V>], name: &str, view: &V) -> Option<f64> {
+        let row = table.iter().find(|m| m.name == name).expect("a metric");
+        (row.value)(view)
+    }
+
+    /// Of two groups: one TCP flow with multi-level ECN; one datagram source.
+    #[test]
+    fn groups_and_runs_add_up_their_flows() {
+        let tcp = TcpView {
+            retransmits: 3,
+            timeouts: Some(1),
+            cuts: Some(5),
+            cuts_incipient: Some(4),
+            connections: Some(1),
+            srtt_s: None,
+        };
+        let flows =
+            vec![FlowView { tcp: Some(tcp), ..FLOW }, FlowView { group: 1, counts: false, ..FLOW }];
+        let took = |flow, s| Transfer {
+            end: Time::ZERO,
+            flow,
+            bytes: 1,
+            took: Duration::from_secs_f64(s),
+        };
+        let ended = vec![took(0, 3.0), took(0, 1.0), took(1, 8.0)];
+        let stats = LinkStats::new(Time::ZERO, Time::from_nanos(2_000_000_000));
+        let run = RunView { link: LinkView { stats, mean_rate: 1.0 }, flows, ended };
+        for (name, want) in [
+            ("goodput_bps", Some(4000.0)),
+            ("udp_goodput_bps", Some(4000.0)),
+            ("retransmits", Some(3.0)),
+            ("timeouts", Some(1.0)),
+            ("fct_p50_s", Some(3.0)),
+            ("fct_p99_s", Some(8.0)),
+            ("transfers", Some(3.0)),
+            ("jain", Some(1.0)),
+            ("arrivals", Some(0.0)),
+        ] {
+            assert_eq!(value(METRICS, name, &run), want, "{name}");
+        }
+        let groups = run.group_metrics(2);
+        let place = |name| GROUP_METRICS.iter().position(|m| m.name == name).expect("a metric");
+        for (name, want) in [
+            ("cuts_moderate", [Some(1.0), None]),
+            ("retransmits", [Some(3.0), None]),
+            ("sent", [Some(7.0), Some(7.0)]),
+            ("fct_mean_s", [Some(2.0), Some(8.0)]),
+        ] {
+            assert_eq!([groups[0][place(name)], groups[1][place(name)]], want, "{name}");
+        }
+    }
 
     #[test]
-    fn a_metric_is_of_a_link_or_of_the_flows() {
-        let mut stats = LinkStats::new(Time::ZERO, Time::from_nanos(1_000_000_000));
-        stats.arrival(Time::ZERO, true);
-        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
-        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
-        stats.average(Time::ZERO, Some(0.0));
-        stats.average(Time::from_nanos(1), Some(0.0));
-        stats.held(Time::from_nanos(1), 0);
-        for m in METRICS {
-            let of_link = link_metrics().any(|l| l.name == m.name);
-            assert_eq!(link_metric(&stats, 1.0, m.name).is_some(), of_link, "{}", m.name);
-        }
+    fn names_are_given_once() {
+        let mut names: Vec<&str> = METRICS.iter().map(|m| m.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METRICS.len());
     }
 }

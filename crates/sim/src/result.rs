@@ -1,5 +1,7 @@
 //! What a run gives back.
 
+use penstock_queue::Table;
+
 /// The numbers of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
@@ -35,35 +37,6 @@ pub struct FlowResult {
 pub struct LinkResult {
     /// Its name: `"R0-R1"`.
     pub name: String,
-    /// Values in the order of [`crate::link_metrics`].
+    /// Values in the order of [`crate::LINK_METRICS`].
     pub metrics: Vec<Option<f64>>,
-}
-
-/// A table of equally long columns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    /// `"queue"`, `"cwnd"`, …
-    pub name: &'static str,
-    /// Column names and values.
-    pub columns: Vec<(String, Column)>,
-}
-
-/// A column of a [`Table`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Real numbers.
-    F64(Vec<f64>),
-    /// Whole numbers.
-    U64(Vec<u64>),
-    /// Words out of a small set: the code of each row, and the words.
-    Word(Vec<u8>, &'static [&'static str]),
-}
-
-/// The declaration of one metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Metric {
-    /// Its name in JSON, tables and Python; the unit is in the name.
-    pub name: &'static str,
-    /// What it is, exactly.
-    pub doc: &'static str,
 }

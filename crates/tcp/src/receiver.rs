@@ -1,8 +1,10 @@
 //! The receiving end: cumulative ACKs, reassembly, SACK blocks (RFC 2018), delayed ACKs (RFC 5681,
 //! 4.2), and what ACKs say of marks.
 
-use crate::ecn::{self, Bits, Mark};
-use crate::{accecn, mecn, Ack, Block, Ecn, Segment, TcpParams, Variant, MAX_BLOCKS};
+use crate::ecn::bits::{self, Bits, Ecn, Mark};
+use crate::ecn::{accecn, classic, mecn};
+use crate::params::TcpParams;
+use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -11,13 +13,12 @@ use std::sync::Arc;
 pub struct Receiver {
     /// The next segment expected.
     next: i64,
-    /// Blocks received above it, the most recently changed first: the order in which SACK reports
-    /// them.
+    /// Blocks received above it, the most recently changed first. SACK reports them in this order.
     ooo: Vec<Block>,
-    /// What it can do, and what the SYN has settled.
+    /// The use of ECN that it is capable of. The SYN settles `feedback`.
     ecn: Ecn,
     feedback: Feedback,
-    /// What the next ACK says; by the feedback until when.
+    /// What the next ACK says. The feedback decides until when.
     level: Mark,
     /// Packets marked CE, modulo eight, and those since the last ACK (AccECN).
     marks: u8,
@@ -27,7 +28,7 @@ pub struct Receiver {
     delayed_until: Option<Time>,
     delay: Option<Duration>,
     sack: bool,
-    dctcp: bool,
+    counts_marks: bool,
     /// Multi-level ECN: the level is held, and unmarked data are ECT(1).
     latch: bool,
     literal: bool,
@@ -59,7 +60,7 @@ pub enum Reply {
 }
 
 impl Receiver {
-    /// A receiver that has received nothing.
+    /// Returns a receiver that has received nothing.
     pub fn new(p: &Arc<TcpParams>) -> Self {
         Receiver {
             next: 0,
@@ -73,13 +74,13 @@ impl Receiver {
             delayed_until: None,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.sack(),
-            dctcp: p.variant == Variant::Dctcp,
-            latch: p.latch,
-            literal: p.literal,
+            counts_marks: p.control.counts_marks(),
+            latch: p.mecn.latch,
+            literal: p.literal_codepoints(),
         }
     }
 
-    /// A fresh connection.
+    /// Starts a fresh connection.
     pub fn reset(&mut self) {
         self.next = 0;
         self.ooo.clear();
@@ -92,13 +93,13 @@ impl Receiver {
         self.delayed_until = None;
     }
 
-    /// When [`Receiver::on_timer`] is due.
+    /// Returns when [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         self.delayed_until
     }
 
-    /// Segments received in order, the SYN among them.
+    /// Returns how many segments have been received in order, the SYN among them.
     pub fn received(&self) -> i64 {
         self.next
     }
@@ -135,10 +136,10 @@ impl Receiver {
 
     /// Negotiation.
     fn answer_syn(&mut self, s: &Segment, mark: Mark) -> Ack {
-        let agreed = ecn::accept(self.ecn, s.bits);
+        let agreed = bits::accept(self.ecn, s.bits);
         self.feedback = match agreed {
             Ecn::Off => Feedback::None,
-            Ecn::Classic if self.dctcp => Feedback::State,
+            Ecn::Classic if self.counts_marks => Feedback::State,
             Ecn::Classic => Feedback::Echo,
             Ecn::Mecn => Feedback::Level,
             Ecn::AccEcn => Feedback::Count,
@@ -148,29 +149,22 @@ impl Receiver {
         }
         self.delayed_until = None;
         // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
-        let bits = ecn::confirm(agreed, s.ect, mark == Mark::Ce);
+        let bits = bits::confirm(agreed, s.ect, mark == Mark::Ce);
         Ack { bits, ect: s.ect, ..self.ack() }
     }
 
-    /// Takes in how a data segment is marked and what its header says; whether the sender should
-    /// hear of it at once.
+    /// Takes in how a data segment is marked and what its header says. Returns whether the sender
+    /// should hear of it at once.
     #[inline]
     fn take_mark(&mut self, s: &Segment, mark: Mark) -> bool {
         match self.feedback {
             Feedback::None => false,
             Feedback::Echo => {
-                // RFC 3168 6.1.3: CWR ends the echo, unless that very segment is marked.
-                if s.bits.cwr() {
-                    self.level = Mark::None;
-                }
-                if mark == Mark::Ce {
-                    self.level = Mark::Ce;
-                }
+                self.level = classic::latched(self.level, s.bits, mark);
                 false
             }
             Feedback::State => {
-                // RFC 8257 3.2: a change is told at once, in its new state, for segments of the old
-                // one as well.
+                // RFC 8257 3.2: a change is reported at once.
                 let was = std::mem::replace(&mut self.level, mark);
                 (was == Mark::Ce) != (mark == Mark::Ce)
             }
@@ -183,8 +177,8 @@ impl Receiver {
                 false
             }
             Feedback::Count => {
-                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two are
-                // untold.
+                // RFC 9768 3.2.2.5.1: at once for the first mark after none, and when two wait to
+                // be reported.
                 let (was, ce) = (std::mem::replace(&mut self.level, mark), mark == Mark::Ce);
                 self.marks = (self.marks + u8::from(ce)) & 7;
                 self.unsaid += u8::from(ce);
@@ -217,8 +211,7 @@ impl Receiver {
     fn ack(&mut self) -> Ack {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
-            Feedback::Echo | Feedback::State if self.level == Mark::Ce => Bits::ECE,
-            Feedback::Echo | Feedback::State => Bits::NONE,
+            Feedback::Echo | Feedback::State => classic::echo(self.level),
             Feedback::Level => mecn::reflected(self.level),
             Feedback::Count => Bits::from_number(self.marks),
         };
@@ -240,7 +233,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rfc;
+    use crate::ecn::mecn::{Codepoints, MecnParams};
+    use crate::recovery::kind::Recovery;
 
     fn seg(seq: i64) -> Segment {
         Segment {
@@ -262,7 +256,10 @@ mod tests {
 
     #[test]
     fn reassembles_and_reports_the_latest_block_first() {
-        let mut r = Receiver::new(&Arc::new(rfc(Variant::Sack)));
+        let mut r = Receiver::new(&Arc::new(TcpParams {
+            recovery: Recovery::Sack,
+            ..TcpParams::default()
+        }));
         let t = Time::ZERO;
         let mut ack = |s: i64| now(r.on_segment(t, &seg(s), Mark::None));
         assert_eq!(ack(0).seq, 0);
@@ -279,7 +276,7 @@ mod tests {
 
     #[test]
     fn delays_every_other_ack_but_not_gaps() {
-        let p = TcpParams { delayed_ack: true, ..rfc(Variant::Reno) };
+        let p = TcpParams { delayed_ack: true, ..TcpParams::default() };
         let mut r = Receiver::new(&Arc::new(p));
         let t = Time::ZERO;
         assert!(matches!(r.on_segment(t, &seg(0), Mark::None), Reply::Now(_)), "SYN");
@@ -298,7 +295,7 @@ mod tests {
 
     /// A receiver, connected.
     fn connected(p: TcpParams) -> Receiver {
-        let request = ecn::request(p.ecn);
+        let request = bits::request(p.ecn);
         let mut r = Receiver::new(&Arc::new(p));
         let answer = now(r.on_segment(Time::ZERO, &syn(request), Mark::None));
         assert_ne!(answer.bits, Bits::NONE, "capable");
@@ -307,7 +304,7 @@ mod tests {
 
     #[test]
     fn echoes_until_told() {
-        let mut r = connected(TcpParams { ecn: Ecn::Classic, ..rfc(Variant::Reno) });
+        let mut r = connected(TcpParams { ecn: Ecn::Classic, ..TcpParams::default() });
         let mut echoes =
             |s: Segment, mark| now(r.on_segment(Time::ZERO, &s, mark)).bits == Bits::ECE;
         let cwr = |seq| Segment { bits: Bits::CWR, ..seg(seq) };
@@ -335,7 +332,7 @@ mod tests {
             (Ecn::AccEcn, Bits::CWR_ECE, 0b001),
             (Ecn::AccEcn, Bits::CWR, 0b000),
         ] {
-            let mut r = Receiver::new(&Arc::new(TcpParams { ecn, ..rfc(Variant::Reno) }));
+            let mut r = Receiver::new(&Arc::new(TcpParams { ecn, ..TcpParams::default() }));
             let got = now(r.on_segment(Time::ZERO, &syn(request), Mark::None)).bits;
             assert_eq!(got.number(), answer, "{ecn:?} {request:?}");
             let marked = now(r.on_segment(Time::ZERO, &seg(1), Mark::Ce)).bits;
@@ -357,7 +354,8 @@ mod tests {
             (false, [0b01, 0b10, 0b11, 0b10, 0b01, 0b01]),
             (true, [0b01, 0b10, 0b11, 0b11, 0b11, 0b01]),
         ] {
-            let mut r = connected(TcpParams { ecn: Ecn::Mecn, latch, ..rfc(Variant::Reno) });
+            let mecn = MecnParams { latch, ..MecnParams::default() };
+            let mut r = connected(TcpParams { ecn: Ecn::Mecn, mecn, ..TcpParams::default() });
             let marks = [Mark::None, Mark::Incipient, Mark::Ce, Mark::Incipient, Mark::None];
             let mut got: Vec<u8> = vec![];
             for (seq, mark) in (1..).zip(marks) {
@@ -375,7 +373,9 @@ mod tests {
         for (literal, marks) in
             [(false, [Mark::Incipient, Mark::None]), (true, [Mark::None, Mark::Incipient])]
         {
-            let p = TcpParams { ecn: Ecn::Mecn, delayed_ack: true, literal, ..rfc(Variant::Reno) };
+            let codepoints = Some(if literal { Codepoints::Literal } else { Codepoints::Wire });
+            let mecn = MecnParams { codepoints, ..MecnParams::default() };
+            let p = TcpParams { ecn: Ecn::Mecn, delayed_ack: true, mecn, ..TcpParams::default() };
             let mut r = connected(p);
             assert_eq!(r.on_segment(Time::ZERO, &seg(1), marks[0]), Reply::Later);
             assert_eq!(
@@ -392,7 +392,8 @@ mod tests {
     /// delayed.
     #[test]
     fn dctcp_tells_changes_at_once() {
-        let p = TcpParams { ecn: Ecn::Classic, delayed_ack: true, ..rfc(Variant::Dctcp) };
+        let p =
+            TcpParams { ecn: Ecn::Classic, delayed_ack: true, ..TcpParams::of("dctcp").unwrap() };
         let mut r = connected(p);
         let (no, ce) = (Mark::None, Mark::Ce);
         // `None`: held back
@@ -418,7 +419,7 @@ mod tests {
     /// every second.
     #[test]
     fn accecn_counts() {
-        let p = TcpParams { ecn: Ecn::AccEcn, delayed_ack: true, ..rfc(Variant::Reno) };
+        let p = TcpParams { ecn: Ecn::AccEcn, delayed_ack: true, ..TcpParams::default() };
         let mut r = connected(p);
         let (no, ce) = (Mark::None, Mark::Ce);
         for (seq, (mark, want)) in (1..).zip([
@@ -445,8 +446,10 @@ mod tests {
         for (ect, mark, want) in
             [(false, Mark::None, 0b010), (true, Mark::None, 0b100), (true, Mark::Ce, 0b110)]
         {
-            let mut r =
-                Receiver::new(&Arc::new(TcpParams { ecn: Ecn::AccEcn, ..rfc(Variant::Dctcp) }));
+            let mut r = Receiver::new(&Arc::new(TcpParams {
+                ecn: Ecn::AccEcn,
+                ..TcpParams::of("dctcp").unwrap()
+            }));
             let ack = now(r.on_segment(Time::ZERO, &Segment { ect, ..syn(Bits::ALL) }, mark));
             assert_eq!((ack.bits.number(), ack.ect), (want, ect));
             assert_eq!(now(r.on_segment(Time::ZERO, &seg(1), Mark::None)).bits.number(), 5);

@@ -1,8 +1,41 @@
 //! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of
 //! 4.4BSD and ns-2.
 
-use crate::TcpParams;
 use penstock_units::{Duration, Time};
+
+penstock_units::words! {
+    /// How round trips are measured.
+    pub enum RttClock {
+        /// Exactly.
+        Exact = "exact",
+        /// In whole ticks with integer arithmetic.
+        Ticks = "ticks",
+    }
+}
+
+penstock_units::params! {
+    /// The clock and the bounds of the retransmission timer.
+    pub struct RttParams: Default {
+        /// Lower bound of the retransmission timeout, before back-off.
+        pub min_rto: Duration { default: "1 s", ns2: "200 ms", source: "RFC 6298 (2.4)" },
+        /// Upper bound of the retransmission timeout.
+        pub max_rto: Duration { default: "60 s", source: "RFC 6298 (2.5)" },
+        /// Timeout before the first round-trip sample.
+        pub initial_rto: Duration { default: "1 s", ns2: "3 s", source: "RFC 6298 (2.1)" },
+        /// Granularity of the clock that measures round trips; its phase is random.
+        pub tick: Duration {
+            default: "1 ms",
+            ns2: "10 ms",
+            source: "RFC 6298 (2): clock granularity G",
+        },
+        /// Whether round trips are measured exactly, or in whole ticks with integer arithmetic.
+        pub rtt_clock: RttClock {
+            default: "exact",
+            ns2: "ticks",
+            source: "RFC 6298; ns-2 and 4.4BSD count ticks in integers",
+        },
+    }
+}
 
 /// srtt, rttvar and the back-off.
 #[derive(Clone, Debug)]
@@ -23,13 +56,13 @@ enum State {
 }
 
 impl RttEstimator {
-    /// Before the first sample. `phase` is where in its tick the host's clock stood at time zero.
-    pub fn new(p: &TcpParams, phase: Duration) -> Self {
+    /// Returns an estimator without samples. `phase` is where in its tick the host's clock stood at
+    /// time zero.
+    pub fn new(p: &RttParams, phase: Duration) -> Self {
         RttEstimator {
-            state: if p.rtt_ticks {
-                State::Ticks { srtt8: 0, rttvar4: 0, phase }
-            } else {
-                State::Exact { srtt: None, rttvar: 0.0 }
+            state: match p.rtt_clock {
+                RttClock::Ticks => State::Ticks { srtt8: 0, rttvar4: 0, phase },
+                RttClock::Exact => State::Exact { srtt: None, rttvar: 0.0 },
             },
             rto: p.initial_rto,
             backoff: 1,
@@ -37,13 +70,13 @@ impl RttEstimator {
         }
     }
 
-    /// The last sample.
+    /// Returns the last sample.
     pub fn last(&self) -> Option<Duration> {
         self.last
     }
 
-    /// The smoothed round trip in seconds; where there is none, the last sample, or 0.
-    pub(crate) fn smoothed(&self, p: &TcpParams) -> f64 {
+    /// Returns the smoothed round trip in seconds, or where there is none the last sample, or 0.
+    pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
         let smooth = match self.state {
             State::Exact { srtt, .. } => srtt,
             State::Ticks { srtt8, .. } => {
@@ -53,9 +86,9 @@ impl RttEstimator {
         smooth.unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
     }
 
-    /// A segment sent at `sent` and not retransmitted was acknowledged at `now` (Karn's rule is the
-    /// caller's).
-    pub fn sample(&mut self, p: &TcpParams, sent: Time, now: Time) {
+    /// Takes a sample: a segment sent at `sent` was acknowledged at `now`. The caller leaves out
+    /// retransmissions (Karn's rule).
+    pub fn sample(&mut self, p: &RttParams, sent: Time, now: Time) {
         let r = now.since(sent);
         self.last = Some(r);
         match &mut self.state {
@@ -97,21 +130,21 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout in force.
-    pub fn timeout(&self, p: &TcpParams) -> Duration {
+    /// Returns the timeout in force.
+    pub fn timeout(&self, p: &RttParams) -> Duration {
         let base = self.rto.max(p.min_rto).as_nanos();
         let backed = base.saturating_mul(u64::from(self.backoff)).min(p.max_rto.as_nanos());
         Duration::from_nanos(backed.max(2 * p.tick.as_nanos()))
     }
 
     /// The timer expired: back off (RFC 6298, 5.5).
-    pub fn back_off(&mut self, p: &TcpParams) {
+    pub fn back_off(&mut self, p: &RttParams) {
         if self.backoff < 64 || self.timeout(p) < p.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
-            // So far backed off, the old srtt is no guide: the next sample starts afresh (4.4BSD;
-            // RFC 6298, 5.7 allows it).
+            // After so many back-offs the old srtt is no guide: the next sample starts afresh
+            // (4.4BSD; RFC 6298, 5.7 allows it).
             match &mut self.state {
                 State::Exact { srtt, .. } => *srtt = None,
                 State::Ticks { srtt8, rttvar4, .. } => {
@@ -122,7 +155,7 @@ impl RttEstimator {
         }
     }
 
-    /// A valid sample came: no back-off any more.
+    /// A valid sample came: the back-off ends.
     pub fn restore(&mut self) {
         self.backoff = 1;
     }

@@ -4,8 +4,10 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Ecn, Incipient, Mark, Receiver, Recovery, Reply, Segment, Sender, TcpParams, Variant,
+    Ack, Codepoints, Ecn, Incipient, LossParams, Mark, MecnParams, Receiver, Reply, Segment,
+    Sender, TcpParams, VARIANTS,
 };
+use penstock_units::param::{Params, Ty, Value, Values};
 use penstock_units::{Duration, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -48,7 +50,7 @@ impl Loop {
         prop_assert_eq!(&out.0, &twins.0, "a clone does the same");
         prop_assert_eq!((self.tcp.cwnd(), self.tcp.deadline()), (twin.cwnd(), twin.deadline()));
         let (p, tcp) = (&self.p, &self.tcp);
-        let above_0 = tcp.cwnd() > 0.0 || p.variant == Variant::Vegas && p.ns2_recovery;
+        let above_0 = tcp.cwnd() > 0.0 || p.variant().name == "vegas" && is_ns2(p);
         prop_assert!(
             tcp.cwnd().is_finite() && above_0 && tcp.cwnd() >= p.cwnd_floor,
             "cwnd {}",
@@ -60,7 +62,7 @@ impl Loop {
             prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
             prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
-            prop_assert!(!(s.ect && s.syn && self.p.variant != Variant::Dctcp));
+            prop_assert!(!(s.ect && s.syn && self.p.variant().name != "dctcp"));
             if self.rng.unit() >= self.channel.data_loss {
                 let mark =
                     match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
@@ -138,62 +140,78 @@ impl Loop {
     }
 }
 
+/// A value within a declaration; `at` in [0, 1] says where.
+fn value(ty: &Ty, at: f64) -> Value {
+    match ty {
+        Ty::Bool => Value::Bool(at < 0.5),
+        Ty::Word(words) => Value::Word(words[(at * 0.999 * words.len() as f64) as usize].into()),
+        // Small numbers as often as large ones.
+        Ty::Num { min, max, .. } => {
+            Value::Num((min + (max - min) * libm::pow(at, 8.0)).max(min + 1e-9))
+        }
+        other => panic!("a control's key of type {other:?}: say here how to draw it"),
+    }
+}
+
+/// Every variant, with its keys drawn from its tables, or left as they are where these do not fit
+/// together.
+fn variant() -> impl Strategy<Value = TcpParams> {
+    let keys = prop::collection::vec(prop_oneof![Just(None), (0.0f64..1.0).prop_map(Some)], 8);
+    (prop::sample::select(VARIANTS), any::<bool>(), keys).prop_map(|(variant, like_ns2, keys)| {
+        let p = if like_ns2 { ns2(variant.name) } else { rfc(variant.name) };
+        let mut values = Values::new();
+        p.write(&mut values);
+        let own = variant.own.iter().copied().flatten();
+        for (key, at) in own.zip(keys) {
+            if let Some(at) = at {
+                values.set(key.name, value(&key.ty, at));
+            }
+        }
+        let drawn = TcpParams { ecn: p.ecn, ..TcpParams::read(&values) };
+        if drawn.check().is_ok() {
+            drawn
+        } else {
+            p
+        }
+    })
+}
+
+/// The first of these uses of ECN that the variant allows.
+fn allowed(p: &TcpParams, uses: [Ecn; 3]) -> Ecn {
+    let fits = |ecn: &Ecn| TcpParams { ecn: *ecn, ..p.clone() }.check().is_ok();
+    uses.into_iter().find(fits).expect("a variant allows classic ECN, or none")
+}
+
 fn params() -> impl Strategy<Value = TcpParams> {
-    let variant = prop::sample::select(vec![
-        Variant::Tahoe,
-        Variant::Reno,
-        Variant::NewReno,
-        Variant::Sack,
-        Variant::Vegas,
-        Variant::Westwood,
-        Variant::Cubic,
-        Variant::Dctcp,
-    ]);
-    let flags =
-        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let numbers = (1u32..60, 1u32..20, 2.0f64..100.0, prop_oneof![Just(0u64), 1u64..20]);
     let mecn = (
         prop::sample::select(vec![Incipient::Decrease, Incipient::Hold, Incipient::Additive]),
         any::<bool>(),
         any::<bool>(),
-        any::<bool>(),
+        prop::sample::select(vec![None, Some(Codepoints::Wire), Some(Codepoints::Literal)]),
     );
     let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn]);
-    let own = (any::<bool>(), any::<bool>(), any::<bool>());
-    (variant, flags, numbers, ecn, mecn, own).prop_map(
-        |(variant, flags, numbers, which, mecn, own)| {
-            let (incipient, escalate, latch, literal) = mecn;
-            let (sack, westwood_printed, fast_convergence) = own;
-            let (like_ns2, ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
-            let (window, initial_window, initial_ssthresh, overhead) = numbers;
-            TcpParams {
-                ecn: match (variant, which) {
-                    (Variant::Vegas, _) => Ecn::Off,
-                    (Variant::Dctcp, Ecn::AccEcn) => Ecn::AccEcn,
-                    (Variant::Dctcp, _) => Ecn::Classic,
-                    _ if !ecn => Ecn::Off,
-                    (Variant::Westwood | Variant::Cubic, Ecn::Mecn) => Ecn::Classic,
-                    (_, which) => which,
-                },
-                incipient,
-                escalate,
-                latch,
-                literal,
-                recovery: if sack { Recovery::Sack } else { Recovery::NewReno },
-                westwood_printed,
-                fast_convergence,
-                delayed_ack,
-                handshake,
-                limited_transmit,
-                go_back_n,
-                window,
-                initial_window,
-                initial_ssthresh,
-                send_overhead: Duration::from_millis(overhead),
-                ..if like_ns2 { ns2(variant) } else { rfc(variant) }
-            }
-        },
-    )
+    (variant(), flags, numbers, ecn, mecn).prop_map(|(p, flags, numbers, which, mecn)| {
+        let (incipient, escalate, latch, codepoints) = mecn;
+        let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;
+        let (window, initial_window, initial_ssthresh, overhead) = numbers;
+        let uses =
+            if ecn { [which, Ecn::Classic, Ecn::Off] } else { [Ecn::Off, which, Ecn::Classic] };
+        TcpParams {
+            ecn: allowed(&p, uses),
+            mecn: MecnParams { incipient, escalate, latch, codepoints, ..p.mecn },
+            delayed_ack,
+            handshake,
+            limited_transmit,
+            loss: LossParams { go_back_n, ..p.loss },
+            window,
+            initial_window,
+            initial_ssthresh: Some(initial_ssthresh),
+            send_overhead: Duration::from_millis(overhead),
+            ..p
+        }
+    })
 }
 
 fn channel() -> impl Strategy<Value = Channel> {

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams, Variant};
+use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams};
 
 fn classic(p: TcpParams) -> TcpParams {
     TcpParams { ecn: Ecn::Classic, ..p }
@@ -46,7 +46,7 @@ fn one_cut_a_window_and_cwr_on_the_next_new_segment() {
 /// Data are ECT; the SYN is not; retransmissions are not (RFC 3168, 6.1.5), but in ns-2.
 #[test]
 fn what_is_ecn_capable() {
-    for (p, retransmission) in [(rfc(Variant::Reno), false), (ns2(Variant::Reno), true)] {
+    for (p, retransmission) in [(rfc("reno"), false), (ns2("reno"), true)] {
         let mut s = Story::given(classic(p), 100);
         assert!(!s.take()[0].ect, "SYN");
         s.ack(0);
@@ -61,11 +61,11 @@ fn what_is_ecn_capable() {
 /// not answered with growth alone.
 #[test]
 fn without_negotiation_nothing_is_ect() {
-    let mut s = Story::given(classic(rfc(Variant::NewReno)), 100);
+    let mut s = Story::given(classic(rfc("newreno")), 100);
     s.take(); // the SYN
     s.ack_with(0, Bits::NONE);
     assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
-    let mut s = Story::given(rfc(Variant::NewReno), 100);
+    let mut s = Story::given(rfc("newreno"), 100);
     s.echo(0).echo(1);
     assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
     assert_eq!(s.tcp.counters().ecn_cuts, 0, "ecn = off");
@@ -74,9 +74,7 @@ fn without_negotiation_nothing_is_ect() {
 /// RFC 3168 6.1.2: halved, down to one segment, and never up. ns-2 has no floor.
 #[test]
 fn the_floor_is_one_segment() {
-    for (p, want) in
-        [(rfc(Variant::Reno), [2.0, 1.0, 1.0, 1.0]), (ns2(Variant::Reno), [2.0, 1.0, 0.5, 0.25])]
-    {
+    for (p, want) in [(rfc("reno"), [2.0, 1.0, 1.0, 1.0]), (ns2("reno"), [2.0, 1.0, 0.5, 0.25])] {
         let mut s = Story::at_window(classic(p), 4);
         let mut seq = 0;
         for cwnd in want {
@@ -112,7 +110,7 @@ fn an_echo_after_a_timeout_does_not_widen_the_window() {
 /// Loss in a window already cut for a mark is repaired without a second cut.
 #[test]
 fn a_loss_in_a_window_cut_for_a_mark_cuts_no_more() {
-    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+    for variant in ["reno", "newreno", "sack"] {
         let mut s =
             Story::at_window(classic(TcpParams { limited_transmit: false, ..rfc(variant) }), 10);
         s.wait(100).echo(1);
@@ -126,7 +124,7 @@ fn a_loss_in_a_window_cut_for_a_mark_cuts_no_more() {
 /// The sender's CWR outlives a connection in ns-2's web flows alone.
 #[test]
 fn cwr_across_connections() {
-    for (p, kept) in [(rfc(Variant::Reno), false), (ns2(Variant::Reno), true)] {
+    for (p, kept) in [(rfc("reno"), false), (ns2("reno"), true)] {
         let mut s = Story::given(classic(p), 2);
         s.ack(0).echo(2); // the end: no segment is left to carry the cut's CWR
         assert!(s.tcp.done());
@@ -204,10 +202,11 @@ fn other_answers_to_incipient_marks() {
         (Incipient::Decrease, true, 8.0, 6.0),
         (Incipient::Additive, false, 9.0, 9.0),
         (Incipient::Additive, true, 9.0, 6.0),
-        (Incipient::Hold, false, 10.0, 6.0), // it was no cut, so the moderate mark is the window's first
+        // It was no cut, so the moderate mark is the window's first.
+        (Incipient::Hold, false, 10.0, 6.0),
         (Incipient::Hold, true, 10.0, 6.0),
     ] {
-        let p = TcpParams { incipient, escalate, ..mecn(rfc(Variant::Reno)) };
+        let p = with_mecn(rfc("reno"), |m| (m.incipient, m.escalate) = (incipient, escalate));
         let mut s = Story::at_window(p, 10);
         s.wait(100).marked(1, Mark::Incipient);
         near(s.cwnd(), first);
@@ -222,9 +221,9 @@ fn other_answers_to_incipient_marks() {
 /// without another cut.
 #[test]
 fn a_loss_cuts_by_beta3() {
-    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+    for variant in ["reno", "newreno", "sack"] {
         for p in [rfc(variant), ns2(variant)] {
-            let p = TcpParams { beta3: 0.45, limited_transmit: false, ..mecn(p) };
+            let p = with_mecn(TcpParams { limited_transmit: false, ..p }, |m| m.beta3 = 0.45);
             let mut s = Story::at_window(p.clone(), 10);
             s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
             near(s.cwnd(), 5.5);
@@ -242,13 +241,13 @@ fn a_loss_cuts_by_beta3() {
 #[test]
 fn the_floor_of_multi_level_cuts() {
     for (p, mark, want, silent) in [
-        (rfc(Variant::Reno), Mark::Incipient, 1.0, false),
-        (rfc(Variant::Reno), Mark::Ce, 1.0, true),
-        (ns2(Variant::Reno), Mark::Incipient, 0.8, true),
-        (ns2(Variant::Reno), Mark::Ce, 0.6, true),
-        (TcpParams { cwnd_floor: 1.0, ..ns2(Variant::Reno) }, Mark::Ce, 1.0, false),
+        (rfc("reno"), Mark::Incipient, 1.0, false),
+        (rfc("reno"), Mark::Ce, 1.0, true),
+        (ns2("reno"), Mark::Incipient, 0.8, true),
+        (ns2("reno"), Mark::Ce, 0.6, true),
+        (TcpParams { cwnd_floor: 1.0, ..ns2("reno") }, Mark::Ce, 1.0, false),
     ] {
-        let p = TcpParams { initial_window: 1, initial_ssthresh: 2.0, ..mecn(p) };
+        let p = TcpParams { initial_window: 1, initial_ssthresh: Some(2.0), ..mecn(p) };
         let mut s = Story::connected(p);
         s.take();
         s.wait(100).marked(1, mark);
@@ -273,14 +272,13 @@ fn a_refusal_is_taken() {
         (Ecn::AccEcn, Bits::NONE),
         (Ecn::AccEcn, Bits::ALL),
     ] {
-        let p = TcpParams { ecn, ..rfc(Variant::Sack) };
+        let p = TcpParams { ecn, ..rfc("sack") };
         let mut s = Story::given(p, 100);
-        let request = if ecn == Ecn::Mecn {
-            Bits::CWR
-        } else if ecn == Ecn::Classic {
-            Bits::CWR_ECE
-        } else {
-            Bits::ALL
+        let request = match ecn {
+            Ecn::Off => Bits::NONE,
+            Ecn::Classic => Bits::CWR_ECE,
+            Ecn::Mecn => Bits::CWR,
+            Ecn::AccEcn => Bits::ALL,
         };
         assert_eq!(s.take()[0].bits, request);
         s.ack_with(0, refusal);
@@ -330,12 +328,80 @@ fn accecn_suspects_a_cycle_only_where_acks_are_missing() {
             ecn: Ecn::AccEcn,
             limited_transmit: false,
             initial_window: 12,
-            ..rfc(Variant::Reno)
+            ..rfc("reno")
         };
         let mut s = Story::connected(p);
         s.ack(1).dup(1, dups).ack(12);
         // With ten duplicates a fast retransmit has cut; else eleven are newly acknowledged at
         // once.
         assert_eq!(s.tcp.counters().ecn_cuts, cuts);
+    }
+}
+
+/// Multi-level marks under other controls, from a window of ten: table 3's cut, but never more than
+/// a loss would take. CUBIC's loss takes 30 %, HighSpeed's at ten segments 50 %. A loss stays the
+/// control's, whatever beta3 says.
+#[test]
+fn levels_cut_every_window_that_grows_by_itself() {
+    for (variant, incipient, moderate, loss) in
+        [("cubic", 8.0, 7.0, 7.0), ("highspeed", 8.0, 6.0, 5.0)]
+    {
+        let p = with_mecn(TcpParams { limited_transmit: false, ..rfc(variant) }, |m| m.beta3 = 0.9);
+        for (mark, want) in [(Mark::Incipient, incipient), (Mark::Ce, moderate)] {
+            let mut s = Story::at_window(p.clone(), 10);
+            s.wait(100).marked(1, mark).marked(2, mark);
+            near(s.cwnd(), want); // once per window
+            near(s.ssthresh(), want);
+            assert_eq!(s.tcp.counters().ecn_cuts, 1, "{variant}");
+        }
+        let mut s = Story::at_window(p, 10);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        near(s.cwnd(), loss);
+    }
+}
+
+/// Westwood on a path that holds eight of its ten segments: an incipient mark leaves eight either
+/// way, and a moderate one, which would leave six, stops there as a loss does.
+#[test]
+fn westwood_is_not_cut_below_what_the_path_holds() {
+    for (mark, want) in [(Mark::Incipient, 8.0), (Mark::Ce, 8.0)] {
+        let p = TcpParams {
+            initial_window: 10,
+            initial_ssthresh: Some(2.0),
+            window: 10,
+            ..rfc("westwood")
+        };
+        let mut s = Story::given(with_mecn(p, |_| ()), 1 << 40);
+        s.wait(80).ack(0).wait(80);
+        for seq in 1..=3000 {
+            s.wait(10).ack(seq);
+        }
+        s.wait(10).marked(3001, mark);
+        near(s.cwnd(), want);
+        near(s.ssthresh(), want);
+    }
+}
+
+/// `escalate` under CUBIC: the moderate mark deepens an incipient one's cut of ten to eight, but
+/// only to the seven that a loss would leave.
+#[test]
+fn a_deeper_cut_stops_where_a_loss_would() {
+    let mut s = Story::at_window(with_mecn(rfc("cubic"), |m| m.escalate = true), 10);
+    s.wait(100).marked(1, Mark::Incipient).marked(2, Mark::Ce);
+    near(s.cwnd(), 7.0);
+    assert_eq!(s.tcp.counters().ecn_cuts, 2);
+}
+
+/// What the paper's table cannot mean: for Vegas, which stops growing before a mark, and for DCTCP,
+/// which counts marks.
+#[test]
+fn levels_are_refused_with_a_reason() {
+    for (variant, reason) in [("vegas", "round-trip time"), ("dctcp", "fraction of marked packets")]
+    {
+        let error = with_mecn(rfc(variant), |_| ()).check().unwrap_err().to_string();
+        assert!(error.starts_with("ecn: must be") && error.contains(reason), "{error}");
+    }
+    for variant in ["tahoe", "reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
+        assert_eq!(with_mecn(rfc(variant), |_| ()).check(), Ok(()), "{variant}");
     }
 }

@@ -3,17 +3,19 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Bits, Ecn, Mark, Recovery, TcpParams, Variant};
+use penstock_tcp::{
+    Bits, ControlParams, Ecn, Mark, Recovery, TcpParams, WestwoodCwnd, WestwoodParams,
+};
 
-fn without_limited_transmit(variant: Variant, recovery: Recovery) -> TcpParams {
-    let ecn = if variant == Variant::Dctcp { Ecn::Classic } else { Ecn::Off };
+fn without_limited_transmit(variant: &str, recovery: Recovery) -> TcpParams {
+    let ecn = if variant == "dctcp" { Ecn::Classic } else { Ecn::Off };
     TcpParams { limited_transmit: false, recovery, ecn, ..rfc(variant) }
 }
 
 /// Ten outstanding of a window of ten: CUBIC leaves 7, DCTCP (a loss is Reno's) 5. Westwood: below.
 #[test]
 fn the_third_duplicate() {
-    for (variant, want) in [(Variant::Cubic, 7.0), (Variant::Dctcp, 5.0)] {
+    for (variant, want) in [("cubic", 7.0), ("dctcp", 5.0)] {
         for recovery in [Recovery::NewReno, Recovery::Sack] {
             let mut s = Story::at_window(without_limited_transmit(variant, recovery), 10);
             s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]);
@@ -30,7 +32,7 @@ fn the_third_duplicate() {
 /// Two holes: SACK repairs both in one round trip, NewReno the second one after the partial ACK.
 #[test]
 fn recovery_is_newrenos_or_sacks() {
-    for variant in [Variant::Cubic, Variant::Dctcp] {
+    for variant in ["cubic", "dctcp"] {
         for recovery in [Recovery::NewReno, Recovery::Sack] {
             let mut s = Story::at_window(without_limited_transmit(variant, recovery), 20);
             s.wait(100);
@@ -56,13 +58,16 @@ fn recovery_is_newrenos_or_sacks() {
 /// printed lifts it.
 #[test]
 fn westwood_falls_to_what_the_path_holds() {
-    for westwood_printed in [false, true] {
+    for westwood_cwnd in [WestwoodCwnd::Min, WestwoodCwnd::Printed] {
         let p = TcpParams {
-            westwood_printed,
+            control: ControlParams::Westwood(WestwoodParams {
+                westwood_cwnd,
+                ..WestwoodParams::default()
+            }),
             initial_window: 10,
-            initial_ssthresh: 2.0,
+            initial_ssthresh: Some(2.0),
             window: 10,
-            ..without_limited_transmit(Variant::Westwood, Recovery::NewReno)
+            ..without_limited_transmit("westwood", Recovery::NewReno)
         };
         let mut s = Story::given(p, 1 << 40);
         s.wait(80).ack(0).wait(80);
@@ -78,14 +83,14 @@ fn westwood_falls_to_what_the_path_holds() {
         near(s.cwnd(), 1.0);
         s.wait(80).ack(3010).wait(80).acks(3011..=3012).wait(80).dup(3012, 3);
         assert!(s.ssthresh() > 6.0, "it forgets slowly: {}", s.ssthresh());
-        near(s.cwnd(), if westwood_printed { s.ssthresh() } else { 4.0 });
+        near(s.cwnd(), if westwood_cwnd == WestwoodCwnd::Printed { s.ssthresh() } else { 4.0 });
     }
 }
 
 /// A timeout starts CUBIC from one segment, with ssthresh at 0.7.
 #[test]
 fn cubic_after_a_timeout() {
-    let mut s = Story::at_window(without_limited_transmit(Variant::Cubic, Recovery::Sack), 10);
+    let mut s = Story::at_window(without_limited_transmit("cubic", Recovery::Sack), 10);
     s.timer();
     near(s.cwnd(), 1.0);
     near(s.ssthresh(), 7.0);
@@ -96,8 +101,7 @@ fn cubic_after_a_timeout() {
 #[test]
 fn dctcp_cuts_by_half_of_alpha() {
     for ecn in [Ecn::Classic, Ecn::AccEcn] {
-        let p =
-            TcpParams { ecn, initial_window: 10, initial_ssthresh: 10.0, ..rfc(Variant::Dctcp) };
+        let p = TcpParams { ecn, initial_window: 10, initial_ssthresh: Some(10.0), ..rfc("dctcp") };
         let mut s = Story::given(p, 1 << 40);
         assert!(s.take()[0].ect, "RFC 8257 3.6: the SYN");
         s.wait(100).ack(0).wait(100).ack(1); // alpha = 15/16
@@ -124,12 +128,29 @@ fn dctcp_keeps_sending_at_one_segment() {
     let p = TcpParams {
         ecn: Ecn::Classic,
         initial_window: 1,
-        initial_ssthresh: 2.0,
-        ..rfc(Variant::Dctcp)
+        initial_ssthresh: Some(2.0),
+        ..rfc("dctcp")
     };
     let mut s = Story::connected(p);
     s.take();
     s.wait(100).marked(1, Mark::Ce).wait(100).marked(2, Mark::Ce);
     assert_eq!(s.sent(), [2, 3]);
     assert!(s.ack_with(3, Bits::NONE).sent().contains(&4));
+}
+
+/// HighSpeed at 1000 segments: by its equations a(w) = 7.847 and b(w) = 0.3299, so that a round
+/// trip adds almost eight segments and a loss leaves 670.1. At 20 it is Reno: one segment, and one
+/// half.
+#[test]
+fn highspeed_steps_and_cuts_by_its_window() {
+    for (window, added, left) in [(1000, 7.847, 670.1), (20, 1.0, 10.0)] {
+        let p = TcpParams { window: 5000, ..without_limited_transmit("highspeed", Recovery::Sack) };
+        let cwnd = f64::from(window);
+        let mut s = Story::at_window(p.clone(), window);
+        s.wait(100).acks(1..=i64::from(window));
+        assert!((s.cwnd() - cwnd - added).abs() < 0.03 * added, "{}", s.cwnd());
+        let mut s = Story::at_window(p, window);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        assert!((s.cwnd() - left).abs() < 0.1, "{}", s.cwnd());
+    }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Ack, Sender, TcpParams, Variant};
+use penstock_tcp::{Ack, ControlParams, Sender, TcpParams, VegasParams};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,8 +36,10 @@ fn over_the_bottleneck(p: TcpParams, seconds: u64) -> Vec<(f64, f64)> {
 #[test]
 fn grows_below_alpha_and_holds_between() {
     for (alpha, beta) in [(2.0, 4.0), (1.0, 3.0), (5.0, 8.0)] {
-        for p in [rfc(Variant::Vegas), ns2(Variant::Vegas)] {
-            let seen = over_the_bottleneck(TcpParams { alpha, beta, ..p }, 60);
+        for p in [rfc("vegas"), ns2("vegas")] {
+            let vegas = VegasParams { alpha, beta, ..VegasParams::default() };
+            let p = TcpParams { control: ControlParams::Vegas(vegas), ..p };
+            let seen = over_the_bottleneck(p, 60);
             let late: Vec<f64> = seen.iter().filter(|x| x.0 > 40.0).map(|x| x.1).collect();
             let (lo, hi) = late.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
             assert_eq!(lo, hi, "it holds");
@@ -54,8 +56,8 @@ fn grows_below_alpha_and_holds_between() {
 /// From above (30 on a path that holds ten) it shrinks by a segment a round trip, never faster.
 #[test]
 fn shrinks_above_beta() {
-    for p in [rfc(Variant::Vegas), ns2(Variant::Vegas)] {
-        let p = TcpParams { initial_window: 30, initial_ssthresh: 2.0, ..p };
+    for p in [rfc("vegas"), ns2("vegas")] {
+        let p = TcpParams { initial_window: 30, initial_ssthresh: Some(2.0), ..p };
         let seen = over_the_bottleneck(p, 60);
         assert!(
             seen.windows(2).all(|w| w[1].1 >= w[0].1 - 1.0 - 1e-9 || w[0].0 < 0.2),
@@ -69,7 +71,7 @@ fn shrinks_above_beta() {
 /// Slow start doubles every other round trip, and ends when gamma is passed.
 #[test]
 fn slow_start_is_half_as_fast_as_renos() {
-    let seen = over_the_bottleneck(rfc(Variant::Vegas), 3);
+    let seen = over_the_bottleneck(rfc("vegas"), 3);
     let at = |t: f64| seen.iter().rev().find(|x| x.0 <= t).map_or(0.0, |x| x.1);
     // Handshake to 0.1 s; five round trips later Reno would stand at 64.
     assert!(at(0.65) > 2.0 && at(0.65) < 20.0, "{}", at(0.65));
@@ -81,8 +83,8 @@ fn slow_start_is_half_as_fast_as_renos() {
 fn repairs_on_an_early_duplicate() {
     let mut s = Story::connected(TcpParams {
         initial_window: 8,
-        initial_ssthresh: 2.0,
-        ..rfc(Variant::Vegas)
+        initial_ssthresh: Some(2.0),
+        ..rfc("vegas")
     });
     s.sent();
     s.wait(100).ack(1);
@@ -94,7 +96,7 @@ fn repairs_on_an_early_duplicate() {
 
 #[test]
 fn a_timeout_starts_from_two() {
-    let mut s = Story::connected(TcpParams { initial_window: 8, ..rfc(Variant::Vegas) });
+    let mut s = Story::connected(TcpParams { initial_window: 8, ..rfc("vegas") });
     s.sent();
     s.timer();
     near(s.cwnd(), 2.0);

@@ -17,26 +17,27 @@ from penstock import _penstock
 from penstock.cli.output import EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE, fail
 from penstock.errors import Error
 
-#: Command → its module in this package, which is loaded when the command is used.
+#: Each command with its line of help. Its module in this package is loaded when it is used, so that `penstock --help`
+#: loads neither Arrow nor the papers; a test compares the lines with what the modules say.
 COMMANDS = {
-    "compare": "compare",
-    "emulate": "emulate",
-    "export": "export",
-    "init": "init",
-    "list": "list_",
-    "probe": "probe",
-    "reproduce": "reproduce",
-    "run": "run",
-    "schema": "schema",
-    "show": "show",
-    "sweep": "sweep",
-    "validate": "validate",
-    "validate-real": "validate_real",
+    "compare": "Run FILE under several disciplines, paired by seed.",
+    "emulate": "Run FILE on real packets, between two namespaces.",
+    "export": "Write the runs of a sweep as CSV.",
+    "init": "Write a commented scenario to start from: NAME.toml.",
+    "list": "List disciplines, TCPs, traffic, topologies, metrics.",
+    "probe": "Hold the queue, and count what is marked and dropped.",
+    "reproduce": "Reproduce the papers' figures, and judge their claims.",
+    "run": "Run the scenario in FILE.",
+    "schema": "Print the JSON Schema of a scenario, for editors.",
+    "show": "Show METRIC of a sweep's runs over any axis.",
+    "sweep": "Run every point of FILE's [sweep] with every seed.",
+    "validate": "Run ns-2's cases, and compare with it pair by pair.",
+    "validate-real": "Compare the simulator with real packets, by metric.",
 }
 
 
 class Program(click.Group):
-    """A group whose commands are loaded when they are used, so that `penstock list` does not load Dask or Arrow."""
+    """A group whose commands are loaded when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns the commands in the order of `--help`."""
@@ -46,9 +47,14 @@ class Program(click.Group):
         """Loads a command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"penstock.cli.{COMMANDS[cmd_name]}")
+        module = importlib.import_module(f"penstock.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands' lines of help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

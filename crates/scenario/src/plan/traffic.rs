@@ -331,7 +331,7 @@ fn ends_of_chain(
 
 /// Returns whether an entry reads a parameter. It does not read keys of other TCP variants.
 pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
-    let mut owners = VARIANTS.iter().filter(|v| v.own.contains(&param.name)).peekable();
+    let mut owners = VARIANTS.iter().filter(|v| v.owns(param.name)).peekable();
     owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
 }
 

@@ -2,7 +2,7 @@
 
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    link_metrics, run, Column, Config, Control, Record, RunResult, Schedule, Table, Tap, METRICS,
+    run, Column, Config, Control, Record, RunResult, Schedule, Table, Tap, LINK_METRICS, METRICS,
 };
 use penstock_units::{Duration, QueueLen};
 
@@ -98,7 +98,7 @@ fn links(config: &Config, r: &RunResult) {
     }
     let described: Vec<String> = r.links.iter().map(|l| l.name.clone()).collect();
     assert_eq!(described, config.links.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
-    let bottleneck: Vec<Option<f64>> = link_metrics().map(|m| metric(r, m.name)).collect();
+    let bottleneck: Vec<Option<f64>> = LINK_METRICS.iter().map(|m| metric(r, m.name)).collect();
     assert_eq!(r.links[config.bottleneck].metrics, bottleneck);
     let values = r.links.iter().flat_map(|l| l.metrics.iter().flatten());
     assert!(

@@ -2,35 +2,55 @@
 //! network and the receiver.
 #![allow(dead_code)] // each test file uses some
 
-mod params;
-pub use params::rfc;
-
-use penstock_tcp::{Ack, Bits, Block, Ecn, Io, Mark, Segment, Sender, TcpParams, Variant};
+use penstock_tcp::{
+    Ack, Bits, Block, BookKeeping, Ecn, GrowthPer, Io, LossParams, Mark, MecnParams, RttClock,
+    RttParams, Segment, Sender, SsthreshFrom, TcpParams,
+};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
-/// ns-2 2.35's behaviour, but for the window of 20.
-pub fn ns2(variant: Variant) -> TcpParams {
+/// The defaults of `tcp = variant`: RFC behaviour, windows wide open.
+pub fn rfc(variant: &str) -> TcpParams {
+    TcpParams::of(variant).unwrap_or_else(|| panic!("tcp = {variant}"))
+}
+
+/// ns-2 2.35's behaviour, except for the window of 20.
+pub fn ns2(variant: &str) -> TcpParams {
+    let p = rfc(variant);
     TcpParams {
-        min_rto: Duration::from_millis(200),
-        initial_rto: Duration::from_secs(3),
-        tick: Duration::from_millis(10),
-        rtt_ticks: true,
-        initial_ssthresh: 1000.0,
+        rtt: RttParams {
+            min_rto: Duration::from_millis(200),
+            initial_rto: Duration::from_secs(3),
+            tick: Duration::from_millis(10),
+            rtt_clock: RttClock::Ticks,
+            ..p.rtt
+        },
+        initial_ssthresh: Some(1000.0),
         cwnd_floor: 0.0,
-        cut_window: true,
-        growth_per_ack: true,
+        ssthresh_from: SsthreshFrom::Window,
+        growth: GrowthPer::Acks,
         window_validation: false,
-        ns2_recovery: true,
+        loss: LossParams { loss_recovery: BookKeeping::Ns2, ..p.loss },
         retransmit_ect: true,
         ecn_across_connections: true,
         whole_segments: true,
-        ..rfc(variant)
+        ..p
     }
 }
 
-pub const LOSS_BASED: [Variant; 4] =
-    [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
+/// Whether `p` follows ns-2's book-keeping.
+pub fn is_ns2(p: &TcpParams) -> bool {
+    p.loss.loss_recovery == BookKeeping::Ns2
+}
+
+/// The same with other answers to marks.
+pub fn with_mecn(p: TcpParams, change: impl FnOnce(&mut MecnParams)) -> TcpParams {
+    let mut p = TcpParams { ecn: Ecn::Mecn, ..p };
+    change(&mut p.mecn);
+    p
+}
+
+pub const LOSS_BASED: [&str; 4] = ["tahoe", "reno", "newreno", "sack"];
 
 pub fn ms(n: u64) -> Time {
     Time::from_nanos(n * 1_000_000)
@@ -76,7 +96,7 @@ impl Story {
     /// Connected, with cwnd grown to `cwnd` in slow start, ssthresh there, and as much outstanding:
     /// the segments after `last_acked()`.
     pub fn at_window(p: TcpParams, cwnd: u32) -> Self {
-        let p = TcpParams { initial_window: cwnd, initial_ssthresh: f64::from(cwnd), ..p };
+        let p = TcpParams { initial_window: cwnd, initial_ssthresh: Some(f64::from(cwnd)), ..p };
         let mut s = Self::connected(p);
         assert_eq!(s.sent().len(), cwnd as usize);
         s
@@ -115,7 +135,6 @@ impl Story {
                 self.count += marked;
                 Bits::from_number(self.count)
             }
-            _ => unreachable!("another ECN"),
         }
     }
 

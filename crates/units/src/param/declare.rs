@@ -7,6 +7,7 @@
 /// parts of its row: `ty` (a range, where the field's type alone is too wide), `unit`, `default` and
 /// `ns2` (literals; `default_toml` for one that is a TOML table, as a string), `auto` (what an absent key means, for an `Option`), `source`. With `: Default`
 /// behind its name the struct also gets `Default` (every key then has a default or is an `Option`).
+/// Fields that stand after `with` are structs of parameters themselves, whose tables follow.
 ///
 /// ```
 /// use penstock_units::param::{num_open, Params};
@@ -40,11 +41,15 @@ macro_rules! params {
                 $fvis:vis $field:ident: $ty:ty { $($part:ident: $value:expr),* $(,)? }
             ),* $(,)?
         }
+        $( with {
+            $( $(#[doc = $inner_doc:literal])* $ivis:vis $inner:ident: $inner_ty:ty ),* $(,)?
+        } )?
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq)]
         $vis struct $name {
             $( $(#[doc = $doc])* $fvis $field: $ty, )*
+            $($( $(#[doc = $inner_doc])* $ivis $inner: $inner_ty, )*)?
         }
 
         impl $name {
@@ -63,12 +68,17 @@ macro_rules! params {
         }
 
         impl $crate::param::Params for $name {
-            const TABLES: &'static [&'static [$crate::param::Param]] = &[$name::TABLE];
+            const TABLES: &'static [&'static [$crate::param::Param]] =
+                &[$name::TABLE, $($( <$inner_ty>::TABLE ),*)?];
             fn read(values: &$crate::param::Values) -> Self {
-                $name { $( $field: $crate::param::field(values, stringify!($field)) ),* }
+                $name {
+                    $( $field: $crate::param::field(values, stringify!($field)), )*
+                    $($( $inner: <$inner_ty as $crate::param::Params>::read(values), )*)?
+                }
             }
             fn write(&self, out: &mut $crate::param::Values) {
                 $( out.put(stringify!($field), &self.$field); )*
+                $($( $crate::param::Params::write(&self.$inner, out); )*)?
             }
         }
 

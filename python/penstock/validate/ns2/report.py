@@ -12,6 +12,9 @@ from penstock.validate.ns2.files import OTHER_FILES
 from penstock.validate.ns2.measure import SEEDS, Outcome
 from penstock.validate.ns2.pairs import Pair
 
+#: Stands in the report above the pairs that no cause names.
+NOT_LOOKED_AT = "Not looked at. Nobody has examined these pairs; some may differ for one of the causes above."
+
 
 def last_line(done: Sequence[Outcome]) -> str:
     """Returns the summary: `N of M pairs agree (P %); K cases not expressible`."""
@@ -148,15 +151,15 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Cause]) -> None:
-    """Writes the pairs under the cause that explains them, those without one last."""
+    """Writes the pairs under the cause that explains them, those that nobody looked at last."""
     if not pairs:
         out.write("None.\n")
         return
     by_cause: dict[str, list[Pair]] = {}
     for pair in pairs:
-        text = next((c.text for c in causes if c.explains(pair)), "(no cause written)")
+        text = next((c.text for c in causes if c.explains(pair)), NOT_LOOKED_AT)
         by_cause.setdefault(text, []).append(pair)
-    for i, text in enumerate(sorted(by_cause, key=lambda t: t == "(no cause written)")):
+    for i, text in enumerate(sorted(by_cause, key=lambda t: t == NOT_LOOKED_AT)):
         out.write(f"{'' if i == 0 else chr(10)}{text}\n\n")
         for p in by_cause[text]:
             out.write(

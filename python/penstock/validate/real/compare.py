@@ -47,7 +47,7 @@ class Mapped:
 #: What Linux does and our defaults do not; `tcp`: for these transports alone.
 LINUX = (
     Mapped("tcp", "sack", "Linux's reno repairs losses by SACK; `newreno` turns it off in the hosts", ("reno",)),
-    Mapped("recovery", "sack", "likewise", ("westwood", "cubic", "dctcp")),
+    Mapped("recovery", "sack", "likewise", ("westwood", "highspeed", "cubic", "dctcp")),
     Mapped("go_back_n", False, "after a timeout what SACK has reported is not sent again", ("reno", "sack")),
     Mapped("initial_window", 10, "TCP_INIT_CWND (RFC 6928)"),
     Mapped("delayed_ack", True, "every second segment, as soon as out of order"),

@@ -1,0 +1,50 @@
+//! What the caller of an emulation asks for, and what it is told meanwhile.
+
+use crate::port::Backend;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How to emulate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// `None`: TUN where it may be opened, else AF_PACKET.
+    pub backend: Option<Backend>,
+    /// Do not ask for SCHED_FIFO.
+    pub no_fifo: bool,
+    /// The user's own program on the client's side instead of the scenario's traffic; empty: a
+    /// shell.
+    pub client: Option<Vec<String>>,
+    /// The same on the server's side, a line for the shell.
+    pub server: Option<String>,
+    /// The bottleneck's forward direction is from the server to the client.
+    pub download: bool,
+    /// This process is in the foreground of the terminal on its standard input: the user's own
+    /// program takes that place.
+    pub foreground: bool,
+    /// End own programs after the scenario's duration.
+    pub limited: bool,
+    /// Capture into this file, which is emptied first.
+    pub pcap: Option<PathBuf>,
+    /// Capture behind both queues and links instead of in front of them.
+    pub pcap_out: bool,
+    /// Sampling interval of the series.
+    pub series_s: Option<f64>,
+    /// The program that makes multi-level ECN's ends.
+    pub mecn: Option<PathBuf>,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Status {
+    /// Seconds since the beginning; negative before it.
+    pub t_s: f64,
+    /// Packets that wait at the bottleneck.
+    pub queue_pkts: u64,
+    /// Frames received so far.
+    pub received: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// Marked.
+    pub marked: u64,
+}

@@ -1,0 +1,23 @@
+//! What the simulator and the router share: a link with its queue and its discipline, what is
+//! counted and written down there, and the metrics of a link.
+//!
+//! Sans-IO: packets and the time come in, departures go out. Any driver may stand around it.
+
+mod config;
+mod error;
+mod link;
+mod metrics;
+mod pipe;
+mod series;
+mod stats;
+mod table;
+mod user;
+
+pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
+pub use error::LinkError;
+pub use link::{Arriving, Fate, Link};
+pub use metrics::{join, values, AtLink, LinkView, Of, OfLink, LINK_METRICS};
+pub use pipe::Pipe;
+pub use stats::{DelayHistogram, LinkStats};
+pub use table::{Column, Table};
+pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};

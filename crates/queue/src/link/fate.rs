@@ -1,0 +1,26 @@
+//! What a driver hands to a link, and what it is told.
+
+use penstock_aqm::{Ecn, Packet};
+use penstock_units::Time;
+
+/// What becomes of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It reaches the other end at this time, with this ECN field.
+    Through(Time, Ecn),
+    /// It waits at an eager link; `Some`: the link asks to be served then.
+    Held(Option<Time>),
+    /// It is gone.
+    Dropped,
+}
+
+/// A packet as a link sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving {
+    /// What the discipline sees of it.
+    pub pkt: Packet,
+    /// Its place in the driver's pool.
+    pub index: u32,
+    /// Whether it carries data; else it is an ACK.
+    pub data: bool,
+}

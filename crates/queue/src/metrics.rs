@@ -1,0 +1,224 @@
+//! What a metric is, and the metrics of a link. Each row holds its name, its exact definition and
+//! the function that finds its value. All are over the measured window.
+
+use crate::stats::LinkStats;
+
+/// A metric of the level that `V` describes: a link, a run, a traffic group, a flow.
+#[derive(Debug)]
+pub struct Of<V> {
+    /// Its name in JSON, tables and Python; the unit is in the name.
+    pub name: &'static str,
+    /// What it is, exactly.
+    pub doc: &'static str,
+    /// Returns its value; `None` where the metric does not apply.
+    pub value: fn(&V) -> Option<f64>,
+}
+
+// By hand, because a derived one would ask for a `V` that can be copied.
+impl<V> Clone for Of<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V> Copy for Of<V> {}
+
+impl<V> Of<V> {
+    /// A row of a table.
+    pub const fn new(name: &'static str, doc: &'static str, value: fn(&V) -> Option<f64>) -> Self {
+        Of { name, doc, value }
+    }
+}
+
+/// Returns the values of all rows, in their order.
+pub fn values<V>(table: &[Of<V>], view: &V) -> Vec<Option<f64>> {
+    table.iter().map(|metric| (metric.value)(view)).collect()
+}
+
+/// Puts parts of a table together. `N` is the number of all rows; another number does not compile.
+pub const fn join<V, const N: usize>(parts: &[&[Of<V>]]) -> [Of<V>; N] {
+    let mut all = [parts[0][0]; N];
+    let (mut n, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut row = 0;
+        while row < parts[part].len() {
+            all[n] = parts[part][row];
+            n += 1;
+            row += 1;
+        }
+        part += 1;
+    }
+    assert!(n == N, "as many rows as the table has room for");
+    all
+}
+
+/// What the metrics of a link are computed from.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    /// What was counted over the window.
+    pub stats: LinkStats,
+    /// The link's mean rate over the window, bits per second.
+    pub mean_rate: f64,
+}
+
+impl LinkView {
+    fn throughput(&self) -> f64 {
+        let (_, _, length) = self.stats.window();
+        self.stats.departed_bytes as f64 * 8.0 / length.as_secs_f64()
+    }
+
+    fn utilization(&self) -> Option<f64> {
+        (self.mean_rate > 0.0).then(|| self.throughput() / self.mean_rate)
+    }
+
+    fn loss_ratio(&self) -> Option<f64> {
+        ratio(self.stats.drops.iter().sum(), self.stats.arrivals)
+    }
+}
+
+fn ratio(a: u64, b: u64) -> Option<f64> {
+    (b > 0).then(|| a as f64 / b as f64)
+}
+
+/// What has a link whose metrics count among its own: the link itself, and a run with its
+/// bottleneck.
+pub trait AtLink {
+    /// Returns that link.
+    fn link(&self) -> &LinkView;
+}
+
+impl AtLink for LinkView {
+    fn link(&self) -> &LinkView {
+        self
+    }
+}
+
+/// The rows of a link's table, for every table that includes them. The parts are those between
+/// which a run has rows that no link has.
+#[derive(Debug)]
+pub struct OfLink<V>(std::marker::PhantomData<V>);
+
+impl<V: AtLink> OfLink<V> {
+    /// What the link carried.
+    pub const CARRIED: [Of<V>; 1] = [Of::new(
+        "throughput_bps",
+        "Bits per second that left the bottleneck's queue, headers included.",
+        |v| Some(v.link().throughput()),
+    )];
+
+    /// The queue, its delays, drops and marks.
+    pub const QUEUE: [Of<V>; 19] = [
+        Of::new(
+            "utilization",
+            "throughput_bps over the link's rate (its mean over the window, where it changes). \
+             A packet counts when its transmission starts: a window of few packets may show more \
+             than 1.",
+            |v| v.link().utilization(),
+        ),
+        Of::new(
+            "queue_mean_pkts",
+            "Waiting packets, time-weighted mean; the packet in transmission does not count.",
+            |v| v.link().stats.occupancy.moments().map(|x| x.0),
+        ),
+        Of::new("queue_sd_pkts", "Waiting packets, time-weighted standard deviation.", |v| {
+            v.link().stats.occupancy.moments().map(|x| x.1)
+        }),
+        Of::new(
+            "queue_p99_pkts",
+            "Queue length that was not exceeded for 99 % of the time.",
+            |v| v.link().stats.occupancy.quantile(0.99),
+        ),
+        Of::new(
+            "avg_queue_mean_pkts",
+            "The discipline's own average queue, time-weighted mean; null where it keeps none.",
+            |v| v.link().stats.average_mean(),
+        ),
+        Of::new(
+            "delay_mean_s",
+            "Queueing delay, from arrival to the start of transmission: mean over the packets \
+             that left.",
+            |v| v.link().stats.delays.mean(),
+        ),
+        Of::new("delay_p50_s", "Median queueing delay (to 0.4 %).", |v| {
+            v.link().stats.histogram.quantile_s(0.5)
+        }),
+        Of::new("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %).", |v| {
+            v.link().stats.histogram.quantile_s(0.99)
+        }),
+        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| v.link().stats.delays.var()),
+        Of::new(
+            "delay_variation_s",
+            "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",
+            |v| v.link().stats.variation(),
+        ),
+        Of::new("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs.", |v| {
+            v.link().stats.data_delays.mean()
+        }),
+        Of::new("data_delay_var_s2", "delay_var_s2 of data packets alone.", |v| {
+            v.link().stats.data_delays.var()
+        }),
+        Of::new(
+            "loss_ratio",
+            "Packets dropped at the queue over packets that arrived, ACKs included. Where waiting \
+             packets are dropped (CoDel), a short window may show more than 1.",
+            |v| v.link().loss_ratio(),
+        ),
+        Of::new("data_loss_ratio", "loss_ratio of data packets alone.", |v| {
+            let stats = &v.link().stats;
+            ratio(stats.data_drops, stats.data_arrivals)
+        }),
+        Of::new("drops_early", "Packets dropped by the gate.", |v| {
+            Some(v.link().stats.drops[0] as f64)
+        }),
+        Of::new(
+            "drops_forced",
+            "Packets dropped by a full threshold: the average beyond the end of the profile.",
+            |v| Some(v.link().stats.drops[1] as f64),
+        ),
+        Of::new("drops_overflow", "Packets dropped by a full buffer.", |v| {
+            Some(v.link().stats.drops[2] as f64)
+        }),
+        Of::new(
+            "marks_incipient",
+            "Packets marked here with the first level of multi-level ECN that left.",
+            |v| Some(v.link().stats.marks[0] as f64),
+        ),
+        Of::new("marks_ce", "Packets marked CE here that left.", |v| {
+            Some(v.link().stats.marks[1] as f64)
+        }),
+    ];
+
+    /// How many packets there were.
+    pub const COUNTS: [Of<V>; 2] = [
+        Of::new("arrivals", "Packets that arrived at the queue.", |v| {
+            Some(v.link().stats.arrivals as f64)
+        }),
+        Of::new("departures", "Packets that left the queue.", |v| {
+            Some(v.link().stats.delays.n as f64)
+        }),
+    ];
+}
+
+/// Metrics of a link.
+pub const LINK_METRICS: &[Of<LinkView>] =
+    &join::<_, 22>(&[&OfLink::CARRIED, &OfLink::QUEUE, &OfLink::COUNTS]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use penstock_units::Time;
+
+    #[test]
+    fn a_link_that_was_used_has_every_metric() {
+        let mut stats = LinkStats::new(Time::ZERO, Time::from_nanos(1_000_000_000));
+        stats.arrival(Time::ZERO, true);
+        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
+        stats.departure(Time::ZERO, Time::ZERO, 1000, true);
+        stats.average(Time::ZERO, Some(0.0));
+        stats.average(Time::from_nanos(1), Some(0.0));
+        stats.held(Time::from_nanos(1), 0);
+        let view = LinkView { stats, mean_rate: 1.0 };
+        for (metric, value) in LINK_METRICS.iter().zip(values(LINK_METRICS, &view)) {
+            assert!(value.is_some(), "{}", metric.name);
+        }
+    }
+}

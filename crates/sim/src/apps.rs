@@ -1,0 +1,169 @@
+//! What the flows send: long transfers, web sessions, datagrams.
+
+use crate::ends::with_sender;
+use crate::flow::{draw, Flow, FlowKind, TcpApp, Web};
+use crate::metrics::Transfer;
+use crate::network::Network;
+use crate::packet::{flag, Pkt, NO_SACK};
+use crate::sched::{Kind, What};
+use penstock_tcp::Bits;
+use penstock_units::{Duration, Rng, Time};
+
+/// Schedules what starts by itself.
+pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
+    let mut datagrams = vec![];
+    for (i, f) in flows.iter_mut().enumerate() {
+        let i = i as u32;
+        match &mut f.kind {
+            FlowKind::Tcp(t) => {
+                let (start, stop) = match &t.app {
+                    TcpApp::Ftp { start, stop, .. } => (*start, *stop),
+                    TcpApp::Web(w) => (w.start, None),
+                };
+                net.sched.push(start, What::new(Kind::App, i));
+                if let Some(stop) = stop {
+                    net.sched.push(stop, What::new(Kind::App, i));
+                }
+            }
+            FlowKind::Udp(u) => {
+                if let Some(t) = u.begin(&mut f.rng) {
+                    datagrams.push((t, i as usize));
+                }
+            }
+        }
+    }
+    for (t, i) in datagrams {
+        udp_next(net, flows, t, i);
+    }
+}
+
+/// An application starts, stops or fetches its next object.
+pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let f = &mut flows[flow];
+    let FlowKind::Tcp(t) = &mut f.kind else { return };
+    match &mut t.app {
+        TcpApp::Ftp { start, stop, bytes } => {
+            if Some(now) == *stop && now > *start {
+                t.sender.stop();
+            } else if now == *start {
+                let bytes = *bytes;
+                transfer(net, flows, now, flow, bytes);
+            }
+        }
+        TcpApp::Web(w) => {
+            if w.stop.is_some_and(|s| now >= s) {
+                return;
+            }
+            let bytes = draw(&w.object, &mut f.rng).max(1.0);
+            let again = w.active;
+            w.active = true;
+            let bytes = libm::ceil(bytes) as u64;
+            if again {
+                // A connection of its own for every object.
+                let phase = f.rng.unit();
+                t.acked_before = t.acked_bytes();
+                t.sender.reset(phase);
+                t.receiver.reset();
+                f.epoch = f.epoch.wrapping_add(1);
+            }
+            transfer(net, flows, now, flow, Some(bytes));
+        }
+    }
+}
+
+/// A transfer of `bytes`, or without end, begins.
+fn transfer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes: Option<u64>) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    t.began = now;
+    let segments = t.cut(bytes);
+    with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
+}
+
+/// Ends the transfer of a flow whose last segment was acknowledged; `None` for datagrams, which
+/// have none.
+pub(crate) fn transfer_done(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    flow: usize,
+) -> Option<Transfer> {
+    let f = &mut flows[flow];
+    let FlowKind::Tcp(t) = &mut f.kind else { return None };
+    let bytes = t.bytes.take().unwrap_or(0);
+    t.sender.stop();
+    let took = now.since(t.began);
+    if let TcpApp::Web(w) = &mut t.app {
+        let wait = next_object(w, &mut f.rng);
+        net.sched.push(now + wait, What::new(Kind::App, flow as u32));
+    }
+    Some(Transfer { end: now, flow: flow as u32, bytes, took })
+}
+
+/// Returns how long a web session waits after an object.
+fn next_object(w: &mut Web, rng: &mut Rng) -> Duration {
+    w.left = w.left.saturating_sub(1);
+    let seconds = if w.left > 0 {
+        draw(&w.inter_object, rng)
+    } else {
+        w.left = w.objects_per_page;
+        draw(&w.think, rng)
+    };
+    Duration::from_secs_f64(seconds)
+}
+
+/// A datagram source's packet leaves its host; where the host is the source's own, it has
+/// already crossed the access link and reaches the first link of its route, which saves an
+/// event.
+#[inline]
+pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let f = &mut flows[flow];
+    let FlowKind::Udp(u) = &mut f.kind else { return };
+    u.sent += 1;
+    let p = Pkt {
+        seq: u.sent as i64,
+        flow: flow as u32,
+        bytes: u.bytes,
+        sack: NO_SACK,
+        host: f.dst,
+        route: f.forward,
+        epoch: 0,
+        hop: 0,
+        flags: flag::DATAGRAM,
+        class: f.class,
+        bits: Bits::NONE,
+    };
+    let after = u.after(&mut f.rng);
+    let own_host = u.own_host;
+    if own_host {
+        let link = net.routes[usize::from(f.forward)][0];
+        let index = net.enter(p);
+        net.through(now, link, index, flows);
+    } else {
+        net.depart(now, f.src, p);
+    }
+    if let Some(leaves) = after {
+        udp_next(net, flows, leaves, flow);
+    }
+}
+
+/// Schedules a datagram source's next packet, which leaves its host at `leaves`.
+#[inline]
+pub(crate) fn udp_next(net: &mut Network, flows: &mut [Flow], leaves: Time, flow: usize) {
+    let f = &mut flows[flow];
+    let FlowKind::Udp(u) = &mut f.kind else { return };
+    let mut next = Some(leaves);
+    while let Some(leaves) = next {
+        let at = if u.own_host {
+            net.hosts[f.src as usize].up.send(leaves, u.bytes)
+        } else {
+            Some(leaves)
+        };
+        if let Some(at) = at {
+            net.sched.push(at, What::new(Kind::Udp, flow as u32));
+            return;
+        }
+        // Its own access link is full.
+        u.sent += 1;
+        next = u.after(&mut f.rng).filter(|t| *t < net.end);
+    }
+}

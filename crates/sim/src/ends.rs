@@ -1,0 +1,218 @@
+//! The two ends of a TCP connection in the network: what arrives is handed to the receiver or the
+//! sender, and what they answer is sent. One event stands for a timer; it is moved only to an
+//! earlier time, and looked at again when it comes.
+
+use crate::flow::{Flow, FlowKind, Tcp};
+use crate::network::Network;
+use crate::packet::{flag, Pkt, NO_SACK};
+use crate::sched::{Kind, What};
+use penstock_aqm::Ecn;
+use penstock_tcp::{Ack, Bits, Io, Reply, Segment, Sender};
+use penstock_units::{Rng, Time};
+
+/// What a sender sends through: the network, and what its packets have in common.
+pub(crate) struct Wire<'a> {
+    net: &'a mut Network,
+    now: Time,
+    flow: u32,
+    src: u32,
+    dst: u32,
+    forward: u16,
+    class: u8,
+    epoch: u16,
+    segment: u32,
+    header: u32,
+    /// The code point of an ECN-capable segment.
+    ect: Ecn,
+    last: (i64, u32),
+    rng: &'a mut Rng,
+}
+
+impl Io for Wire<'_> {
+    #[inline]
+    fn send(&mut self, s: Segment) {
+        let payload = if s.syn {
+            0
+        } else if s.seq < self.last.0 {
+            self.segment
+        } else {
+            self.last.1
+        };
+        // SYN and ACK are 40 bytes, whatever a data segment's header counts.
+        let bytes = if s.syn { 40 } else { payload + self.header };
+        let mut flags = if s.ect { self.ect as u8 } else { 0 };
+        flags |= flag::when(s.syn, flag::SYN);
+        flags |= flag::when(s.retransmit, flag::RETRANSMIT);
+        flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
+        let p = Pkt {
+            seq: s.seq,
+            flow: self.flow,
+            bytes,
+            sack: NO_SACK,
+            host: self.dst,
+            route: self.forward,
+            epoch: self.epoch,
+            hop: 0,
+            flags,
+            class: self.class,
+            bits: s.bits,
+        };
+        self.net.depart(self.now, self.src, p);
+    }
+
+    fn random(&mut self) -> f64 {
+        self.rng.unit()
+    }
+}
+
+/// A segment or datagram at its receiver.
+#[inline]
+pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+    let f = &mut flows[p.flow as usize];
+    let t = match &mut f.kind {
+        FlowKind::Tcp(t) => t,
+        FlowKind::Udp(u) => {
+            if now >= net.window.0 && now < net.window.1 {
+                u.delivered += u64::from(p.bytes);
+            }
+            return net.discard(index);
+        }
+    };
+    if p.epoch != f.epoch {
+        return net.discard(index); // of an earlier connection
+    }
+    let segment = Segment {
+        seq: p.seq,
+        syn: p.is(flag::SYN),
+        retransmit: p.is(flag::RETRANSMIT),
+        ect: p.ecn() != Ecn::NotEct,
+        bits: p.bits,
+        owes_cwr: p.is(flag::OWES_CWR),
+    };
+    match t.receiver.on_segment(now, &segment, p.mark()) {
+        Reply::Now(ack) => {
+            let (dst, src, route) = (f.dst, f.src, f.backward);
+            net.answer(index, &ack, segment.syn, src, route);
+            net.send_up(now, dst, index);
+        }
+        Reply::Later => {
+            let due = t.receiver.deadline().unwrap_or(Time::NEVER);
+            if due < t.ack_timer_at {
+                t.ack_timer_at = due;
+                net.sched.push(due, What::new(Kind::AckTimer, p.flow));
+            }
+            net.discard(index);
+        }
+    }
+}
+
+/// A held-back ACK may be due.
+pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let f = &mut flows[flow];
+    let FlowKind::Tcp(t) = &mut f.kind else { return };
+    if t.ack_timer_at != now {
+        return; // overtaken
+    }
+    t.ack_timer_at = Time::NEVER;
+    if let Some(ack) = t.receiver.on_timer(now) {
+        let p = Pkt {
+            seq: 0,
+            flow: flow as u32,
+            bytes: 40,
+            sack: NO_SACK,
+            host: f.src,
+            route: f.backward,
+            epoch: f.epoch,
+            hop: 0,
+            flags: 0,
+            class: f.class,
+            bits: Bits::NONE,
+        };
+        let index = net.enter(p);
+        net.answer(index, &ack, false, f.src, f.backward);
+        net.send_up(now, f.dst, index);
+    } else if let Some(due) = t.receiver.deadline() {
+        t.ack_timer_at = due;
+        net.sched.push(due, What::new(Kind::AckTimer, flow as u32));
+    }
+}
+
+/// An ACK at its sender. Returns the flow whose transfer it completes.
+#[inline]
+pub(crate) fn ack(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    index: u32,
+    p: Pkt,
+) -> Option<usize> {
+    let mut ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
+    if p.sack != NO_SACK {
+        ack.blocks = net.sacks.items[p.sack as usize];
+        ack.n_blocks = ack.blocks.iter().filter(|b| b.right > 0).count() as u8;
+    }
+    net.discard(index);
+    let flow = p.flow as usize;
+    if flows[flow].epoch != p.epoch {
+        return None; // of an earlier connection
+    }
+    let done = with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire));
+    done.then_some(flow)
+}
+
+/// Lets `f` work on a flow's sender, then looks after its timer. Returns whether the transfer is
+/// complete.
+#[inline]
+pub(crate) fn with_sender(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    flow: usize,
+    f: impl FnOnce(&mut Sender, &mut Wire<'_>),
+) -> bool {
+    let fl = &mut flows[flow];
+    let FlowKind::Tcp(t) = &mut fl.kind else { return false };
+    let t: &mut Tcp = t;
+    let mut wire = Wire {
+        net: &mut *net,
+        now,
+        flow: flow as u32,
+        src: fl.src,
+        dst: fl.dst,
+        forward: fl.forward,
+        class: fl.class,
+        epoch: fl.epoch,
+        segment: t.p.segment_bytes(),
+        header: t.p.header_bytes(),
+        ect: if t.p.literal_codepoints() { Ecn::Ect1 } else { Ecn::Ect0 },
+        last: t.last,
+        rng: &mut fl.rng,
+    };
+    f(&mut t.sender, &mut wire);
+    // One event stands for the timer; it is looked at again when it comes, and moved only to an
+    // earlier time.
+    if let Some(due) = t.sender.deadline() {
+        if due < t.timer_at {
+            t.timer_at = due;
+            net.sched.push(due, What::new(Kind::Timer, flow as u32));
+        }
+    }
+    t.bytes.is_some() && t.sender.done()
+}
+
+/// A sender's timer may be due.
+pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    if t.timer_at != now {
+        return; // overtaken by an earlier one
+    }
+    t.timer_at = Time::NEVER;
+    let due = t.sender.deadline();
+    if due.is_some_and(|d| d > now) {
+        let due = due.expect("checked");
+        t.timer_at = due;
+        net.sched.push(due, What::new(Kind::Timer, flow as u32));
+    } else if due.is_some() {
+        with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
+    }
+}

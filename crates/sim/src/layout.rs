@@ -1,0 +1,53 @@
+//! What the engine derives from a configuration before it runs.
+
+use crate::config::{App, Config, Tap};
+use penstock_units::Duration;
+
+/// For each host, whether packets come down to it from more than one link.
+pub(crate) fn feeders(c: &Config) -> Vec<bool> {
+    const NONE: u32 = u32::MAX;
+    let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
+    let mut merges = vec![false; c.hosts.len()];
+    let mut feed = |host: u32, route: u16| {
+        let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
+        let f = &mut feeder[host as usize];
+        // Without a link in between, packets come from other hosts' access links.
+        if last == NONE || f.is_some_and(|x| x != last) {
+            merges[host as usize] = true;
+        }
+        *f = Some(last);
+    };
+    for f in &c.flows {
+        feed(f.dst, f.forward);
+        feed(f.src, f.backward);
+    }
+    merges
+}
+
+/// For each host, how many flow ends send from it.
+pub(crate) fn senders(c: &Config) -> Vec<u32> {
+    let mut n = vec![0; c.hosts.len()];
+    for f in &c.flows {
+        n[f.src as usize] += 1;
+        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
+    }
+    n
+}
+
+/// The captured link and its opposite.
+pub(crate) fn capture_links(c: &Config) -> [u32; 2] {
+    let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };
+    [link, c.links[link as usize].opposite.unwrap_or(u32::MAX)]
+}
+
+/// The wheel's geometry: slots of about one packet time of the fastest link that carries traffic,
+/// enough of them to hold the longest hop. Speed depends on it, results do not.
+pub(crate) fn geometry(c: &Config) -> (u32, usize) {
+    let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
+    let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));
+    // Some packets a slot: the engine looks a few events ahead within it.
+    let shift = 63 - packet.as_ticks().leading_zeros() + 1;
+    let hop = c.links.iter().map(|l| l.delay.as_ticks()).max().unwrap_or(0);
+    let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
+    (shift, slots)
+}

@@ -1,0 +1,64 @@
+//! Reads off a run what its metrics and series are computed from.
+
+use crate::flow::{Flow, FlowKind, Tcp, TcpApp, Udp};
+use crate::metrics::{FlowView, TcpView};
+use crate::series::FlowSeries;
+use penstock_tcp::Ecn;
+use penstock_units::{Duration, Time};
+
+/// Keeps the flows' counters at the beginning (0) or the end (1) of the measured window.
+pub(crate) fn snapshot(flows: &mut [Flow], which: usize) {
+    for f in flows {
+        if let FlowKind::Tcp(t) = &mut f.kind {
+            t.window[which] = t.snapshot();
+        }
+    }
+}
+
+/// Adds a row per TCP flow to the series.
+pub(crate) fn sample(flows: &[Flow], series: &mut FlowSeries, now: Time) {
+    let t_s = now.as_secs_f64();
+    for (i, f) in flows.iter().enumerate() {
+        let FlowKind::Tcp(t) = &f.kind else { continue };
+        let s = &t.sender;
+        series.cwnd[0].push(t_s);
+        series.cwnd[1].push(s.cwnd());
+        series.cwnd[2].push(s.ssthresh());
+        series.cwnd_flow.push(i as u64);
+        if let Some(rtt) = s.rtt() {
+            series.rtt[0].push(t_s);
+            series.rtt[1].push(rtt.as_secs_f64());
+            series.rtt_flow.push(i as u64);
+        }
+    }
+}
+
+/// Returns what a flow did within a window of that many seconds.
+pub(crate) fn flow_view(f: &Flow, seconds: f64) -> FlowView {
+    let view = FlowView { group: f.group, counts: f.counts, seconds, bytes: 0, sent: 0, tcp: None };
+    match &f.kind {
+        FlowKind::Tcp(t) => tcp_view(t, view),
+        FlowKind::Udp(u) => udp_view(u, view),
+    }
+}
+
+fn udp_view(u: &Udp, view: FlowView) -> FlowView {
+    FlowView { bytes: u.delivered, sent: u.sent, ..view }
+}
+
+fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
+    let [from, to] = t.window;
+    let (a, b) = (from.counters, to.counters);
+    let ftp = matches!(t.app, TcpApp::Ftp { .. });
+    let connected = to.connected && !from.connected && t.p.handshake;
+    let tcp = TcpView {
+        retransmits: b.retransmits - a.retransmits,
+        timeouts: Some(b.timeouts - a.timeouts),
+        cuts: Some(b.ecn_cuts - a.ecn_cuts),
+        cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(b.cuts_incipient - a.cuts_incipient),
+        connections: ftp.then_some(u64::from(connected)),
+        srtt_s: t.sender.rtt().map(Duration::as_secs_f64),
+    };
+    let (bytes, sent) = (to.acked_bytes - from.acked_bytes, b.sent - a.sent);
+    FlowView { bytes, sent, tcp: Some(tcp), ..view }
+}

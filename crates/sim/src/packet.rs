@@ -1,0 +1,106 @@
+//! Packets under way, and the pool that they live in.
+
+use crate::sched::MAX_INDEX;
+use penstock_aqm::Ecn;
+use penstock_tcp::{Bits, Mark};
+
+/// Stands in [`Pkt::hop`] for a packet that has reached its host.
+pub(crate) const AT_HOST: u8 = u8::MAX;
+
+/// Stands in [`Pkt::sack`] for no blocks.
+pub(crate) const NO_SACK: u32 = u32::MAX;
+
+/// Bits of [`Pkt::flags`].
+pub(crate) mod flag {
+    pub(crate) const ECN: u8 = 0b11;
+    pub(crate) const ACK: u8 = 1 << 2;
+    pub(crate) const SYN: u8 = 1 << 3;
+    pub(crate) const RETRANSMIT: u8 = 1 << 4;
+    pub(crate) const OWES_CWR: u8 = 1 << 5;
+    pub(crate) const DATAGRAM: u8 = 1 << 7;
+
+    /// `bit` where `set`, without a branch.
+    #[inline]
+    pub(crate) fn when(set: bool, bit: u8) -> u8 {
+        u8::from(set) * bit
+    }
+}
+
+/// A packet under way: 32 bytes, no header, no copy for the ACK. It knows its way, so that a link
+/// need not look at the flow.
+#[derive(Clone, Copy)]
+pub(crate) struct Pkt {
+    /// Data: the segment. ACK: the highest segment acknowledged.
+    pub(crate) seq: i64,
+    pub(crate) flow: u32,
+    pub(crate) bytes: u32,
+    /// SACK blocks in the side pool.
+    pub(crate) sack: u32,
+    /// The host that it goes to, and how.
+    pub(crate) host: u32,
+    pub(crate) route: u16,
+    pub(crate) epoch: u16,
+    /// Position on the route; [`AT_HOST`] behind its end.
+    pub(crate) hop: u8,
+    pub(crate) flags: u8,
+    pub(crate) class: u8,
+    /// The TCP header's ECN bits.
+    pub(crate) bits: Bits,
+}
+
+const _: () = assert!(size_of::<Pkt>() == 32);
+
+impl Pkt {
+    #[inline]
+    pub(crate) fn ecn(self) -> Ecn {
+        match self.flags & flag::ECN {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+    /// What its code point says: with multi-level ECN ECT(1) is incipient congestion.
+    #[inline]
+    pub(crate) fn mark(self) -> Mark {
+        match self.ecn() {
+            Ecn::NotEct | Ecn::Ect0 => Mark::None,
+            Ecn::Ect1 => Mark::Incipient,
+            Ecn::Ce => Mark::Ce,
+        }
+    }
+    #[inline]
+    pub(crate) fn is(self, bit: u8) -> bool {
+        self.flags & bit != 0
+    }
+}
+
+/// A pool of values addressed by index; what was freed last is reused first.
+pub(crate) struct Pool<T> {
+    pub(crate) items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Pool<T> {
+    pub(crate) fn new() -> Self {
+        Pool { items: vec![], free: vec![] }
+    }
+    #[inline]
+    pub(crate) fn put(&mut self, item: T) -> u32 {
+        if let Some(i) = self.free.pop() {
+            self.items[i as usize] = item;
+            i
+        } else {
+            assert!(self.items.len() < MAX_INDEX, "at most {MAX_INDEX} packets under way");
+            self.items.push(item);
+            (self.items.len() - 1) as u32
+        }
+    }
+    #[inline]
+    pub(crate) fn remove(&mut self, i: u32) {
+        self.free.push(i);
+    }
+    pub(crate) fn live(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}

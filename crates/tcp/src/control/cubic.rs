@@ -1,0 +1,258 @@
+//! CUBIC, RFC 9438. Windows are in segments, times in seconds.
+//!
+//! Readings. Where `growth = "bytes"`, an ACK of several segments moves the window as that many
+//! ACKs would (4.4 takes one step per ACK). Time in which the window did not limit sending does not
+//! count (4.2). RTT is the smoothed one. Reductions are not undone (4.9), and HyStart++ (4.10) is
+//! left out.
+
+use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::recovery::kind::Recovery;
+use penstock_units::param::num_open;
+use penstock_units::Time;
+
+penstock_units::params! {
+    /// CUBIC's curve.
+    pub struct CubicParams: Default {
+        /// CUBIC's C: how steeply the window grows.
+        pub cubic_c: f64 {
+            ty: num_open(0.0, 1000.0),
+            unit: "segments/s^3",
+            default: 0.4,
+            source: "RFC 9438 5.1",
+        },
+        /// CUBIC's beta: what a cut leaves of the window.
+        pub cubic_beta: f64 {
+            ty: num_open(0.0, 0.999_999),
+            unit: "1",
+            default: 0.7,
+            source: "RFC 9438 4.6",
+        },
+        /// CUBIC aims lower than the last maximum where that was below the one before.
+        pub fast_convergence: bool { default: true, source: "RFC 9438 4.7" },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "cubic",
+    doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
+    source: "RFC 9438",
+    own: &[CubicParams::TABLE, Recovery::TABLE],
+    linux: Some("cubic"),
+    ..VARIANT
+};
+
+/// What CUBIC keeps beside the common state.
+#[derive(Clone, Debug)]
+pub(crate) struct Cubic {
+    p: CubicParams,
+    /// The window before the last cut, or less (4.7); 0 before the first.
+    w_max: f64,
+    /// When the curve is back at W_max, from the start of the stage.
+    k: f64,
+    w_est: f64,
+    cwnd_prior: f64,
+    /// When this stage of congestion avoidance began; `None` before it has.
+    epoch: Option<Time>,
+    last_ack: Time,
+    after_timeout: bool,
+}
+
+impl Cubic {
+    /// Figure 1: W_cubic(t) = C (t − K)³ + W_max.
+    fn w_cubic(&self, t: f64) -> f64 {
+        let x = t - self.k;
+        self.p.cubic_c * (x * x * x) + self.w_max
+    }
+
+    /// Figure 2: K = ∛((W_max − cwnd_epoch)/C); 0 after a timeout (4.8) and where there is no
+    /// maximum to come back to.
+    fn begin(&mut self, now: Time, cwnd: f64) {
+        if std::mem::take(&mut self.after_timeout) || cwnd >= self.w_max {
+            self.w_max = cwnd;
+        }
+        self.k = libm::cbrt((self.w_max - cwnd) / self.p.cubic_c);
+        self.w_est = cwnd;
+        self.epoch = Some(now);
+    }
+}
+
+impl CongestionControl for Cubic {
+    type Params = CubicParams;
+
+    fn new(p: &CubicParams) -> Self {
+        Cubic {
+            p: p.clone(),
+            w_max: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            last_ack: Time::ZERO,
+            after_timeout: false,
+        }
+    }
+
+    fn grow(&mut self, g: &Growth) -> f64 {
+        let (cwnd, beta) = (g.cwnd, self.p.cubic_beta);
+        if self.epoch.is_none() {
+            self.begin(g.now, cwnd);
+        }
+        self.last_ack = g.now;
+        let t = self.epoch.map_or(0.0, |epoch| g.now.since(epoch).as_secs_f64());
+        // 4.3, figure 4: what Reno would have, first with alpha_cubic = 3 (1 − β)/(1 + β), then
+        // with 1.
+        let alpha =
+            if self.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        self.w_est += alpha * g.acked / cwnd;
+        if self.w_cubic(t) < self.w_est {
+            return cwnd.max(self.w_est);
+        }
+        // 4.2, 4.4, 4.5: where the curve stands a round trip ahead.
+        let target = self.w_cubic(t + g.srtt()).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) / cwnd * g.acked
+    }
+
+    /// The stage's time stands still.
+    fn unused(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch += now.since(self.last_ack);
+        }
+        self.last_ack = now;
+    }
+
+    fn leaves(&self, c: &Cut) -> f64 {
+        c.base * self.p.cubic_beta
+    }
+
+    fn before_cut(&mut self, c: &Cut) {
+        self.epoch = None;
+        if c.cause == Cause::Deeper {
+            return; // the first cut of this window has noted its maximum
+        }
+        // 4.7: a flow that did not get back to its last maximum makes room.
+        let lower = self.p.fast_convergence && c.cwnd < self.w_max;
+        self.w_max = if lower { c.cwnd * (1.0 + self.p.cubic_beta) / 2.0 } else { c.cwnd };
+        self.cwnd_prior = c.cwnd;
+        self.after_timeout = c.cause == Cause::Timeout;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::{RttEstimator, RttParams};
+    use penstock_units::Duration;
+
+    fn near(got: f64, want: f64) {
+        assert!((got - want).abs() < 1e-3, "{got}, should be {want}");
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::ZERO + Duration::from_secs_f64(seconds)
+    }
+
+    fn cubic() -> Cubic {
+        Cubic::new(&CubicParams::default())
+    }
+
+    /// A cut of a window of `cwnd` segments, and what it leaves.
+    fn cut(c: &mut Cubic, cwnd: f64, cause: Cause) -> f64 {
+        let cut = Cut { cause, cwnd, base: cwnd, reno: 0.5 };
+        c.before_cut(&cut);
+        c.leaves(&cut)
+    }
+
+    fn grow(c: &mut Cubic, now: Time, rtt: f64, cwnd: f64, acked: f64) -> f64 {
+        let p = RttParams::default();
+        let mut e = RttEstimator::new(&p, Duration::ZERO);
+        e.sample(&p, Time::ZERO, at(rtt));
+        c.grow(&Growth { now, cwnd, acked, rtt: &e, rtt_params: &p })
+    }
+
+    /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =
+    /// 95.64, W(K) = 100, W(K + 5) = 100 + 0.4 · 125 = 150.
+    #[test]
+    fn the_curve_by_hand() {
+        let mut c = cubic();
+        near(cut(&mut c, 100.0, Cause::Loss), 70.0);
+        c.begin(Time::ZERO, 70.0);
+        near(c.k, 4.217);
+        for (t, want) in [(0.0, 70.0), (2.0, 95.640), (c.k, 100.0), (c.k + 5.0, 150.0)] {
+            near(c.w_cubic(t), want);
+        }
+    }
+
+    /// At t = 2 with an RTT of 0.1 s the target is 100 − 0.4 · 2.117³ = 96.204, from 95: 95 +
+    /// 1.204/95. Far below, it is 1.5 cwnd.
+    #[test]
+    fn steps_towards_the_target() {
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Loss);
+        c.begin(Time::ZERO, 70.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 95.0, 1.0), 95.0 + 1.204 / 95.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 95.0, 2.0), 95.0 + 2.0 * 1.204 / 95.0);
+        near(grow(&mut c.clone(), at(2.0), 0.1, 99.0, 1.0), 99.0); // never down
+        near(grow(&mut c, at(60.0), 0.1, 80.0, 1.0), 80.5);
+    }
+
+    /// W_est from 7 with α = 3 · 0.3/1.7 = 0.5294 until it is back at 10, then with 1. The curve's
+    /// K is ∛(3/0.4) = 1.957 s.
+    #[test]
+    fn never_slower_than_reno() {
+        let mut c = cubic();
+        cut(&mut c, 10.0, Cause::Loss);
+        let mut cwnd = 7.0;
+        let mut seen = vec![];
+        for round in 0..9 {
+            cwnd = grow(&mut c, at(0.01 * f64::from(round)), 0.01, cwnd, cwnd);
+            seen.push(cwnd);
+        }
+        near(seen[0], 7.5294);
+        near(seen[5], 10.1765);
+        near(seen[8], 13.1765);
+    }
+
+    /// 4.7: a maximum of 80 below the last one, 100, becomes 80 · 1.7/2 = 68.
+    #[test]
+    fn fast_convergence_aims_lower() {
+        for (fast_convergence, want) in [(true, 68.0), (false, 80.0)] {
+            let mut c = Cubic::new(&CubicParams { fast_convergence, ..CubicParams::default() });
+            cut(&mut c, 100.0, Cause::Loss);
+            cut(&mut c, 80.0, Cause::Loss);
+            near(c.w_max, want);
+            near(c.cwnd_prior, 80.0);
+        }
+    }
+
+    /// 4.8: the first stage after a timeout starts on the convex side, from its own window.
+    #[test]
+    fn after_a_timeout_k_is_zero() {
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Timeout);
+        c.begin(Time::ZERO, 70.0);
+        assert_eq!((c.k, c.w_max), (0.0, 70.0));
+    }
+
+    #[test]
+    fn time_without_use_does_not_count() {
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Loss);
+        grow(&mut c, at(0.0), 0.1, 70.0, 1.0);
+        c.unused(at(50.0));
+        let used = grow(&mut c, at(52.0), 0.1, 95.0, 1.0);
+        near(used, 95.0 + 1.204 / 95.0); // as at t = 2
+    }
+
+    /// Multi-level ECN, `escalate`: the second cut of a window aims at the maximum that the first
+    /// one noted, from where it left the window.
+    #[test]
+    fn a_deeper_cut_keeps_the_maximum() {
+        let mut c = cubic();
+        cut(&mut c, 100.0, Cause::Mark);
+        grow(&mut c, at(0.0), 0.1, 80.0, 1.0);
+        cut(&mut c, 80.0, Cause::Deeper);
+        grow(&mut c, at(1.0), 0.1, 70.0, 1.0);
+        assert_eq!((c.w_max, c.epoch), (100.0, Some(at(1.0))));
+    }
+}

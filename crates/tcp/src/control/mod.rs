@@ -1,0 +1,266 @@
+//! Congestion controls: how the window grows in congestion avoidance, and what a cut leaves of it.
+//!
+//! One file per control, and one line in the list at the end of this file. A file holds the
+//! control's parameters, its row of [`VARIANTS`], its state and its equations; the list makes the
+//! closed set of them.
+
+pub(crate) mod algorithm;
+mod cubic;
+mod dctcp;
+mod highspeed;
+mod reno;
+mod variant;
+pub(crate) mod vegas;
+mod westwood;
+
+pub use variant::VariantInfo;
+
+use crate::ecn::bits::Ecn;
+use crate::recovery::kind::Recovery;
+use algorithm::{Acked, CongestionControl, Cut, Growth};
+use penstock_units::param::{Param, ParamError, Params, Ty, Value, Values, PARAM};
+use penstock_units::Time;
+
+/// Joins tables at compile time.
+pub(crate) const fn join<T: Copy, const N: usize>(tables: &[&[T]], fill: T) -> [T; N] {
+    let mut out = [fill; N];
+    let (mut table, mut n) = (0, 0);
+    while table < tables.len() {
+        let mut i = 0;
+        while i < tables[table].len() {
+            out[n] = tables[table][i];
+            n += 1;
+            i += 1;
+        }
+        table += 1;
+    }
+    assert!(n == N);
+    out
+}
+
+/// Returns the length of tables joined.
+pub(crate) const fn length<T>(tables: &[&[T]]) -> usize {
+    let (mut table, mut n) = (0, 0);
+    while table < tables.len() {
+        n += tables[table].len();
+        table += 1;
+    }
+    n
+}
+
+/// Makes of a list of `Name: module, Params;` the closed set of controls beside Reno's.
+macro_rules! controls {
+    ($($name:ident: $module:ident, $params:ident;)*) => {
+        $( pub use $module::*; )*
+
+        /// A congestion control and its parameters.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub enum ControlParams {
+            /// One segment per round trip, half of the window at a cut (RFC 5681).
+            #[default]
+            Reno,
+            $(
+                #[doc = concat!("See [`", stringify!($params), "`].")]
+                $name($params),
+            )*
+        }
+
+        /// What a sender's control keeps. Boxed: Reno's keeps nothing, and what all senders share
+        /// should fill few cache lines.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Control {
+            Reno(reno::Reno),
+            $( $name(Box<$module::$name>), )*
+        }
+
+        const ROWS: &[&[VariantInfo]] = &[reno::VARIANTS, $( &[$module::INFO] ),*];
+
+        const TABLES: &[&[Param]] = &[&[WORD], $( $params::TABLE ),*];
+
+        impl ControlParams {
+            /// Reads the key `tcp`, and the parameters of the control that it names.
+            fn of_values(values: &Values) -> Self {
+                let word = values.word("tcp");
+                $( if word == $module::INFO.name {
+                    return ControlParams::$name(Params::read(values));
+                } )*
+                assert!(reno::VARIANTS.iter().any(|v| v.name == word), "there is no tcp = {word}");
+                ControlParams::Reno
+            }
+
+            /// Returns the control's name in the key `tcp`; Reno's has one per way of recovery.
+            fn name(&self) -> Option<&'static str> {
+                match self {
+                    ControlParams::Reno => None,
+                    $( ControlParams::$name(_) => Some($module::INFO.name), )*
+                }
+            }
+
+            fn write_own(&self, out: &mut Values) {
+                match self {
+                    ControlParams::Reno => {}
+                    $( ControlParams::$name(p) => p.write(out), )*
+                }
+            }
+
+            /// Whether the answer to marks depends on their number, so that receivers report each
+            /// (RFC 8257, 3.2) and SYNs are ECT (3.6).
+            #[inline]
+            pub(crate) fn counts_marks(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::COUNTS_MARKS, )*
+                }
+            }
+
+            /// Checks the parameters against each other and against the use of ECN.
+            pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
+                match self {
+                    ControlParams::Reno => Ok(()),
+                    $( ControlParams::$name(p) => $module::$name::check(p, ecn), )*
+                }
+            }
+        }
+
+        impl Control {
+            pub(crate) fn new(p: &ControlParams) -> Self {
+                match p {
+                    ControlParams::Reno => Control::Reno(reno::Reno),
+                    $( ControlParams::$name(p) => {
+                        Control::$name(Box::new($module::$name::new(p)))
+                    } )*
+                }
+            }
+
+            /// Whether it has to see every ACK.
+            #[inline]
+            pub(crate) fn watches(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::WATCHES, )*
+                }
+            }
+        }
+
+        controls! { @dispatch [$($name)*]
+            fn started(&mut self, now: Time);
+            fn sent(&mut self, now: Time, seq: i64, highest_ack: i64);
+            fn on_ack(&mut self, a: &Acked);
+            fn grow(&mut self, g: &Growth<'_>) -> f64;
+            fn unused(&mut self, now: Time);
+            fn leaves(&self, c: &Cut) -> f64;
+            fn level_leaves(&self, table_3: f64, c: &Cut) -> f64;
+            fn may_lift(&self) -> bool;
+            fn before_cut(&mut self, c: &Cut);
+        }
+    };
+    (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {
+        /// The methods of [`CongestionControl`].
+        impl Control {
+            $( controls! { @method $names $f $args ($($out)?) } )*
+        }
+    };
+    (@method $names:tt $f:ident (&mut self $(, $arg:ident: $ty:ty)*) ($($out:ty)?)) => {
+        #[inline]
+        pub(crate) fn $f(&mut self $(, $arg: $ty)*) $(-> $out)? {
+            controls! { @match $names self c => c.$f($($arg),*) }
+        }
+    };
+    (@method $names:tt $f:ident (&self $(, $arg:ident: $ty:ty)*) ($($out:ty)?)) => {
+        #[inline]
+        pub(crate) fn $f(&self $(, $arg: $ty)*) $(-> $out)? {
+            controls! { @match $names self c => c.$f($($arg),*) }
+        }
+    };
+    (@match [$($name:ident)*] $self:ident $c:ident => $call:expr) => {
+        match $self {
+            Control::Reno($c) => $call,
+            $( Control::$name($c) => $call, )*
+        }
+    };
+}
+
+// The list. A line adds a control; VARIANTS has them in this order, after Reno's four.
+controls! {
+    Vegas: vegas, VegasParams;
+    Westwood: westwood, WestwoodParams;
+    HighSpeed: highspeed, HighSpeedParams;
+    Cubic: cubic, CubicParams;
+    Dctcp: dctcp, DctcpParams;
+}
+
+/// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
+/// controls in the order in which they were published.
+pub const VARIANTS: &[VariantInfo] = &join::<_, { length(ROWS) }>(ROWS, variant::VARIANT);
+
+const WORDS: &[&str] = &{
+    let mut words = [""; VARIANTS.len()];
+    let mut i = 0;
+    while i < words.len() {
+        words[i] = VARIANTS[i].name;
+        i += 1;
+    }
+    words
+};
+
+/// The declaration of the key `tcp`.
+const WORD: Param = Param {
+    name: "tcp",
+    ty: Ty::Word(WORDS),
+    default: Some("\"reno\""),
+    source: "the papers' experiments use Reno",
+    doc: "The sender's variant.",
+    ..PARAM
+};
+
+impl ControlParams {
+    /// The key `tcp`, then the parameters of every control.
+    pub const TABLE: &'static [Param] = &join::<_, { length(TABLES) }>(TABLES, PARAM);
+
+    /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses.
+    pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
+        let name = self.name();
+        let fits = |v: &&VariantInfo| match name {
+            Some(name) => v.name == name,
+            None => v.recovery == Some(recovery),
+        };
+        VARIANTS.iter().find(fits).unwrap_or(&VARIANTS[0])
+    }
+}
+
+impl Params for ControlParams {
+    const TABLES: &'static [&'static [Param]] = &[ControlParams::TABLE];
+
+    fn read(values: &Values) -> Self {
+        ControlParams::of_values(values)
+    }
+
+    fn write(&self, out: &mut Values) {
+        if let Some(name) = self.name() {
+            out.set("tcp", Value::Word(name.into()));
+        }
+        self.write_own(out);
+    }
+}
+
+impl Params for Recovery {
+    const TABLES: &'static [&'static [Param]] = &[Recovery::TABLE];
+
+    /// `tcp` names Reno's control by its way of recovery; the others leave that to `recovery`.
+    fn read(values: &Values) -> Self {
+        let word = values.word("tcp");
+        let fixed = VARIANTS.iter().find(|v| v.name == word).and_then(|v| v.recovery);
+        fixed.unwrap_or_else(|| Recovery::of_key(values))
+    }
+
+    fn write(&self, out: &mut Values) {
+        if out.get("tcp").is_none() {
+            let name = ControlParams::Reno.variant(*self).name;
+            out.set("tcp", Value::Word(name.into()));
+        }
+        if let Some(word) = self.word() {
+            out.set("recovery", word);
+        }
+    }
+}

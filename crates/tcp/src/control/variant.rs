@@ -1,0 +1,45 @@
+//! What users see of a variant: the row that each control writes beside its algorithm.
+
+use crate::recovery::kind::Recovery;
+use penstock_units::param::Param;
+
+/// A value of the key `tcp`: a congestion control, and how losses are repaired under it.
+#[derive(Clone, Copy, Debug)]
+pub struct VariantInfo {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// One line.
+    pub doc: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// How it repairs losses; `None`: as the key `recovery` says.
+    pub recovery: Option<Recovery>,
+    /// The parameters that only some variants read, this one among them.
+    pub own: &'static [&'static [Param]],
+    /// Defaults that differ from those of [`PARAMS`](crate::PARAMS): key and TOML literal.
+    pub defaults: &'static [(&'static str, &'static str)],
+    /// The same under `profile = "ns-2"`.
+    pub ns2: &'static [(&'static str, &'static str)],
+    /// What Linux calls this control, where it has it.
+    pub linux: Option<&'static str>,
+}
+
+impl VariantInfo {
+    /// Returns whether `key` is among the variant's own.
+    pub fn owns(&self, key: &str) -> bool {
+        self.own.iter().copied().flatten().any(|p| p.name == key)
+    }
+}
+
+/// A variant without anything of its own, which leaves repairs to the key `recovery`: the base for
+/// `VariantInfo { name: …, ..VARIANT }`.
+pub(crate) const VARIANT: VariantInfo = VariantInfo {
+    name: "",
+    doc: "",
+    source: "",
+    recovery: None,
+    own: &[],
+    defaults: &[],
+    ns2: &[],
+    linux: None,
+};

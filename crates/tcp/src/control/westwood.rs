@@ -1,0 +1,188 @@
+//! Westwood+. S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi, R. Wang, "TCP Westwood: bandwidth
+//! estimation for enhanced transport over wireless links", MobiCom 2001; L. Grieco, S. Mascolo,
+//! "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
+//! control", CCR 34(2), 2004: the bandwidth is sampled once per round trip, which makes it proof
+//! against compressed ACKs.
+//!
+//! b_k = data acknowledged / time, b̂_k = a b̂_{k−1} + (1 − a)/2 (b_k + b_{k−1}). Patel's eq. (3)
+//! prints a minus, with which the filter would hold nothing. A loss sets ssthresh = max(2, b̂
+//! RTT_min). So does a mark, which the papers do not mention. Readings: the first sample starts the
+//! filter, as in Linux. A duplicate ACK reports one segment, which the cumulative ACK after it does
+//! not report again (2001, AckedCount). Before the first sample ssthresh falls to 2, as the formula
+//! says.
+
+use crate::control::algorithm::{Acked, CongestionControl, Cut};
+use crate::control::variant::{VariantInfo, VARIANT};
+use crate::recovery::kind::Recovery;
+use penstock_units::param::num;
+use penstock_units::{Duration, Time};
+
+penstock_units::words! {
+    /// What three duplicate ACKs make of cwnd.
+    pub enum WestwoodCwnd {
+        /// The smaller of cwnd and ssthresh.
+        Min = "min",
+        /// ssthresh, even where that is above cwnd.
+        Printed = "printed",
+    }
+}
+
+penstock_units::params! {
+    /// Westwood+'s filter and cut.
+    pub struct WestwoodParams: Default {
+        /// Westwood's filter: how much of the bandwidth estimate stays from one round trip to the
+        /// next.
+        pub gain: f64 {
+            ty: num(0.0, 0.999_999),
+            unit: "1",
+            default: 0.9,
+            source: "Mascolo 2001; Patel 2014, eq. 3",
+        },
+        /// Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh.
+        pub westwood_cwnd: WestwoodCwnd {
+            default: "min",
+            source: "Grieco 2004; printed: Patel 2014, fig. 3",
+        },
+    }
+}
+
+pub(crate) const INFO: VariantInfo = VariantInfo {
+    name: "westwood",
+    doc: "Westwood+: a loss sets ssthresh to what the estimated bandwidth delivers in the \
+          shortest round trip.",
+    source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
+    own: &[WestwoodParams::TABLE, Recovery::TABLE],
+    defaults: &[("recovery", "\"newreno\"")],
+    linux: Some("westwood"),
+    ..VARIANT
+};
+
+/// What Westwood keeps beside the common state. Rates are in segments per second.
+#[derive(Clone, Debug)]
+pub(crate) struct Westwood {
+    p: WestwoodParams,
+    /// b̂_k.
+    estimate: Option<f64>,
+    /// b_{k−1}.
+    last: f64,
+    /// Since when `acked` counts.
+    since: Option<Time>,
+    acked: i64,
+    /// Segments that duplicate ACKs have reported already.
+    told: i64,
+    rtt_min: Duration,
+}
+
+impl Westwood {
+    fn sample(&mut self, b: f64) {
+        let a = self.p.gain;
+        self.estimate = Some(match self.estimate {
+            None => b,
+            Some(estimate) => a * estimate + (1.0 - a) / 2.0 * (b + self.last),
+        });
+        self.last = b;
+    }
+
+    /// Returns b̂ RTT_min: what the path holds without a queue, in segments.
+    fn path_holds(&self) -> f64 {
+        self.estimate.map_or(0.0, |b| b * self.rtt_min.as_secs_f64())
+    }
+}
+
+impl CongestionControl for Westwood {
+    type Params = WestwoodParams;
+    const WATCHES: bool = true;
+
+    fn new(p: &WestwoodParams) -> Self {
+        Westwood {
+            p: p.clone(),
+            estimate: None,
+            last: 0.0,
+            since: None,
+            acked: 0,
+            told: 0,
+            rtt_min: Duration::from_ticks(u64::MAX),
+        }
+    }
+
+    fn on_ack(&mut self, a: &Acked) {
+        if a.newly < 0 {
+            return;
+        }
+        let Some(since) = self.since else {
+            self.since = Some(a.now); // the SYN's answer
+            return;
+        };
+        if a.newly == 0 {
+            self.told += 1;
+            self.acked += 1;
+        } else {
+            // A cumulative ACK reports at least the segment that caused it.
+            let old = self.told.min(a.newly - 1);
+            self.told -= old;
+            self.acked += a.newly - old;
+        }
+        let Some(rtt) = a.rtt else { return };
+        self.rtt_min = self.rtt_min.min(rtt);
+        let elapsed = a.now.since(since);
+        if elapsed >= rtt && elapsed > Duration::ZERO {
+            self.sample(self.acked as f64 / elapsed.as_secs_f64());
+            self.since = Some(a.now);
+            self.acked = 0;
+        }
+    }
+
+    fn leaves(&self, _c: &Cut) -> f64 {
+        self.path_holds().max(2.0)
+    }
+
+    fn may_lift(&self) -> bool {
+        self.p.westwood_cwnd == WestwoodCwnd::Printed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(w: &mut Westwood, ms: u64, newly: i64, rtt: Option<Duration>) {
+        let now = Time::ZERO + Duration::from_millis(ms);
+        w.on_ack(&Acked { now, seq: 0, newly, marked: 0, max_sent: 0, rtt });
+    }
+
+    #[test]
+    fn the_filter_by_hand() {
+        let mut w = Westwood::new(&WestwoodParams::default());
+        // 100; 0.9 · 100 + 0.05 (200 + 100) = 105; 0.9 · 105 + 0.05 (0 + 200) = 104.5
+        for (b, want) in [(100.0, 100.0), (200.0, 105.0), (0.0, 104.5)] {
+            w.sample(b);
+            assert!((w.estimate.unwrap() - want).abs() < 1e-9, "{b}: {:?}", w.estimate);
+        }
+    }
+
+    /// Ten segments in each round trip of 100 ms: 100 per second, of which the path holds ten.
+    #[test]
+    fn one_sample_per_round_trip() {
+        let mut w = Westwood::new(&WestwoodParams::default());
+        let rtt = Some(Duration::from_millis(100));
+        ack(&mut w, 0, 1, rtt);
+        for t in 1..=19 {
+            ack(&mut w, 10 * t, 1, rtt);
+        }
+        assert_eq!(w.estimate, Some(100.0));
+        assert!((w.path_holds() - 10.0).abs() < 1e-9);
+        assert_eq!(w.acked, 9, "the next sample is under way");
+    }
+
+    /// One lost, four duplicates, an ACK of all five: five segments arrived, not nine.
+    #[test]
+    fn duplicates_count_once() {
+        let mut w = Westwood::new(&WestwoodParams::default());
+        ack(&mut w, 0, 1, None);
+        for t in 1..=4 {
+            ack(&mut w, t, 0, None);
+        }
+        ack(&mut w, 9, 5, None);
+        assert_eq!((w.acked, w.told), (5, 0));
+    }
+}

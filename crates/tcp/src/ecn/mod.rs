@@ -1,0 +1,10 @@
+//! Explicit congestion notification: what the two ends say to each other, and what a mark costs.
+//!
+//! [`bits`] holds the vocabulary and the negotiation on the SYN; each of the other files is one way
+//! of telling marks.
+
+pub(crate) mod accecn;
+pub(crate) mod answer;
+pub(crate) mod bits;
+pub(crate) mod classic;
+pub(crate) mod mecn;

@@ -1,0 +1,49 @@
+//! What the two ends hand to each other: segments one way, ACKs the other. A connection's data are
+//! cut into segments once, so that both ends count segments instead of bytes.
+
+use crate::ecn::bits::Bits;
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub seq: i64,
+    /// Whether it is the SYN.
+    pub syn: bool,
+    /// Whether it was sent before.
+    pub retransmit: bool,
+    /// ECN-capable transport.
+    pub ect: bool,
+    /// The header's ECN bits.
+    pub bits: Bits,
+    /// A SYN whose sender still owes a CWR. In ns-2 alone that debt outlives a connection, and the
+    /// SYN tells of it.
+    pub owes_cwr: bool,
+}
+
+/// The segments from `left` up to, but not including, `right`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First segment.
+    pub left: i64,
+    /// One past the last.
+    pub right: i64,
+}
+
+/// The most SACK blocks that fit into one ACK beside timestamps (RFC 2018, section 3; ns-2).
+pub const MAX_BLOCKS: usize = 3;
+
+/// What an ACK says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ack {
+    /// The highest segment received in order; −1 for none.
+    pub seq: i64,
+    /// The header's ECN bits. The SYN has settled what they mean.
+    pub bits: Bits,
+    /// ECN-capable transport: only the answer to a DCTCP sender's SYN is.
+    pub ect: bool,
+    /// SACK blocks, the most recent first.
+    pub blocks: [Block; MAX_BLOCKS],
+    /// How many of them are set.
+    pub n_blocks: u8,
+}
