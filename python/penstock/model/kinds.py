@@ -23,6 +23,7 @@ __all__ = [
     "Avq",
     "Blue",
     "Cbr",
+    "Choke",
     "CoDel",
     "Custom",
     "DropTail",
@@ -240,7 +241,7 @@ class DropTail(Table):
 
     Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at 10 Mbit/s are
     80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. Losses come in bursts, when
-    the buffer overflows. It is what all others are measured against.
+    the buffer overflows. All other disciplines are measured against it.
 
     Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in bursts loses
     more than its share. There is no signal before a loss: with ECN nothing is ever marked.
@@ -347,10 +348,10 @@ class Ared(Table):
     """Adaptive RED: RED whose max_p follows the average into a target range.
 
     Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is known in advance,
-    and only target_delay is left to choose. That takes time: from max_p 0.01 to 0.5 some 25 s, back down some 20 s.
-    Until then it is RED with the old max_p.
+    and only target_delay is left to choose. Getting there takes time: from max_p 0.01 to 0.5 some 25 s, back down
+    some 20 s. Until then it is RED with the old max_p.
 
-    It does not help against a sudden change, only after it. The instantaneous queue still oscillates around the
+    It does not help during a sudden change, only after it. The instantaneous queue still oscillates around the
     average as RED's does. With few flows max_p stands at 0.01 and the average lies below the target; with very many
     it stands at 0.5 and the gentle part takes over. Where every flow is short, max_p never arrives.
 
@@ -582,7 +583,7 @@ class Rem(Table):
     """Random exponential marking: a price integrates the queue's and the rate's excess.
 
     The price integrates, so in steady state the queue stands at b* and the arrivals match the link, however many
-    flows there are: the load changes the price, not the queue. Prices of several links add up along a path. The
+    flows there are: the load changes the price and not the queue. Prices of several links add up along a path. The
     figure shows the integrator: a queue held above b* gives a probability that keeps growing.
 
     The gains fix how fast it is: with γ = 0.001 the price needs seconds to tens of seconds, in which the buffer
@@ -905,16 +906,16 @@ class Amecn(Table):
 class Rared(Table):
     """Rate-aware RED: a high probability while the average climbs fast.
 
-    When a load rises suddenly, RED's average lags. RARED takes its slope for the sign: while it climbs faster than 20
-    packets/s, four packets of five are signalled, and senders slow down before the queue is long. When nothing climbs
-    it is RED (or ARED: `base`). In the figure the queue stands from the start: the average climbs at first, and where
-    the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; later it is RED.
+    When a load rises suddenly, RED's average lags. RARED looks at the slope of the average: while it climbs faster
+    than 20 packets/s, four packets of five are signalled, and senders slow down before the queue is long. When
+    nothing climbs it is RED (or ARED: `base`). In the figure the queue is there from the start. The average climbs at
+    first, and where the gap is large enough 80 % are marked after 0.1 s, when RED marks nothing; later it is RED.
 
     The slope of an average with a time constant of T can exceed slope_th only while q − avg > slope_th·T: with the
     default weight (1 s) at gaps of more than 20 packets. On a fast link 20 packets/s is nothing and every burst is
-    hit, on a slow one it is never reached; `slope_th = "auto"` scales with the thresholds (ours, the paper's future
-    work). Signalling 80 % halves many windows at once. The paper reads as if p = max_p' replaced p_a as it stands; so
-    here, without the gate (`climb`).
+    hit, on a slow one it is never reached; `slope_th = "auto"` scales with the thresholds (our rule; the paper leaves
+    it to future work). Signalling 80 % halves many windows at once. The paper reads as if p = max_p' replaced p_a
+    directly. So it does here, without the gate (`climb`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1110,10 +1111,10 @@ class RedAt(Table):
     between three ramps. In the figure, after 10 s, nothing is marked in region a, below min⁺ = 7.5; there the ramp
     jumps to the nominal one, and at max⁻ = 12 to the steeper one.
 
-    The switch is faster than the average that drives it, so at a region's edge the ramp jumps to and fro. The paper
-    gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so is
-    that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺,
-    which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
+    The switch is faster than the average that drives it, so at a region's edge the ramp jumps back and forth. The
+    paper gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so
+    is that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below
+    min⁺, which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1214,8 +1215,8 @@ class DtRed(Table):
     The thresholds make room for one burst of every flow: few smooth flows get a short queue, many or bursty ones a
     long one. At the target max_th grows to the buffer within some intervals, and the ramp is flat.
 
-    The original (Murshed 2005) was not at hand: the RED-AT paper tells only that much. How flows and bursts are
-    counted, that min_th = n·k, the target (a quarter of the buffer) and when equation (4) acts are readings. As
+    The original (Murshed 2005) was not at hand, and the RED-AT paper tells no more than this. How flows and bursts
+    are counted, that min_th = n·k, the target (a quarter of the buffer) and when equation (4) acts are readings. As
     printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
     1024 bits, which saturates at some thousands.
 
@@ -1300,7 +1301,7 @@ class PdtRed(Table):
     0: in steady state its ramp runs from an average of a seventh of the buffer to a third, and from half of it
     everything is dropped.
 
-    The original (Sun, Wang 2007) was not at hand: the RED-AT paper says only that thresholds vary with the unused
+    The original (Sun, Wang 2007) was not at hand. The RED-AT paper says only that thresholds vary with the unused
     buffer and the priority. The rule is the dynamic threshold of shared-memory switches (Choudhury, Hahne 1998), and
     the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
     average has moved. Nothing keeps a high class from starving a low one.
@@ -1379,7 +1380,7 @@ class Nlred(Table):
 
     It has RED's parameters, and they need the same care; the average still moves with the load. At max_th the
     probability jumps from 1.5·max_p to 1, as in RED of 1993, and capable packets are dropped there; `gentle` ramps
-    instead, which the paper has not.
+    instead, which the paper does not do.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1555,9 +1556,10 @@ class FqCodel(Table):
     is held, and each has its own row of signals, so their share is five times CoDel's. An unresponsive flow harms
     itself only.
 
-    Fairness counts flows: who opens ten has ten shares, and a tunnel is one flow. Flows that fall into one of the
-    1024 queues share it. CoDel's 5 ms hold for each queue, so the total delay of a packet grows with the number of
-    busy flows. It needs more state than any other here: a queue a flow and the order of all packets.
+    Fairness counts flows: whoever opens ten flows gets ten shares, and a tunnel is one flow. Flows that fall into one
+    of the 1024 queues share it. CoDel's 5 ms hold for each queue, so the total delay of a packet grows with the
+    number of busy flows. It needs more state than any other discipline here: a queue per flow, and the order of all
+    packets.
 
     flows: Number of queues; a whole number in [1, 65536]; default: 1024. Source: RFC 8290, section 5.2.4.
     quantum: Bytes that a queue may send in a round; a size with its unit, for example "1000 B"; default: 1514 B.
@@ -1600,6 +1602,85 @@ class FqCodel(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choke(Table):
+    """RED that drops an arriving packet and a waiting one of the same flow together.
+
+    A flow that holds a share s of the queue loses a share s of its arrivals, and as many packets again from the
+    queue. So a flow that sends too much and does not slow down is held back, and no state is kept per flow. TCP flows
+    with a few packets each in the queue hardly notice. In the figure five flows share the queue evenly, so above
+    min_th every fifth arrival takes a waiting packet with it.
+
+    One draw per arrival is not enough against several flows that send too much, and the paper's variants with more
+    draws are not here. With few flows it punishes those that behave: alone, a flow matches itself at every arrival
+    above min_th. Drops come in pairs, which costs a flow with a small window a timeout. A pair is dropped even if ECN
+    could have marked it.
+
+    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
+        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
+        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
+    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
+        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
+        section 7; ns-2: wait_.
+    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
+        ns-2: 0.1. Source: ns-2 since 2002.
+    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
+        drop. Source: Floyd, Jacobson 1993; Linux marks.
+    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
+        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
+    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
+        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
+    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
+        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
+    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
+        unit; default: 0; with profile ns-2: 2. Source: ns-2.
+    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
+        false; with profile ns-2: true. Source: ns-2.
+    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
+        Floyd, Gummadi, Shenker 2001, section 5.
+    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
+        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
+        Source: Floyd 1997; ns-2: linterm_ 10.
+    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
+        Source: Floyd 2000.
+    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
+        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
+    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
+        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
+    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
+        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: Pan, Prabhakar, Psounis 2000.
+    """
+
+    kind: ClassVar[str] = "choke"
+    w_q: float | Literal["auto", "rtt"] | None = None
+    gate: Literal["uniform", "wait", "geometric"] | None = None
+    mark_p: float | None = None
+    forced: Literal["drop", "mark"] | None = None
+    byte_mode: bool | None = None
+    byte_scale: Literal["p_b", "p_a"] | None = None
+    idle: Literal["exact", "floor"] | None = None
+    early_min_queue: float | None = None
+    first_passes: bool | None = None
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+    ecn: bool | None = None
+    unit: Literal["packets", "bytes"] | None = None
+    mean_packet: str | None = None
+    count_in_service: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Table):
     """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
 
@@ -1608,9 +1689,9 @@ class Step(Table):
     above about a seventh of the bandwidth-delay product.
 
     For TCP that halves its window at a mark (RFC 3168) it is too harsh: K must then be a whole bandwidth-delay
-    product, or the link idles. All flows are marked at once and back off at once. What is not capable passes by
-    default and competes with the others by filling the buffer; with `not_capable = "drop"` it loses everything above
-    K, its SYNs too. The paper does not say which: a reading.
+    product, or the link idles. All flows are marked at once and back off at once. A packet that is not ECN-capable
+    passes by default and competes with the others by filling the buffer; with `not_capable = "drop"` it loses
+    everything above K, its SYNs too. The paper does not say which of the two is meant.
 
     threshold: K: a packet that finds more than this waiting is marked; a number of packets, or a size, for example
         40, "40 packets" or "30 kB"; unit: packets; default: 20. Source: Alizadeh et al. 2010, section 4: K = 20 at 1
@@ -1641,10 +1722,10 @@ class Step(Table):
 class Custom(Table):
     """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
 
-    What the parts say: with its defaults it is RED. A member of the family said this way gives the same packets, bit
-    for bit, as its own kind. It is for what nobody has published: a square profile with ARED's adapter, two levels on
-    the instantaneous queue. The adapter must have something to move: ared, feng-ared and amecn move max_p, nred moves
-    n, the others the thresholds.
+    It does what its parts do; with its defaults it is RED. A member of the family that is put together this way does
+    the same, bit for bit, as its own kind. It is meant for combinations that nobody has published: a square profile
+    with ARED's adapter, or two levels on the instantaneous queue. The adapter must have something to move: ared,
+    feng-ared and amecn move max_p, nred moves n, the others the thresholds.
 
     Combinations that make no sense are not refused: nred's adapter does nothing to a ramp, amecn's p2_max nothing to
     one level. `alpha`, `beta` and `max_p_low` belong to the adapter that is chosen and have its defaults.
@@ -1856,11 +1937,11 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
-        default: reno. Source: the papers' experiments use Reno.
-    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
-        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
-        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
+        "dctcp"; default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
+        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
+        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -1913,8 +1994,8 @@ class Ftp(Table):
         Durresi 2007, table 3.
     beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
         Durresi 2007, table 3.
-    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
-        table 3.
+    beta3: mecn: the part of Reno's window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi
+        2007, table 3.
     incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
         segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
         3; hold and additive: section 2.3.
@@ -1939,8 +2020,16 @@ class Ftp(Table):
         0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
     westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
         "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
-    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
-        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
+        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
+        RFC 3649 5.
+    high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
+        segments; default: 83000. Source: RFC 3649 5.
+    high_p: The drop rate at which HighSpeed's window is high_window; a number in (0, 1]; default: 0.0000001. Source:
+        RFC 3649 5.
+    high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
+        0.5]; default: 0.1. Source: RFC 3649 5.
     cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
         RFC 9438 5.1.
     cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
@@ -1963,12 +2052,12 @@ class Ftp(Table):
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
-    Source: ns-2: Application/FTP.
+    Source: ns-2: Application/Ftp::TABLE.
     """
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp"] | None = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2007,6 +2096,10 @@ class Ftp(Table):
     gain: float | None = None
     westwood_cwnd: Literal["min", "printed"] | None = None
     recovery: Literal["newreno", "sack"] | None = None
+    low_window: float | None = None
+    high_window: float | None = None
+    high_p: float | None = None
+    high_decrease: float | None = None
     cubic_c: float | None = None
     cubic_beta: float | None = None
     fast_convergence: bool | None = None
@@ -2038,11 +2131,11 @@ class Web(Table):
         the reference runs in ns-2.
     inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
         s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp";
-        default: reno. Source: the papers' experiments use Reno.
-    ecn: How the two ends use ECN. mecn: with tahoe, reno, newreno and sack. accecn: the header's counter, without the
-        TCP option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off.
-        Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
+        "dctcp"; default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
+        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
+        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
     segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
         papers' packets.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
@@ -2095,8 +2188,8 @@ class Web(Table):
         Durresi 2007, table 3.
     beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
         Durresi 2007, table 3.
-    beta3: mecn: the part of the window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi 2007,
-        table 3.
+    beta3: mecn: the part of Reno's window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi
+        2007, table 3.
     incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
         segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
         3; hold and additive: section 2.3.
@@ -2121,8 +2214,16 @@ class Web(Table):
         0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
     westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
         "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
-    recovery: How westwood, cubic and dctcp repair losses; selective acknowledgements are negotiated for sack; one of
-        "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
+        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
+        RFC 3649 5.
+    high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
+        segments; default: 83000. Source: RFC 3649 5.
+    high_p: The drop rate at which HighSpeed's window is high_window; a number in (0, 1]; default: 0.0000001. Source:
+        RFC 3649 5.
+    high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
+        0.5]; default: 0.1. Source: RFC 3649 5.
     cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
         RFC 9438 5.1.
     cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
@@ -2155,7 +2256,7 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "cubic", "dctcp"] | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp"] | None = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2194,6 +2295,10 @@ class Web(Table):
     gain: float | None = None
     westwood_cwnd: Literal["min", "printed"] | None = None
     recovery: Literal["newreno", "sack"] | None = None
+    low_window: float | None = None
+    high_window: float | None = None
+    high_p: float | None = None
+    high_decrease: float | None = None
     cubic_c: float | None = None
     cubic_beta: float | None = None
     fast_convergence: bool | None = None
