@@ -132,15 +132,17 @@ impl Link {
     /// samples.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        loop {
-            let start = self.buffer.next_start();
-            if start <= now && start <= self.next_internal {
-                self.buffer.start_next();
-            } else if self.next_internal <= now {
-                self.internal(self.next_internal);
-            } else {
-                return;
-            }
+        while self.buffer.next_start().min(self.next_internal) <= now {
+            self.step();
+        }
+    }
+
+    /// Replays what comes next.
+    fn step(&mut self) {
+        if self.buffer.next_start() <= self.next_internal {
+            self.buffer.start_next();
+        } else {
+            self.internal(self.next_internal);
         }
     }
 
