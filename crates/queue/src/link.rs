@@ -27,8 +27,8 @@ use penstock_aqm::driver::Driver;
 use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
 use penstock_units::{Duration, Rng, Time};
 
-/// See the module. Any driver may stand around it: the simulator's engine with its packets, a
-/// router with real ones.
+/// See the module. The caller is the simulator's engine with its packets, or a router with real
+/// ones.
 pub struct Link {
     transmitter: Transmitter,
     delay: Duration,
