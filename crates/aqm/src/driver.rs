@@ -48,6 +48,9 @@ pub struct Driver<A> {
     departs: bool,
     draws: bool,
     orders: bool,
+    /// It may give up packets that wait.
+    evicts: bool,
+    eager: bool,
 }
 
 impl<A: Aqm> Driver<A> {
@@ -55,7 +58,8 @@ impl<A: Aqm> Driver<A> {
     pub fn new(aqm: A, rng: Rng) -> Self {
         let (draws, orders) = (aqm.draws(), aqm.schedules());
         let departs = aqm.decides_at_departure() || orders;
-        Driver { codepoints: aqm.codepoints(), aqm, rng, departs, draws, orders }
+        let (evicts, eager) = (draws || orders, draws || departs);
+        Driver { codepoints: aqm.codepoints(), aqm, rng, departs, draws, orders, evicts, eager }
     }
 
     /// The discipline.
@@ -65,8 +69,9 @@ impl<A: Aqm> Driver<A> {
 
     /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
     /// may compute departures ahead of time, and never calls [`Driver::serve`].
+    #[inline]
     pub fn eager(&self) -> bool {
-        self.departs || self.draws
+        self.eager
     }
 
     /// Returns whether the discipline wants to see a waiting packet before each arrival.
@@ -92,7 +97,7 @@ impl<A: Aqm> Driver<A> {
             self.draw(line);
         }
         let verdict = self.aqm.arrive(now, pkt, line.queue(), &mut self.rng);
-        if self.draws || self.orders {
+        if self.evicts {
             self.evict(now, pkt, line);
         }
         if line.full(pkt) {

@@ -1,7 +1,7 @@
 //! What the simulator and the router share: a link with its queue and its discipline, what is
 //! counted and written down there, and the metrics of a link.
 //!
-//! Sans-IO: packets and the time come in, departures go out. Any driver may stand around it.
+//! Sans-IO: packets and the time come in, departures go out. The caller keeps the time.
 
 mod config;
 mod error;

@@ -16,7 +16,7 @@ pub struct Pipe {
     /// is no link, only a delay.
     ticks_per_byte: u32,
     /// Whether packets reach the router's end from more than one link: each then needs an event
-    /// there. The driver asks; a pipe has no other use for it.
+    /// there. The caller asks; a pipe has no other use for it.
     pub merges: bool,
 }
 

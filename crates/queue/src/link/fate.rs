@@ -1,4 +1,4 @@
-//! What a driver hands to a link, and what it is told.
+//! What a caller hands to a link, and what it is told.
 
 use penstock_aqm::{Ecn, Packet};
 use penstock_units::Time;
@@ -19,7 +19,7 @@ pub enum Fate {
 pub struct Arriving {
     /// What the discipline sees of it.
     pub pkt: Packet,
-    /// Its place in the driver's pool.
+    /// Its place in the caller's pool.
     pub index: u32,
     /// Whether it carries data; else it is an ACK.
     pub data: bool,

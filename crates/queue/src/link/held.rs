@@ -1,7 +1,7 @@
 //! The packets that wait at an eager link.
 
 use crate::link::fate::Arriving;
-use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
+use penstock_aqm::{Ecn, Packet};
 use penstock_units::{Rng, Time};
 use std::collections::VecDeque;
 
@@ -10,7 +10,15 @@ use std::collections::VecDeque;
 pub(crate) struct HeldPacket {
     pub(crate) arrived: Time,
     pub(crate) arriving: Arriving,
+    /// Its ECN field since it was let in.
     pub(crate) ecn: Ecn,
+}
+
+impl HeldPacket {
+    /// Returns it as the discipline sees it now.
+    pub(crate) fn packet(&self) -> Packet {
+        Packet { ecn: self.ecn, ..self.arriving.pkt }
+    }
 }
 
 /// The packets that wait at an eager link.
@@ -37,37 +45,33 @@ impl Held {
         }
     }
 
-    /// Keeps a packet. Returns its handle, where the discipline orders.
-    pub(crate) fn put(&mut self, p: HeldPacket) -> Option<u32> {
-        match self {
+    /// Keeps a packet. Returns its handle; in a FIFO that is its place now.
+    pub(crate) fn put(&mut self, p: HeldPacket) -> u32 {
+        let handle = match self {
             Held::Fifo(line) => {
                 line.push_back(p);
-                None
+                line.len() - 1
             }
-            Held::Ordered { places, free } => Some(if let Some(handle) = free.pop() {
-                places[handle as usize] = p;
-                handle
-            } else {
+            Held::Ordered { places, free } => {
+                if let Some(handle) = free.pop() {
+                    places[handle as usize] = p;
+                    return handle;
+                }
                 places.push(p);
-                u32::try_from(places.len() - 1).expect("fewer packets than the engine's pool holds")
-            }),
-        }
-    }
-
-    /// Takes the packet whose turn it is.
-    pub(crate) fn next(&mut self, now: Time, aqm: &mut Discipline) -> Option<HeldPacket> {
-        match self {
-            Held::Fifo(line) => line.pop_front(),
-            Held::Ordered { .. } => {
-                let next = aqm.next(now);
-                debug_assert_eq!(next.is_some(), self.len() > 0, "a packet's turn while any waits");
-                next.map(|handle| self.take(handle))
+                places.len() - 1
             }
-        }
+        };
+        u32::try_from(handle).expect("fewer packets than the caller's pool holds")
     }
 
-    /// Takes the packet of that handle. In a FIFO the handle is the place, and taking one from the
-    /// middle moves those behind it: that happens per eviction, not per packet.
+    /// Takes the first packet of a FIFO.
+    pub(crate) fn first(&mut self) -> Option<HeldPacket> {
+        let Held::Fifo(line) = self else { return None };
+        line.pop_front()
+    }
+
+    /// Takes the packet of that handle. In a FIFO the handle is the place, and those behind
+    /// it move up: that happens per eviction, not per packet.
     pub(crate) fn take(&mut self, handle: u32) -> HeldPacket {
         match self {
             Held::Fifo(line) => {
@@ -85,6 +89,6 @@ impl Held {
     pub(crate) fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
         let Held::Fifo(line) = self else { return None };
         let place = (rng.unit() * line.len() as f64) as usize;
-        line.get(place).map(|h| (place as u32, Packet { ecn: h.ecn, ..h.arriving.pkt }))
+        line.get(place).map(|h| (place as u32, h.packet()))
     }
 }

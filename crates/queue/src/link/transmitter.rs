@@ -13,6 +13,8 @@ pub(crate) struct Transmitter {
     /// What did not fill a tick, in bits times ticks a second, while the rate changes.
     rest: u128,
     trace: Option<Box<Opportunities>>,
+    /// There is a rate, and it changes no more: `tx` alone tells how long a packet takes.
+    steady: bool,
 }
 
 impl Transmitter {
@@ -23,7 +25,9 @@ impl Transmitter {
             Schedule::Trace(trace) => (vec![], Some(Box::new(Opportunities::new(trace)))),
         };
         steps.reverse();
-        Transmitter { tx: TxClock::new(c.rate), steps, rate: Some(c.rate), rest: 0, trace }
+        let steady = steps.is_empty() && trace.is_none();
+        let rate = Some(c.rate);
+        Transmitter { tx: TxClock::new(c.rate), steps, rate, rest: 0, trace, steady }
     }
 
     /// When a packet that arrives at `now` begins to be sent, if the one before it has left at
@@ -47,10 +51,7 @@ impl Transmitter {
     /// When `bytes` begun at `start` have left; [`Time::NEVER`] where the link stays down.
     #[inline]
     pub(crate) fn finish(&mut self, start: Time, bytes: u32) -> Time {
-        if self.steps.is_empty() && self.rest == 0 && self.trace.is_none() {
-            if self.rate.is_none() {
-                return Time::NEVER;
-            }
+        if self.steady {
             return start + self.tx.next(bytes);
         }
         self.finish_slowly(start, bytes)
@@ -58,10 +59,13 @@ impl Transmitter {
 
     #[inline(never)]
     fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
-        match &mut self.trace {
-            None => self.finish_stepwise(start, bytes),
-            Some(trace) => trace.send(bytes),
+        if let Some(trace) = &mut self.trace {
+            return trace.send(bytes);
         }
+        let end = self.finish_stepwise(start, bytes);
+        // Behind the last step there is no rest.
+        self.steady = self.steps.is_empty() && self.rate.is_some();
+        end
     }
 
     fn finish_stepwise(&mut self, start: Time, bytes: u32) -> Time {

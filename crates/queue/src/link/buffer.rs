@@ -1,0 +1,252 @@
+//! The packets that wait in front of a link, and what is counted and written down of them.
+
+use crate::config::{Keep, LinkConfig};
+use crate::link::fate::Arriving;
+use crate::link::held::{Held, HeldPacket};
+use crate::series::QueueSeries;
+use crate::stats::LinkStats;
+use penstock_aqm::driver::Line;
+use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
+use penstock_units::{QueueLen, Rng, Time};
+use std::collections::VecDeque;
+
+/// A packet that waits at a lazy link: when it starts to be sent.
+struct Waiting {
+    start: Time,
+    bytes: u32,
+    flow: u32,
+}
+
+/// See the module. A lazy link uses `waiting`, an eager one `held`.
+pub(crate) struct Buffer {
+    pub(crate) q: Queue,
+    limit: u64,
+    limit_in_bytes: bool,
+    /// The packet in service counts against the limit.
+    count_in_service: bool,
+    in_service_bytes: u32,
+    /// When the packet in service began to be sent.
+    pub(crate) in_service_since: Time,
+    waiting: VecDeque<Waiting>,
+    held: Held,
+    /// Of the whole run, for the conservation of packets.
+    pub(crate) arrived: u64,
+    departed: u64,
+    lost: u64,
+    pub(crate) stats: Option<Box<LinkStats>>,
+    pub(crate) series: Option<Box<QueueSeries>>,
+}
+
+impl Buffer {
+    /// An empty buffer. `ordered`: the discipline orders the packets. `columns`: what it publishes.
+    pub(crate) fn new(
+        c: &LinkConfig,
+        keep: &Keep,
+        ordered: bool,
+        opportunities: bool,
+        columns: &[&'static str],
+    ) -> Self {
+        let (limit, limit_in_bytes) = match c.buffer {
+            QueueLen::Packets(n) => (n.max(0.0) as u64, false),
+            QueueLen::Bytes(b) => (b, true),
+        };
+        let series = (keep.series.is_some() || keep.events)
+            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, columns)));
+        Buffer {
+            q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
+            limit,
+            limit_in_bytes,
+            // Between opportunities no packet is in service.
+            count_in_service: c.count_in_service && !opportunities,
+            in_service_bytes: 0,
+            in_service_since: Time::ZERO,
+            waiting: VecDeque::new(),
+            held: Held::new(ordered),
+            arrived: 0,
+            departed: 0,
+            lost: 0,
+            stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
+            series,
+        }
+    }
+
+    /// Returns when the first waiting packet starts to be sent, where that is known.
+    #[inline]
+    pub(crate) fn next_start(&self) -> Time {
+        self.waiting.front().map_or(Time::NEVER, |w| w.start)
+    }
+
+    /// The time that [`Buffer::next_start`] names has come.
+    #[inline]
+    pub(crate) fn start_next(&mut self) {
+        let Some(w) = self.waiting.pop_front() else { return };
+        self.leaves(w.start, w.bytes);
+        self.in_service(w.start, w.bytes);
+        self.departed += 1;
+        if let Some(series) = &mut self.series {
+            series.event(w.start, "dequeue", w.flow, w.bytes, self.q.pkts);
+        }
+    }
+
+    /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
+        if start > now {
+            self.enters(now, a.pkt.bytes);
+            self.waiting.push_back(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+        } else {
+            self.departed += 1;
+        }
+        if let Some(stats) = &mut self.stats {
+            stats.departure(now, start, a.pkt.bytes, a.data);
+            if let Some(level) = raised(a.pkt.ecn, ecn) {
+                stats.mark(start, level);
+            }
+        }
+        if let Some(series) = &mut self.series {
+            series.accepted(now, start, ecn != a.pkt.ecn, &a.pkt, &self.q);
+        }
+    }
+
+    /// A packet that arrives at `now` is let in, and held. Returns its handle.
+    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
+        self.enters(now, a.pkt.bytes);
+        if let Some(series) = &mut self.series {
+            series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
+        }
+        self.held.put(HeldPacket { arrived: now, arriving: *a, ecn })
+    }
+
+    /// A packet that was held starts to be sent.
+    pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
+        self.departed += 1;
+        let (pkt, bytes) = (h.arriving.pkt, h.arriving.pkt.bytes);
+        if let Some(stats) = &mut self.stats {
+            stats.departure(h.arrived, now, bytes, h.arriving.data);
+            if let Some(level) = raised(pkt.ecn, ecn) {
+                stats.mark(now, level);
+            }
+        }
+        if let Some(series) = &mut self.series {
+            if ecn != h.ecn {
+                series.event(now, "mark_head", pkt.flow, bytes, self.q.pkts);
+            }
+            series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
+        }
+    }
+
+    /// A packet of `bytes` is in service from `start` on.
+    #[inline]
+    pub(crate) fn in_service(&mut self, start: Time, bytes: u32) {
+        self.in_service_bytes = bytes;
+        self.in_service_since = start;
+    }
+
+    /// A packet is not let in.
+    #[cold]
+    pub(crate) fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+        let word = match reason {
+            Reason::Early => "drop_early",
+            Reason::Forced => "drop_forced",
+            Reason::Overflow => "drop_overflow",
+        };
+        self.dropped(now, a, reason, word);
+    }
+
+    #[cold]
+    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason, word: &str) {
+        self.lost += 1;
+        if let Some(stats) = &mut self.stats {
+            stats.dropped(now, reason, a.data);
+        }
+        if let Some(series) = &mut self.series {
+            series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
+        }
+    }
+
+    #[inline]
+    fn enters(&mut self, now: Time, bytes: u32) {
+        if let Some(stats) = &mut self.stats {
+            stats.held(now, self.q.pkts);
+        }
+        self.q.pkts += 1;
+        self.q.bytes += u64::from(bytes);
+    }
+
+    #[inline]
+    fn leaves(&mut self, now: Time, bytes: u32) {
+        if let Some(stats) = &mut self.stats {
+            stats.held(now, self.q.pkts);
+        }
+        self.q.pkts -= 1;
+        self.q.bytes -= u64::from(bytes);
+    }
+
+    /// Packets in = out + dropped + waiting.
+    pub(crate) fn conserves(&self) -> bool {
+        let waiting = (self.waiting.len() + self.held.len()) as u64;
+        self.arrived == self.departed + self.lost + waiting && waiting == u64::from(self.q.pkts)
+    }
+}
+
+/// A buffer as the driver of its discipline sees it. `gone` is told of the packets that are dropped
+/// after they were let in, by their places in the caller's pool.
+pub(crate) struct Open<'a, F> {
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) gone: F,
+}
+
+impl<F: FnMut(u32)> Line for Open<'_, F> {
+    type Waiting = HeldPacket;
+
+    #[inline]
+    fn queue(&self) -> &Queue {
+        &self.buffer.q
+    }
+
+    #[inline]
+    fn full(&self, pkt: &Packet) -> bool {
+        let b = &*self.buffer;
+        let busy = b.count_in_service && b.q.idle_since.is_none();
+        if b.limit_in_bytes {
+            let in_service = if busy { u64::from(b.in_service_bytes) } else { 0 };
+            b.q.bytes + in_service + u64::from(pkt.bytes) > b.limit
+        } else {
+            u64::from(b.q.pkts) + u64::from(busy) >= b.limit
+        }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
+        self.buffer.held.draw(rng)
+    }
+
+    fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
+        let h = self.buffer.held.take(handle);
+        self.buffer.leaves(now, h.arriving.pkt.bytes);
+        self.buffer.dropped(now, &h.arriving, reason, "evict");
+        (self.gone)(h.arriving.index);
+    }
+
+    fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, HeldPacket)> {
+        let h = match handle {
+            Some(handle) => self.buffer.held.take(handle),
+            None => self.buffer.held.first()?,
+        };
+        self.buffer.leaves(now, h.arriving.pkt.bytes);
+        self.buffer.in_service(now, h.arriving.pkt.bytes);
+        self.buffer.q.idle_since = None;
+        Some((h.packet(), h.arrived, h))
+    }
+
+    fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
+        self.buffer.dropped(now, &h.arriving, reason, "drop_head");
+        (self.gone)(h.arriving.index);
+    }
+}
+
+/// The mark that stands in the field `after` and did not `before`: one that an earlier router set
+/// is not this one's.
+#[inline]
+fn raised(before: Ecn, after: Ecn) -> Option<Level> {
+    (after != before).then_some(if after == Ecn::Ce { Level::Ce } else { Level::Incipient })
+}

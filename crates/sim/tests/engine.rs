@@ -1,0 +1,139 @@
+//! The engine by itself, on configurations made by hand.
+
+use penstock_aqm::{kind, Context, COMMON};
+use penstock_sim::{
+    run, App, AqmConfig, Column, Config, Control, FlowConfig, HostConfig, LinkConfig, Record,
+    RunResult, Schedule, Table, UdpPattern, METRICS,
+};
+use penstock_tcp::TcpParams;
+use penstock_units::param::{Loss, Value, Values};
+use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
+use std::sync::Arc;
+
+/// 8 Mbit/s, so that a byte takes a microsecond, 10 ms of delay, and room for 20 packets.
+fn link(name: &str, aqm: &str) -> LinkConfig {
+    let kind = kind(aqm).expect("a kind");
+    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
+    let mut values = Values::defaults(&tables, kind.defaults, false);
+    values.set("unit", Value::Word("packets".into()));
+    let rate = Rate::from_bps(8_000_000).expect("not zero");
+    let (delay, buffer) = (Duration::from_millis(10), QueueLen::Packets(20.0));
+    LinkConfig {
+        name: name.into(),
+        opposite: None,
+        rate,
+        delay,
+        buffer,
+        count_in_service: false,
+        aqm: AqmConfig::Kind(kind.name),
+        aqm_values: Arc::new(values),
+        aqm_context: Context { rate, delay, buffer },
+        loss: Loss::Bernoulli(0.0),
+        schedule: Schedule::Steps(vec![]),
+    }
+}
+
+/// Flows from one router to another over a link each way. The hosts are the routers themselves.
+fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
+    let host = HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
+    let flow = |(i, app)| FlowConfig {
+        group: 0,
+        index: i,
+        src: 2 * i,
+        dst: 2 * i + 1,
+        forward: 0,
+        backward: 1,
+        counts: true,
+        class: 0,
+        app,
+    };
+    Config {
+        seed: 1,
+        duration,
+        measure_from: Time::ZERO,
+        measure_to: Time::ZERO + duration,
+        links: vec![link("forward", aqm), link("back", "droptail")],
+        bottleneck: 0,
+        measure_links: false,
+        ties_by_scheduling: false,
+        hosts: vec![host; 2 * apps.len()],
+        routes: vec![vec![0], vec![1]],
+        groups: 1,
+        flows: (0..).zip(apps).map(flow).collect(),
+        record: Record { series: Some(Duration::from_millis(100)), events: true, pcap: None },
+    }
+}
+
+fn ftp(bytes: Option<u64>) -> App {
+    let tcp = TcpParams { initial_window: 10, ..TcpParams::default() };
+    App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, stop: None, bytes }
+}
+
+fn ran(c: &Config) -> RunResult {
+    run(c, &Control::default()).expect("a run")
+}
+
+fn metric(r: &RunResult, name: &str) -> Option<f64> {
+    r.metrics[METRICS.iter().position(|m| m.name == name).expect("a metric")]
+}
+
+fn table<'a>(r: &'a RunResult, name: &str) -> &'a Table {
+    r.series.iter().find(|t| t.name == name).expect("a series")
+}
+
+/// How often the series `events` says `word`.
+fn said(r: &RunResult, word: &str) -> usize {
+    let events = table(r, "events");
+    let (_, column) = events.columns.iter().find(|(name, _)| name == "event").expect("a column");
+    let Column::Word(codes, words) = column else { panic!("words") };
+    codes.iter().filter(|code| words[usize::from(**code)] == word).count()
+}
+
+/// A SYN takes 40 us and 10 ms, and so does the SYN-ACK. Three segments of 1040 B follow at
+/// 20.08 ms; the last has left at 23.2 ms and arrives at 33.2 ms. Its ACK of 40 B arrives at
+/// 43.24 ms.
+#[test]
+fn a_transfer_takes_what_it_takes_by_hand() {
+    let r = ran(&config("droptail", Duration::from_secs(1), vec![ftp(Some(3000))]));
+    let fct = metric(&r, "fct_p50_s").expect("it ended");
+    assert!((fct - 0.04324).abs() < 1e-9, "{fct}");
+    // 3 segments and the SYN.
+    assert_eq!((said(&r, "enqueue"), said(&r, "dequeue"), said(&r, "drop_overflow")), (4, 4, 0));
+    assert_eq!(metric(&r, "goodput_bps"), Some(24_000.0));
+}
+
+/// 1000 B come every 0.5 ms, and take a millisecond to send. Under DropTail 20 packets wait after
+/// the last arrival; then the one of 1000 ms leaves, the 1001st.
+#[test]
+fn what_comes_in_goes_out_or_waits_or_is_dropped() {
+    let source = App::Udp {
+        rate: Rate::from_bps(16_000_000).expect("not zero"),
+        packet: Bytes(1000),
+        pattern: UdpPattern::Cbr,
+        jitter: 0.0,
+        start: Time::ZERO,
+        stop: None,
+    };
+    for aqm in ["droptail", "red", "codel", "choke", "fq-codel"] {
+        let r = ran(&config(aqm, Duration::from_secs(1), vec![source.clone()]));
+        let let_in = said(&r, "enqueue");
+        let refused: usize =
+            ["drop_early", "drop_forced", "drop_overflow"].iter().map(|w| said(&r, w)).sum();
+        let out = said(&r, "dequeue") + said(&r, "drop_head") + said(&r, "evict");
+        assert_eq!(let_in + refused, 2000, "{aqm}");
+        assert!((out..=out + 20).contains(&let_in), "{aqm}: {let_in} in, {out} out");
+        if aqm == "droptail" {
+            assert_eq!((out, let_in - out), (1001, 19));
+        }
+    }
+}
+
+#[test]
+fn a_run_is_a_function_of_its_configuration() {
+    let c = config("red", Duration::from_secs(5), vec![ftp(None), ftp(None)]);
+    let first = ran(&c);
+    assert!(said(&first, "drop_early") > 0, "there is chance in it");
+    assert_eq!(first, ran(&c));
+    let other = ran(&Config { seed: 2, ..c });
+    assert_ne!(first.series, other.series);
+}
