@@ -5,8 +5,9 @@
 //! the kernel for 50 ms of every second.
 
 use crate::capture::Recorder;
-use crate::path::{Path, Side};
+use crate::path::Path;
 use crate::port::{Port, BATCH};
+use crate::side::Side;
 use crate::sys::{self, Priority};
 use penstock_queue::DelayHistogram;
 use penstock_sim::MAX_TIME;

@@ -384,7 +384,7 @@ pub(crate) struct Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::Side;
+    use crate::side::Side;
     use crate::traffic::By;
 
     #[test]

@@ -4,8 +4,9 @@
 //! run, refilled for every call, and its methods are looked up once: that keeps a call below a
 //! microsecond. An exception that it raises ends the run.
 
-use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
+use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -450,8 +451,9 @@ fn facts<'py>(module: &Bound<'py, PyModule>, start: &Start<'_>) -> PyResult<Boun
     facts.set_item("delay_s", delay.as_secs_f64())?;
     facts.set_item("buffer_pkts", pkts)?;
     facts.set_item("buffer_bytes", bytes)?;
-    facts.set_item("mean_packet_bytes", start.values.size("mean_packet").0)?;
-    facts.set_item("ecn", start.values.bool("ecn"))?;
+    let common = Common::read(&start.values);
+    facts.set_item("mean_packet_bytes", common.mean_packet.0)?;
+    facts.set_item("ecn", common.ecn)?;
     module.getattr("LinkFacts")?.call((), Some(&facts))
 }
 

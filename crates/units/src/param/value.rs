@@ -1,6 +1,6 @@
 //! Checked values, by key.
 
-use super::{DelaySpec, Dist, Field, Loss, Param, RateSchedule, StartSpec};
+use super::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
 use crate::{Bytes, Duration, QueueLen, Rate};
 use std::collections::BTreeMap;
 
@@ -83,32 +83,6 @@ impl Values {
     /// Sets a key.
     pub fn set(&mut self, name: &'static str, value: Value) {
         self.0.insert(name, value);
-    }
-    /// Sets a key to a field's value, or leaves it automatic.
-    pub fn put<T: Field>(&mut self, name: &'static str, field: &T) {
-        if let Some(value) = field.value() {
-            self.0.insert(name, value);
-        }
-    }
-    /// The defaults of some tables. `own` lists keys whose default differs, with TOML literals; the
-    /// first entry of a key counts. `ns2` takes the defaults under `profile = "ns-2"`.
-    ///
-    /// # Panics
-    /// If a default is not of its declared type.
-    pub fn defaults(
-        tables: &[&'static [Param]],
-        own: &[(&'static str, &'static str)],
-        ns2: bool,
-    ) -> Self {
-        let mut values = Values::new();
-        for param in tables.iter().copied().flatten() {
-            let of_own = own.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
-            let of_table = param.ns2.filter(|_| ns2).or(param.default);
-            let Some(text) = of_own.or(of_table) else { continue };
-            let value = param.ty.literal(text);
-            values.set(param.name, value.unwrap_or_else(|| panic!("{}: {text}", param.name)));
-        }
-        values
     }
     /// The raw value of a key.
     pub fn get(&self, name: &str) -> Option<&Value> {
