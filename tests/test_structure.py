@@ -22,6 +22,21 @@ def test_files_import_each_other_in_no_circle() -> None:
     assert measure(ROOT).circles() == []
 
 
+def test_a_method_is_not_taken_for_the_module_of_its_name(tmp_path: Path) -> None:
+    files = {
+        "crates/one/Cargo.toml": '[package]\nname = "one"\n',
+        "crates/one/src/lib.rs": "mod above;\n",
+        "crates/one/src/above/mod.rs": "mod leaf;\nmod user;\nimpl user::U { fn leaf(&self) {} }\n",
+        "crates/one/src/above/leaf.rs": "pub struct L;\n",
+        "crates/one/src/above/user.rs": "use crate::above::leaf::L;\npub struct U(L);\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    above, leaf, user = (f"crates/one/src/above/{name}.rs" for name in ("mod", "leaf", "user"))
+    assert measure(tmp_path).arrows == {(above, user), (user, leaf)}
+
+
 def test_crates_and_packages_import_each_other_in_no_circle() -> None:
     assert measure(ROOT).circles_of_rooms() == []
 
