@@ -24,6 +24,7 @@ from penstock.errors import Error, ScenarioError
 from penstock.estimate import Estimate
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
+from penstock.runs.tasks import Engine, Outcome, Task, run_key, run_task
 from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
@@ -31,7 +32,6 @@ from penstock.sweeps.export import export
 from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import Store, adopt, writer
 from penstock.sweeps.store.journal import Journal
-from penstock.sweeps.tasks import Engine, Outcome, Task, run_key, run_task
 
 GRID = (
     SMALL

@@ -14,8 +14,8 @@ import pytest
 import penstock as ps
 from conftest import SMALL
 from penstock import Error, _penstock
+from penstock.runs.tasks import Outcome, Task, run_task
 from penstock.sweeps import store
-from penstock.sweeps.tasks import Outcome, Task, run_task
 from test_sweep import interrupted
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
@@ -126,7 +126,8 @@ class Deadly(distributed.WorkerPlugin):  # type: ignore[misc, name-defined]
     """Makes one run kill whatever worker it is on; pickled by value, as a worker cannot import this file."""
 
     def setup(self, worker: Any) -> None:
-        from penstock.sweeps import on_dask, tasks
+        from penstock.runs import tasks
+        from penstock.sweeps import on_dask
 
         def run(task: Task) -> Outcome:
             if task.key == "0/5":

@@ -21,8 +21,8 @@ import pytest
 from conftest import SMALL
 from penstock import Error, _penstock
 from penstock.model.scenario import Scenario
+from penstock.runs.tasks import Task
 from penstock.sweeps import drive
-from penstock.sweeps.tasks import Task
 from test_sweep import csv
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")

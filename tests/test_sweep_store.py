@@ -16,10 +16,10 @@ from conftest import SMALL, Command
 from penstock import _files
 from penstock.errors import Error
 from penstock.model.scenario import Scenario
+from penstock.runs.tasks import Tables, Task, run_key, run_task
 from penstock.sweeps import drive, store
 from penstock.sweeps.store import Point, Store, adopt, manifest, parquet, sealed, writer
 from penstock.sweeps.store.journal import SUFFIX
-from penstock.sweeps.tasks import Tables, Task, run_key, run_task
 from test_sweep_tables import BOTH, GRID, RUNS, all_of, sweep
 
 #: Half of the runs' seeds.

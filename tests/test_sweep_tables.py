@@ -19,11 +19,11 @@ from conftest import SMALL, Command
 from penstock.errors import Error, ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
+from penstock.runs.tasks import SERIES
 from penstock.sweeps import drive, store
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import adopt, journal, parquet, reader, writer
-from penstock.sweeps.tasks import SERIES
 from test_sweep import CHILD, InLine, csv, exported
 
 GRID = SMALL + '[sweep]\n"aqm.kind" = ["red", "codel"]\n"topology.bottleneck.delay" = ["20 ms", "5 ms"]\nseeds = 5\n'

@@ -227,7 +227,7 @@ class _Crate:
         for i, name in enumerate(path):
             assert module is not None
             below = self.modules.get((*module.path, name))
-            if below is not None and (below.path == path or name not in module.items):
+            if below is not None:
                 module = below
                 continue
             if name in module.items:

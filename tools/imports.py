@@ -3,6 +3,7 @@
 
     tools/imports.py                                      # the table, and every circle's files
     tools/imports.py --out docs/img/imports-after.svg     # the picture, too
+    tools/imports.py --out FILE --fold python/penstock/validate     # its packages as one box
     tools/imports.py --root ../elsewhere                  # another checkout
 
 `import_graph.py` measures and says what counts. Standard library only.
@@ -36,6 +37,15 @@ def table(graph: Graph) -> str:
     for each in circles:
         lines.append(f"\nA circle of {len(each)} files: {', '.join(each)}")
     return "\n".join(lines)
+
+
+def folded(graph: Graph, folders: list[str]) -> Graph:
+    """Return the graph with one room for each of `folders`, instead of one for each inside it."""
+    rooms: dict[str, list[str]] = {}
+    for name, files in graph.rooms.items():
+        whole = next((each for each in folders if f"{name}/".startswith(f"{each}/")), name)
+        rooms.setdefault(whole, []).extend(files)
+    return Graph(rooms, graph.arrows)
 
 
 def _floors(graph: Graph) -> dict[str, int]:
@@ -184,13 +194,16 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, help="an SVG file for the picture")
     parser.add_argument(
+        "--fold", nargs="*", default=[], metavar="FOLDER", help="draw all packages in it as one"
+    )
+    parser.add_argument(
         "--title", default="Who imports whom in Penstock", help="the picture's heading"
     )
     given = parser.parse_args()
     graph = measure(given.root)
     print(table(graph))
     if given.out is not None:
-        given.out.write_text(draw(graph, given.title), encoding="utf-8")
+        given.out.write_text(draw(folded(graph, given.fold), given.title), encoding="utf-8")
     return 0
 
 

@@ -148,9 +148,9 @@ if __name__ == "__main__":  # `penstock reproduce`, with this paper in the place
     import sys
 
     from penstock.cli import main
-    from penstock.reproduce import command
+    from penstock.reproduce import papers
     from penstock.show import progress
 
     progress.LINE_S = float("inf")  # what a test sees on stderr does not depend on the machine's speed
-    command.paper = lambda key: PAPER  # type: ignore[attr-defined]
+    papers.paper = lambda key: PAPER
     sys.exit(main(["reproduce", *sys.argv[1:]]))

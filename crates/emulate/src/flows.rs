@@ -4,7 +4,7 @@
 //! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
 
 use crate::frame::{Ends, Seen};
-use crate::path::Side;
+use crate::side::Side;
 use penstock_sim::Transfer;
 use penstock_units::Time;
 use std::collections::HashMap;

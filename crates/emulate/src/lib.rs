@@ -3,10 +3,10 @@
 //! Two network namespaces stand for the hosts of a scenario, and between them a router whose
 //! bottleneck is the very [`penstock_queue::Link`], discipline included, that the simulator runs.
 //! Modules, from the wire up: [`sys`] (system calls), [`netns`] and [`links`] (namespaces,
-//! devices), [`port`] (frames in and out), [`frame`] (headers), [`path`] (access links and
-//! bottleneck in virtual time), [`router`] (the loop), [`flows`] and [`diag`] (what is seen of
-//! TCP), [`traffic`], [`transfer`], `programs` and `watch` (what runs on the hosts), [`session`]
-//! (all of it together).
+//! devices), [`port`] (frames in and out), [`frame`] (headers), [`side`] (the router's two sides),
+//! [`path`] (access links and bottleneck in virtual time), [`router`] (the loop), [`flows`] and
+//! [`diag`] (what is seen of TCP), [`traffic`], [`transfer`], `programs` and `watch` (what runs on
+//! the hosts), [`session`] (all of it together).
 
 #![cfg(target_os = "linux")]
 
@@ -25,6 +25,7 @@ mod programs;
 pub mod report;
 pub mod router;
 pub mod session;
+pub mod side;
 pub mod sys;
 pub mod traffic;
 pub mod transfer;

@@ -7,33 +7,13 @@
 
 use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
+use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe};
 use penstock_sim::Config;
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// The side of the router that a frame comes from or goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Side {
-    /// The hosts on the scenario's `access` side.
-    Left = 0,
-    /// The hosts on its `egress` side.
-    Right = 1,
-}
-
-impl Side {
-    /// Returns the other side.
-    pub fn other(self) -> Self {
-        if self == Side::Left {
-            Side::Right
-        } else {
-            Side::Left
-        }
-    }
-}
 
 /// A frame in the router's memory.
 pub struct Slot {

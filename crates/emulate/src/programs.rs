@@ -4,7 +4,7 @@
 use crate::diag::Diag;
 use crate::error::EmulateError;
 use crate::hosts::{address6, Hosts, DEVICE};
-use crate::netns::Privilege;
+use crate::netns::{Namespace, Privilege};
 use crate::options::Options;
 use crate::sys;
 use crate::traffic::{By, EcnUse, TrafficPlan, ADDRESSES};
@@ -76,7 +76,8 @@ impl Programs {
                     p.mecn_name = Some("penstock_mecn");
                 }
                 Err(why) => p.notes.push(format!(
-                    "ecn = \"mecn\": {why}; the flows use classic ECN, the marks are those that MECN would have made"
+                    "ecn = \"mecn\": {why}; the flows use classic ECN, the marks are those that \
+                     MECN would have made"
                 )),
             }
         }
@@ -93,28 +94,8 @@ impl Programs {
                     Program::Threads(sending.map_err(failed)?)
                 }
                 By::Iperf3 { sender, listener } => {
-                    let mut command = Command::new("iperf3");
-                    command
-                        .args(listener)
-                        .stdin(Stdio::null())
-                        .stdout(Stdio::null())
-                        .stderr(Stdio::null());
-                    command.process_group(0);
-                    sys::enter_on_exec(&mut command, to.fd().as_raw_fd());
-                    p.listeners.push(command.spawn().map_err(no_iperf3)?);
-                    // The shell waits for its line, so that the flow starts when it is to start.
-                    let mut command = Command::new("/bin/sh");
-                    command.args(["-c", "read -r go && exec iperf3 \"$@\"", "sh"]).args(sender);
-                    if let Some(congestion) = congestion {
-                        command.args(["-C", congestion]);
-                    }
-                    // The terminal's Ctrl-C is for the run, which ends this one.
-                    command.process_group(0);
-                    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-                    sys::enter_on_exec(&mut command, from.fd().as_raw_fd());
-                    let child =
-                        command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))?;
-                    Program::Iperf3(child)
+                    p.listeners.push(iperf3_listener(listener, to)?);
+                    Program::Iperf3(iperf3_sender(sender, congestion, from)?)
                 }
             };
             p.senders.push(Sender { program, start: f.start, stop: f.stop, state: State::Waits });
@@ -298,10 +279,40 @@ fn start_mecn(
     Err(why.trim().lines().last().unwrap_or("penstock-mecn did not start").to_owned())
 }
 
+/// Starts the listening end of a flow on its host.
+fn iperf3_listener(args: &[String], host: &Namespace) -> Result<Child, EmulateError> {
+    let mut command = Command::new("iperf3");
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // The terminal's Ctrl-C is for the run, which ends this program.
+    command.process_group(0);
+    sys::enter_on_exec(&mut command, host.fd().as_raw_fd());
+    command.spawn().map_err(no_iperf3)
+}
+
+/// Makes the sending end of a flow ready on its host. A shell waits for a line, so that the flow
+/// starts when it is to start.
+fn iperf3_sender(
+    args: &[String],
+    congestion: Option<&str>,
+    host: &Namespace,
+) -> Result<Child, EmulateError> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "read -r go && exec iperf3 \"$@\"", "sh"]).args(args);
+    if let Some(congestion) = congestion {
+        command.args(["-C", congestion]);
+    }
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    sys::enter_on_exec(&mut command, host.fd().as_raw_fd());
+    command.spawn().map_err(|e| EmulateError::system("starting /bin/sh", e))
+}
+
 fn no_iperf3(e: io::Error) -> EmulateError {
     if e.kind() == io::ErrorKind::NotFound {
         return EmulateError::Missing(
-            "iperf3 is not installed, which sends the scenario's traffic: `apt install iperf3`; or run your own program (--client, --server)".into(),
+            "iperf3 is not installed, which sends the scenario's traffic: `apt install iperf3`; or \
+             run your own program (--client, --server)"
+                .into(),
         );
     }
     EmulateError::system("starting iperf3", e)

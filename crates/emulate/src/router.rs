@@ -5,8 +5,10 @@
 //! the kernel for 50 ms of every second.
 
 use crate::capture::Recorder;
-use crate::path::{Path, Side};
+use crate::options::Status;
+use crate::path::Path;
 use crate::port::{Port, BATCH};
+use crate::side::Side;
 use crate::sys::{self, Priority};
 use penstock_queue::DelayHistogram;
 use penstock_sim::MAX_TIME;
@@ -43,6 +45,30 @@ impl Shared {
             now_ns: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             counts: Default::default(),
+        }
+    }
+
+    /// Says how far the router is.
+    fn tell(&self, now: Time, path: &Path) {
+        self.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+        self.waiting.store(u64::from(path.waiting()), Ordering::Relaxed);
+        let c = &path.counts;
+        for (shared, count) in
+            self.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
+        {
+            shared.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns how far the router is, `t_s` seconds after the beginning.
+    pub(crate) fn status(&self, t_s: f64) -> Status {
+        let count = |i: usize| self.counts[i].load(Ordering::Relaxed);
+        Status {
+            t_s,
+            queue_pkts: self.waiting.load(Ordering::Relaxed),
+            received: count(0),
+            dropped: count(1),
+            marked: count(2),
         }
     }
 }
@@ -154,43 +180,14 @@ impl Loop<'_> {
         let _awake = (priority == Priority::Fifo).then(sys::stay_awake);
         let cpu = sys::thread_cpu_ns();
         let mut out = Out::default();
-        let mut oversized = 0;
-        let shared = self.shared;
+        let mut doors = Doors { open: [true; 2], answered: None, oversized: 0 };
         while sys::monotonic_ns() < self.zero_ns {
             sys::wait(&[], Wall::from_nanos(self.zero_ns.saturating_sub(sys::monotonic_ns())));
         }
-        let clock = move |zero: u64| Time::from_nanos(sys::monotonic_ns().saturating_sub(zero));
-        let mut open = [true; 2];
-        let mut answered = None;
         loop {
-            let until = Time::from_nanos(shared.until_ns.load(Ordering::Relaxed));
-            let mut busy = false;
-            for side in [Side::Left, Side::Right] {
-                let n = if open[side as usize] { self.ports[side as usize].receive()? } else { 0 };
-                let now = clock(self.zero_ns);
-                if now >= until {
-                    open[Side::Left as usize] = false;
-                    // What the right side answers to the last of it still passes.
-                    if self.path.empty(Side::Left)
-                        && now.since(*answered.get_or_insert(now)) >= ANSWER
-                    {
-                        open[Side::Right as usize] = false;
-                    }
-                }
-                busy |= n == BATCH;
-                self.path.advance(now.min(MAX_TIME));
-                for i in 0..if open[side as usize] { n } else { 0 } {
-                    let slot = self.path.take();
-                    let s = self.path.slot(slot);
-                    s.len = self.ports[side as usize].hand_over(i, &mut s.bytes);
-                    oversized += u64::from(s.len > 1514);
-                    if let Some(capture) = self.capture.as_mut().filter(|_| !self.capture_out) {
-                        capture.frame(now, &s.bytes[..s.len]);
-                    }
-                    self.path.arrive(now, side, slot);
-                }
-            }
-            let now = clock(self.zero_ns);
+            let until = Time::from_nanos(self.shared.until_ns.load(Ordering::Relaxed));
+            let busy = self.take_in(&mut doors, until)?;
+            let now = self.now();
             self.path.advance(now.min(MAX_TIME));
             out.pending.extend(self.path.due());
             if let Some(capture) = self.capture.as_mut().filter(|_| self.capture_out) {
@@ -198,40 +195,21 @@ impl Loop<'_> {
                     capture.frame(*due, self.path.frame(*slot));
                 }
             }
+            let zero_ns = self.zero_ns;
             out.send(
                 &mut self.path,
                 &mut self.ports,
                 (self.bound, self.valid_bound),
                 self.window,
-                || clock(self.zero_ns),
+                || since(zero_ns),
             )?;
-            shared.now_ns.store(now.as_nanos(), Ordering::Relaxed);
-            shared.waiting.store(u64::from(self.path.waiting()), Ordering::Relaxed);
-            let c = &self.path.counts;
-            for (shared, count) in
-                shared.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
-            {
-                shared.store(count, Ordering::Relaxed);
-            }
+            self.shared.tell(now, &self.path);
             let empty = self.path.empty(Side::Left) && self.path.empty(Side::Right);
-            if shared.stop.load(Ordering::Relaxed) || (open == [false; 2] && empty) {
+            if self.shared.stop.load(Ordering::Relaxed) || (doors.open == [false; 2] && empty) {
                 break;
             }
-            if busy {
-                continue;
-            }
-            // Others may move the end: look at it a few times a second.
-            let mut most = Wall::from_millis(50);
-            if let Some(next) = self.path.next() {
-                most = most.min(Wall::from_nanos(next.since(now).as_nanos()));
-            }
-            if open[Side::Left as usize] {
-                most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
-                sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most);
-            } else if open[Side::Right as usize] {
-                sys::wait(&[self.ports[1].fd()], most.min(Wall::from_millis(10)));
-            } else {
-                sys::wait(&[], most);
+            if !busy {
+                self.sleep(&doors, now, until);
             }
         }
         let missed = self.ports.iter().map(Port::missed).sum();
@@ -242,11 +220,80 @@ impl Loop<'_> {
             priority,
             cpu_s: (sys::thread_cpu_ns() - cpu) as f64 / 1e9,
             unsent: out.unsent,
-            oversized,
+            oversized: doors.oversized,
             missed,
             uncaptured: self.capture.map_or(0, Recorder::finish),
         })
     }
+
+    /// Returns the time on the router's clock.
+    fn now(&self) -> Time {
+        since(self.zero_ns)
+    }
+
+    /// Takes what has come from both sides, and closes the doors when the time is up. Returns
+    /// whether more may wait.
+    fn take_in(&mut self, doors: &mut Doors, until: Time) -> io::Result<bool> {
+        let mut busy = false;
+        for side in [Side::Left, Side::Right] {
+            let at = side as usize;
+            let n = if doors.open[at] { self.ports[at].receive()? } else { 0 };
+            let now = self.now();
+            if now >= until {
+                doors.open[Side::Left as usize] = false;
+                // What the right side answers to the last of it still passes.
+                if self.path.empty(Side::Left)
+                    && now.since(*doors.answered.get_or_insert(now)) >= ANSWER
+                {
+                    doors.open[Side::Right as usize] = false;
+                }
+            }
+            busy |= n == BATCH;
+            self.path.advance(now.min(MAX_TIME));
+            for i in 0..if doors.open[at] { n } else { 0 } {
+                let slot = self.path.take();
+                let s = self.path.slot(slot);
+                s.len = self.ports[at].hand_over(i, &mut s.bytes);
+                doors.oversized += u64::from(s.len > 1514);
+                if let Some(capture) = self.capture.as_mut().filter(|_| !self.capture_out) {
+                    capture.frame(now, &s.bytes[..s.len]);
+                }
+                self.path.arrive(now, side, slot);
+            }
+        }
+        Ok(busy)
+    }
+
+    /// Sleeps until a frame comes or a departure is due.
+    fn sleep(&self, doors: &Doors, now: Time, until: Time) {
+        // Others may move the end: look at it a few times a second.
+        let mut most = Wall::from_millis(50);
+        if let Some(next) = self.path.next() {
+            most = most.min(Wall::from_nanos(next.since(now).as_nanos()));
+        }
+        if doors.open[Side::Left as usize] {
+            most = most.min(Wall::from_nanos(until.since(now).as_nanos()));
+            sys::wait(&[self.ports[0].fd(), self.ports[1].fd()], most);
+        } else if doors.open[Side::Right as usize] {
+            sys::wait(&[self.ports[1].fd()], most.min(Wall::from_millis(10)));
+        } else {
+            sys::wait(&[], most);
+        }
+    }
+}
+
+/// Returns the time since a clock showed zero.
+fn since(zero_ns: u64) -> Time {
+    Time::from_nanos(sys::monotonic_ns().saturating_sub(zero_ns))
+}
+
+/// Which sides still send.
+struct Doors {
+    open: [bool; 2],
+    /// When the last frame from the left had passed after the end.
+    answered: Option<Time>,
+    /// Frames longer than an MTU.
+    oversized: u64,
 }
 
 /// Frames that are due.

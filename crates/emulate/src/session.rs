@@ -1,17 +1,18 @@
 //! One emulation from its beginning to its end: hosts, router, programs, what the kernels say, the
 //! report.
 
-use crate::capture;
+use crate::capture::{self, Recorder, Writer};
 use crate::error::EmulateError;
 use crate::flows::Flows;
 use crate::hosts::{Hosts, ORPHANS};
-use crate::netns::Privilege;
+use crate::netns::{Namespace, Privilege};
 use crate::options::Options;
-use crate::path::{Path, Side};
+use crate::path::Path;
 use crate::port::{Backend, Port};
 use crate::programs::Programs;
 use crate::report::{self, Emulation, Report, Window, LATE_AT_LEAST};
 use crate::router::{Loop, Ran, Shared};
+use crate::side::Side;
 use crate::sys;
 use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
@@ -51,14 +52,7 @@ pub fn run(
         config.flows.clear();
         config.groups = 0;
     }
-    let capture = options.pcap.as_ref().map(|file| {
-        let file = std::fs::File::create(file)?;
-        capture::start(file, hosts.backend.layer())
-    });
-    let capture =
-        capture.transpose().map_err(|e| EmulateError::system("opening the capture", e))?;
-    let (recorder, writer) = capture.map_or((None, None), |(r, w)| (Some(r), Some(w)));
-
+    let (recorder, writer) = start_capture(options, &hosts)?;
     let mut programs = Programs::start(&hosts, &plan, options, privilege)?;
     let transmission = transmission(&config, header);
     let endless = own && !options.limited;
@@ -80,40 +74,14 @@ pub fn run(
     };
     let mut watch =
         Watch::new(&namespaces, &plan, &config, zero_ns, usize::from(!options.download))?;
-    let (ran, interrupted) = std::thread::scope(|scope| {
-        let router = scope.spawn(move || packet_loop.run());
-        let watched =
-            watch.run(&shared, &mut programs, endless, &abort, tell, || router.is_finished());
-        if watched.is_err() {
-            shared.stop.store(true, Ordering::Relaxed);
-        }
-        let ran = router.join().unwrap_or_else(|_| Err(io::Error::other("the router panicked")));
-        (ran, watched)
-    });
-    let interrupted = interrupted?;
-    if let Some(error) = abort.take() {
-        return Err(EmulateError::Program(error.to_string()));
-    }
-    if interrupted {
-        return Err(EmulateError::Interrupted);
-    }
-    let ran = ran.map_err(|e| EmulateError::system("the router", e))?;
+    let ran = route(packet_loop, &abort, |finished| {
+        watch.run(&shared, &mut programs, endless, &abort, tell, finished)
+    })?;
     // The router has stopped and everything that was under way has arrived: what the kernels say
     // now is final.
     watch.settle()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
-    for host in &namespaces {
-        // Nobody answers any more: what the programs leave unsent is given up at the first chance,
-        // and the namespace with it.
-        host.sysctl(ORPHANS, "1").map_err(|e| EmulateError::system("ending the hosts", e))?;
-    }
-    let exit_code = programs.finish()?;
-    if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
-        return Err(EmulateError::Program(mismatch));
-    }
-    if let Some(writer) = writer {
-        writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
-    }
+    let exit_code = finish(&namespaces, &mut programs, writer, &watch)?;
     let end =
         if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
     let facts = Facts {
@@ -128,6 +96,67 @@ pub fn run(
         notes: [plan.notes.clone(), programs.notes].concat(),
     };
     Ok(conclude(config, ran, watch.said(), facts))
+}
+
+/// Starts the capture, if one was asked for.
+fn start_capture(
+    options: &Options,
+    hosts: &Hosts,
+) -> Result<(Option<Recorder>, Option<Writer>), EmulateError> {
+    let Some(file) = &options.pcap else { return Ok((None, None)) };
+    let started = std::fs::File::create(file)
+        .and_then(|file| capture::start(file, hosts.backend.layer()))
+        .map_err(|e| EmulateError::system("opening the capture", e))?;
+    Ok((Some(started.0), Some(started.1)))
+}
+
+/// Runs the loop on a thread of its own while `watch` runs on this one. `watch` gets a function
+/// that says whether the loop has ended, and returns whether the caller ended it.
+fn route(
+    packet_loop: Loop,
+    abort: &Abort,
+    watch: impl FnOnce(&dyn Fn() -> bool) -> Result<bool, EmulateError>,
+) -> Result<Ran, EmulateError> {
+    let shared = packet_loop.shared;
+    let (ran, watched) = std::thread::scope(|scope| {
+        let router = scope.spawn(move || packet_loop.run());
+        let watched = watch(&|| router.is_finished());
+        if watched.is_err() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        let ran = router.join().unwrap_or_else(|_| Err(io::Error::other("the router panicked")));
+        (ran, watched)
+    });
+    let interrupted = watched?;
+    if let Some(error) = abort.take() {
+        return Err(EmulateError::Program(error.to_string()));
+    }
+    if interrupted {
+        return Err(EmulateError::Interrupted);
+    }
+    ran.map_err(|e| EmulateError::system("the router", e))
+}
+
+/// Ends the hosts, the programs and the capture. Returns the exit code of the user's program.
+fn finish(
+    namespaces: &[Namespace; 2],
+    programs: &mut Programs,
+    writer: Option<Writer>,
+    watch: &Watch,
+) -> Result<Option<i32>, EmulateError> {
+    for host in namespaces {
+        // Nobody answers any more: what the programs leave unsent is given up at the first chance,
+        // and the namespace with it.
+        host.sysctl(ORPHANS, "1").map_err(|e| EmulateError::system("ending the hosts", e))?;
+    }
+    let exit_code = programs.finish()?;
+    if let Some(mismatch) = watch.mismatch(programs.mecn_name) {
+        return Err(EmulateError::Program(mismatch));
+    }
+    if let Some(writer) = writer {
+        writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
+    }
+    Ok(exit_code)
 }
 
 /// Runs the router alone, between two existing interfaces of this namespace (left, right), for

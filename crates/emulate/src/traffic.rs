@@ -3,7 +3,7 @@
 
 use crate::error::EmulateError;
 use crate::flows::Known;
-use crate::path::Side;
+use crate::side::Side;
 use crate::transfer::Transfer;
 use penstock_scenario::TrafficView;
 use penstock_sim::{App, Config, FlowConfig, UdpPattern};

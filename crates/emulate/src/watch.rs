@@ -115,16 +115,7 @@ impl<'a> Watch<'a> {
             if abort.raised() {
                 shared.stop.store(true, Ordering::Relaxed);
             }
-            for (i, at) in [self.window.0, self.window.1].into_iter().enumerate() {
-                if self.timeouts[i].is_none() {
-                    if now >= at && begun {
-                        self.ask()?;
-                        self.timeouts[i] = Some(self.flow_timeouts());
-                    } else {
-                        next = next.min(at);
-                    }
-                }
-            }
+            next = next.min(self.window_ends(now, begun)?);
             if let Some(interval) = self.interval {
                 if begun && now >= sample {
                     self.ask()?;
@@ -141,15 +132,7 @@ impl<'a> Watch<'a> {
             }
             if told.elapsed() >= TELL {
                 told = Instant::now();
-                let count = |i: usize| shared.counts[i].load(Ordering::Relaxed);
-                let status = Status {
-                    t_s: (now_ns as f64 - self.zero_ns as f64) / 1e9,
-                    queue_pkts: shared.waiting.load(Ordering::Relaxed),
-                    received: count(0),
-                    dropped: count(1),
-                    marked: count(2),
-                };
-                if !tell(status) {
+                if !tell(shared.status((now_ns as f64 - self.zero_ns as f64) / 1e9)) {
                     shared.stop.store(true, Ordering::Relaxed);
                     return Ok(true);
                 }
@@ -157,6 +140,22 @@ impl<'a> Watch<'a> {
             let until = Wall::from_nanos(next.since(now).as_nanos()).min(Wall::from_millis(20));
             std::thread::sleep(until.max(Wall::from_micros(100)));
         }
+    }
+
+    /// Notes the flows' timeouts at both ends of the measured window. Returns when the next end is.
+    fn window_ends(&mut self, now: Time, begun: bool) -> Result<Time, EmulateError> {
+        let mut next = Time::NEVER;
+        for (i, at) in [self.window.0, self.window.1].into_iter().enumerate() {
+            if self.timeouts[i].is_none() {
+                if now >= at && begun {
+                    self.ask()?;
+                    self.timeouts[i] = Some(self.flow_timeouts());
+                } else {
+                    next = next.min(at);
+                }
+            }
+        }
+        Ok(next)
     }
 
     /// Records what both kernels report. Returns whether the last `tcp_info` of every socket that
@@ -384,7 +383,7 @@ pub(crate) struct Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::Side;
+    use crate::side::Side;
     use crate::traffic::By;
 
     #[test]

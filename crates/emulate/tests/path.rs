@@ -6,7 +6,8 @@
 use penstock_aqm::Ecn;
 use penstock_emulate::flows::Flows;
 use penstock_emulate::frame::{self, Layer};
-use penstock_emulate::path::{Path, Side};
+use penstock_emulate::path::Path;
+use penstock_emulate::side::Side;
 use penstock_scenario::Scenario;
 use penstock_sim::Abort;
 use penstock_units::{Rng, Time};

@@ -4,8 +4,9 @@
 //! run, refilled for every call, and its methods are looked up once: that keeps a call below a
 //! microsecond. An exception that it raises ends the run.
 
-use penstock_aqm::{Aqm, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
+use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -184,6 +185,26 @@ struct Timer {
     next: Time,
 }
 
+impl Timer {
+    /// Returns the timer of a discipline that has `tick`, at the interval that it names.
+    fn of(object: &Bound<'_, PyAny>, tick: Option<Py<PyAny>>) -> PyResult<Option<Self>> {
+        let interval: Option<f64> = object.getattr("interval_s")?.extract()?;
+        let refuse = |problem: &str| {
+            let class = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("{class} has {problem}")))
+        };
+        match (tick, interval) {
+            (Some(tick), Some(interval)) => {
+                let interval = span(interval)?;
+                Ok(Some(Timer { tick, interval, next: Time::ZERO + interval }))
+            }
+            (None, None) => Ok(None),
+            (Some(_), None) => refuse("tick, but no interval_s: seconds between two ticks"),
+            (None, Some(_)) => refuse("interval_s, but no tick"),
+        }
+    }
+}
+
 impl PyAqm {
     fn new(object: &Bound<'_, PyAny>, start: Start<'_>) -> PyResult<Self> {
         let py = object.py();
@@ -202,26 +223,7 @@ impl PyAqm {
             }
             Ok(Some(object.getattr(name)?.unbind()))
         };
-        let interval: Option<f64> = object.getattr("interval_s")?.extract()?;
-        let timer = match (overridden("tick")?, interval) {
-            (Some(tick), Some(interval)) => {
-                let interval = span(interval)?;
-                Some(Timer { tick, interval, next: Time::ZERO + interval })
-            }
-            (None, None) => None,
-            (Some(_), None) => {
-                return Err(PyTypeError::new_err(format!(
-                    "{} has tick, but no interval_s: seconds between two ticks",
-                    class.name()?
-                )))
-            }
-            (None, Some(_)) => {
-                return Err(PyTypeError::new_err(format!(
-                    "{} has interval_s, but no tick",
-                    class.name()?
-                )))
-            }
-        };
+        let timer = Timer::of(&object, overridden("tick")?)?;
         let verdict = module.getattr("Verdict")?;
         let member =
             |(name, v): (&str, Verdict)| Ok::<_, PyErr>((verdict.getattr(name)?.unbind(), v));
@@ -450,8 +452,9 @@ fn facts<'py>(module: &Bound<'py, PyModule>, start: &Start<'_>) -> PyResult<Boun
     facts.set_item("delay_s", delay.as_secs_f64())?;
     facts.set_item("buffer_pkts", pkts)?;
     facts.set_item("buffer_bytes", bytes)?;
-    facts.set_item("mean_packet_bytes", start.values.size("mean_packet").0)?;
-    facts.set_item("ecn", start.values.bool("ecn"))?;
+    let common = Common::read(start.values);
+    facts.set_item("mean_packet_bytes", common.mean_packet.0)?;
+    facts.set_item("ecn", common.ecn)?;
     module.getattr("LinkFacts")?.call((), Some(&facts))
 }
 

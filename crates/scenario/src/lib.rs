@@ -12,6 +12,7 @@ mod check;
 mod document;
 mod error;
 mod files;
+mod keys;
 mod list;
 mod lower;
 mod node;

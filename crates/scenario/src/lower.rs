@@ -96,7 +96,7 @@ fn link(line: &Line, opposite: Option<u32>) -> LinkConfig {
         rate: line.rate,
         delay: line.delay,
         buffer: line.buffer,
-        count_in_service: line.values.bool("count_in_service"),
+        count_in_service: line.common.count_in_service,
         aqm: line.user.clone().map_or(AqmConfig::Kind(line.aqm.name), AqmConfig::User),
         aqm_values: Arc::clone(&line.values),
         aqm_context: penstock_aqm::Context {
@@ -220,7 +220,7 @@ impl Build<'_> {
                 count as usize
             ];
         };
-        let mean = self.plan.aqm.values.size("mean_packet").0;
+        let mean = self.plan.aqm.common.mean_packet.0;
         let buffer = link.buffer.map(|q| match q {
             QueueLen::Packets(n) => n as u32,
             QueueLen::Bytes(b) => u32::try_from(b / mean).unwrap_or(u32::MAX).max(1),
@@ -327,7 +327,7 @@ fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
     let window = |t: &Traffic| t.source.tcp().map_or(0.0, |tcp| f64::from(tcp.window));
     let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.group.flows) * window(t)).sum();
     windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
-    let mean = plan.aqm.values.size("mean_packet").0 as f64;
+    let mean = plan.aqm.common.mean_packet.0 as f64;
     let held = |line: &Line| {
         let buffer = match line.buffer {
             QueueLen::Packets(n) => n,

@@ -4,28 +4,25 @@
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
-use crate::tables::{Access, Measure, Profile, Top};
-use crate::walk::{self, join};
-use penstock_aqm::{Context, Kind};
-use penstock_sim::Schedule;
-use penstock_units::param::{Loss, Params as _, Value, Values};
-use penstock_units::{format_duration, Bytes, Duration, QueueLen, Rate};
-use std::sync::Arc;
+use crate::tables::{Measure, Profile, Top};
+use penstock_units::format_duration;
+use penstock_units::param::Params as _;
+use penstock_units::Duration;
 
+mod link;
 mod section;
 mod topology;
 mod traffic;
 
+use link::discipline;
+pub(crate) use link::{Discipline, Line};
 use section::{Defaults, Section};
-use topology::{topology, LONGEST_ROUTE};
-pub(crate) use topology::{Line, Topology, Wire};
-use traffic::entry;
-pub(crate) use traffic::{is_read, Source, Traffic};
+use topology::topology;
+pub(crate) use topology::{Topology, Wire};
+use traffic::{entry, LARGEST_HEADER};
+pub(crate) use traffic::{Source, Traffic};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// More header bytes than this are taken for a mistake.
-const LARGEST_HEADER: u64 = 10_000;
 
 /// A scenario whose values are complete and fit together.
 #[derive(Clone)]
@@ -38,13 +35,7 @@ pub(crate) struct Plan {
     pub traffic: Vec<Traffic>,
 }
 
-#[derive(Clone)]
-pub(crate) struct Discipline {
-    pub kind: &'static Kind,
-    pub values: Values,
-}
-
-/// Reads a tree that has passed [`walk::scenario`].
+/// Reads a tree that has passed [`crate::walk::scenario`].
 pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let top = top(root)?;
     let ns2 = top.profile == Profile::Ns2;
@@ -105,94 +96,4 @@ fn measured(root: &Node, duration: Duration) -> Result<Measure> {
         return Err(section.conflict("from", &values, problem));
     }
     Ok(measure)
-}
-
-fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
-    let kind = walk::aqm_kind(root, path)?;
-    let section = Section::new(root, path);
-    let defaults = Defaults { ns2, kind: kind.defaults, kind_ns2: kind.ns2 };
-    let values = section.fill(&walk::aqm_params(kind), defaults)?;
-    if values.size("mean_packet").0 == 0 {
-        return Err(section.conflict("mean_packet", &values, "must be above 0 B"));
-    }
-    Ok(Discipline { kind, values })
-}
-
-/// Checks that a buffer holds at least one packet and has a possible length.
-fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
-    let fits = match buffer {
-        QueueLen::Packets(n) => n.fract() == 0.0 && (1.0..=1e9).contains(&n),
-        QueueLen::Bytes(b) => (1..=1 << 50).contains(&b),
-    };
-    if fits {
-        return Ok(());
-    }
-    let problem = "must be a whole number of packets in [1, 1000000000], or a size of at least 1 B";
-    Err(section.conflict(key, values, problem))
-}
-
-/// Plans one direction of a link: settles the unit of its queue, converts the buffer, and tries out
-/// the discipline.
-fn line(
-    root: &Node,
-    (path, aqm): (&str, &Discipline),
-    link: (Rate, Duration, QueueLen),
-) -> Result<Line> {
-    let section = Section::new(root, path);
-    let (rate, delay, buffer) = link;
-    let mut values = aqm.values.clone();
-    let in_bytes = |q: &QueueLen| matches!(q, QueueLen::Bytes(_));
-    let threshold_in_bytes =
-        values.iter().any(|(_, v)| matches!(v, Value::Queue(q) if in_bytes(q)));
-    let automatic = if in_bytes(&buffer) || threshold_in_bytes { "bytes" } else { "packets" };
-    let unit = values.opt_word("unit").unwrap_or_else(|| automatic.into());
-    let mean = values.size("mean_packet").0;
-    let buffer = match buffer {
-        // A float times a whole number; both far below 2^53.
-        QueueLen::Packets(n) if unit == "bytes" => {
-            QueueLen::Bytes((n * mean as f64).round() as u64)
-        }
-        QueueLen::Bytes(b) if unit == "packets" => {
-            let problem = format!(
-                "contradicts the buffer, which is given in bytes ({}); leave unit out, or give the buffer in packets",
-                penstock_units::format_size(Bytes(b)),
-            );
-            return Err(section.conflict("unit", &values, problem));
-        }
-        other => other,
-    };
-    values.set("unit", Value::Word(unit));
-    let context = Context { rate, delay, buffer };
-    if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
-        return Err(section.param_error(&values, error));
-    }
-    Ok(Line {
-        name: String::new(),
-        from: 0,
-        to: 0,
-        cost: 1,
-        rate,
-        delay,
-        buffer,
-        aqm: aqm.kind,
-        values: Arc::new(values),
-        user: None,
-        place: path.into(),
-        loss: Loss::Bernoulli(0.0),
-        schedule: Schedule::Steps(vec![]),
-    })
-}
-
-/// `topology.access` or `.egress`; `None` where it is left out.
-fn side(root: &Node, name: &str) -> Result<Option<Access>> {
-    let section = Section::new(root, &join("topology", name));
-    if section.node.is_none() {
-        return Ok(None);
-    }
-    let values = section.fill(&vec![Access::TABLE], Defaults::default())?;
-    let access = Access::read(&values);
-    if let Some(buffer) = access.buffer {
-        check_buffer(&section, "buffer", &values, buffer)?;
-    }
-    Ok(Some(access))
 }

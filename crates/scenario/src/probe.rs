@@ -4,8 +4,9 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::scenario::Scenario;
 use penstock_aqm::probe::{probe, Counts, Held};
-use penstock_aqm::{Aqm, Codepoints, Ecn};
+use penstock_aqm::{Aqm, Codepoints, Common, Ecn};
 use penstock_sim::AqmConfig;
+use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng};
 
 /// How the discipline is probed; the link is the scenario's.
@@ -54,7 +55,8 @@ impl Scenario {
                 buffer: link.buffer,
                 rate: link.rate,
                 load: how.load,
-                bytes: u32::try_from(link.aqm_values.size("mean_packet").0).unwrap_or(u32::MAX),
+                bytes: u32::try_from(Common::read(&link.aqm_values).mean_packet.0)
+                    .unwrap_or(u32::MAX),
                 ecn: if how.capable { unmarked } else { Ecn::NotEct },
                 flows: how.flows,
             };
@@ -73,7 +75,7 @@ impl Scenario {
         let link = &config.links[config.bottleneck];
         Ok(match link.buffer {
             QueueLen::Packets(n) => n as u64,
-            QueueLen::Bytes(n) => n / link.aqm_values.size("mean_packet").0.max(1),
+            QueueLen::Bytes(n) => n / Common::read(&link.aqm_values).mean_packet.0.max(1),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Ranges of `[sweep]`: axes whose values a design of experiments chooses.
 
 use crate::error::{Problem, ScenarioError};
+use crate::keys;
 use crate::node::{Item, Node};
-use crate::walk;
 use penstock_units::param::{DelaySpec, Loss, StartSpec, Value};
 use penstock_units::{format_duration, format_rate, format_size, Bytes, Duration, QueueLen, Rate};
 use serde_json::Value as Json;
@@ -44,34 +44,11 @@ enum Unit {
 impl Range {
     /// The axis that a table under `path` describes; both ends must be values of that key.
     pub(crate) fn read(root: &Node, path: &str, node: &Node) -> Result<Range> {
-        let place = walk::join("sweep", path);
+        let place = keys::join("sweep", path);
         let conflict = |text: &str| ScenarioError::at(node, &place, Problem::Conflict(text.into()));
-        let mut laws = node.table().into_iter().flat_map(|t| t.iter());
-        let (Some((name, ends)), None) = (laws.next(), laws.next()) else {
-            let allowed =
-                "one of { uniform = [a, b] }, { log_uniform = [a, b] }, { integer = [a, b] }"
-                    .into();
-            return Err(ScenarioError::at(node, &place, Problem::Value { allowed }));
-        };
-        let Some((_, law)) = LAWS.into_iter().find(|(known, _)| *known == name) else {
-            let allowed = LAWS.iter().map(|(known, _)| known.to_string()).collect();
-            let nearest = crate::error::nearest(name, LAWS.map(|(known, _)| known));
-            let problem = Problem::UnknownKey { allowed, nearest };
-            return Err(ScenarioError::new(node.origin, walk::join(&place, name), problem));
-        };
-        let [low, high] = (match &ends.item {
-            Item::List(list) => &list[..],
-            _ => &[],
-        }) else {
-            let allowed = "two values, the lower one first".into();
-            return Err(ScenarioError::at(
-                ends,
-                &walk::join(&place, name),
-                Problem::Value { allowed },
-            ));
-        };
-        let low = measure(&walk::at_path(root, path, low)?);
-        let high = measure(&walk::at_path(root, path, high)?);
+        let (law, [low, high]) = law_and_ends(node, &place)?;
+        let low = measure(&keys::at_path(root, path, low)?);
+        let high = measure(&keys::at_path(root, path, high)?);
         let (Some((low, unit)), Some((high, same))) = (low, high) else {
             return Err(conflict("has no values in between: write a list"));
         };
@@ -133,6 +110,30 @@ impl Range {
             Unit::Bytes => Json::from(format_size(Bytes(x.round() as u64))),
         }
     }
+}
+
+/// Reads the law that a table names, and the two ends of the range.
+fn law_and_ends<'a>(node: &'a Node, place: &str) -> Result<(Law, [&'a Node; 2])> {
+    let mut laws = node.table().into_iter().flat_map(|t| t.iter());
+    let (Some((name, ends)), None) = (laws.next(), laws.next()) else {
+        let allowed =
+            "one of { uniform = [a, b] }, { log_uniform = [a, b] }, { integer = [a, b] }".into();
+        return Err(ScenarioError::at(node, place, Problem::Value { allowed }));
+    };
+    let Some((_, law)) = LAWS.into_iter().find(|(known, _)| *known == name) else {
+        let allowed = LAWS.iter().map(|(known, _)| known.to_string()).collect();
+        let nearest = crate::error::nearest(name, LAWS.map(|(known, _)| known));
+        let problem = Problem::UnknownKey { allowed, nearest };
+        return Err(ScenarioError::new(node.origin, keys::join(place, name), problem));
+    };
+    let [low, high] = (match &ends.item {
+        Item::List(list) => &list[..],
+        _ => &[],
+    }) else {
+        let allowed = "two values, the lower one first".into();
+        return Err(ScenarioError::at(ends, &keys::join(place, name), Problem::Value { allowed }));
+    };
+    Ok((law, [low, high]))
 }
 
 /// A checked value as a number of its smallest unit; `None` where nothing lies between two of them.

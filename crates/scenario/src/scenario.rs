@@ -2,11 +2,12 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
+use crate::keys::{self, join};
 use crate::node::{shorten, Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
 use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
-use crate::walk::{self, join};
+use crate::walk;
 use penstock_sim::UserAqm;
 use penstock_tcp::{ControlParams, Ecn};
 use penstock_units::param::Param;
@@ -172,7 +173,7 @@ impl Scenario {
         let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
         let error = match root.at(parent).map(|n| &n.item) {
             Some(Item::List(list)) if list.iter().all(|n| n.table().is_some()) => {
-                walk::no_entry(parent, last, list.len(), origin)
+                keys::no_entry(parent, last, list.len(), origin)
             }
             _ => {
                 let problem = Problem::Conflict(format!(
@@ -194,7 +195,7 @@ impl Scenario {
     pub fn with_aqm(&self, kind: &str) -> Result<Self, ScenarioError> {
         let text = |s: &str| Node { origin: Origin::Unknown, item: Item::Text(s.into()) };
         let mut root = self.root.clone();
-        let key = walk::join(&self.bottleneck().place, "kind");
+        let key = keys::join(&self.bottleneck().place, "kind");
         self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
@@ -302,8 +303,8 @@ impl Scenario {
             .insert("reverse".into(), Json::Object(discipline(reverse, &self.user.reverse)));
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
-            let params = walk::traffic_params(t.kind);
-            let read = flat(&params).filter(|p| plan::is_read(p, &t.values));
+            let params = keys::traffic_params(t.kind);
+            let read = flat(&params).filter(|p| t.reads(p));
             Json::Object(show::values(read, &t.values))
         });
         root.insert("traffic".into(), entries.collect());
@@ -332,12 +333,12 @@ fn syntax(error: SyntaxError) -> ScenarioError {
     ScenarioError::new(origin, "", Problem::Syntax(error.message))
 }
 
-fn flat<'a>(params: &'a walk::Params) -> impl Iterator<Item = &'static Param> + 'a {
+fn flat<'a>(params: &'a keys::Params) -> impl Iterator<Item = &'static Param> + 'a {
     params.iter().copied().flatten()
 }
 
 fn discipline(d: &plan::Discipline, user: &Option<UserAqm>) -> Map<String, Json> {
-    let mut out = show::values(flat(&walk::aqm_params(d.kind)), &d.values);
+    let mut out = show::values(flat(&keys::aqm_params(d.kind)), &d.values);
     if let Some(user) = user {
         out.insert("kind".into(), Json::String(user.name().into()));
     }

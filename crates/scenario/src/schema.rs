@@ -1,11 +1,11 @@
 //! The JSON Schema (2020-12) of a scenario file, from which editors complete and check.
 
+use crate::keys;
 use crate::show;
 use crate::tables::{
     Access, DesignKeys, GraphLink, Link, Measure, Router, Top, AQM_KIND, GRAPH_LINK_DOC, NODE_DOC,
     REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use crate::walk;
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Map, Value as Json};
@@ -86,7 +86,7 @@ fn property(p: &Param) -> Json {
     add("Source", p.source);
     schema["description"] = json!(doc);
     if let Some(text) = p.default {
-        schema["default"] = show::json(&walk::literal(p, text), &p.ty);
+        schema["default"] = show::json(&keys::literal(p, text), &p.ty);
     }
     schema
 }
@@ -246,7 +246,7 @@ fn discipline(doc: &str, inner: Vec<(&'static str, Json)>) -> Json {
 
 fn traffic() -> Json {
     let kinds = TRAFFICS.iter().map(|kind| {
-        let params = walk::traffic_params(kind);
+        let params = keys::traffic_params(kind);
         let mut schema = table(kind.doc, params.iter().copied().flatten(), vec![]);
         schema["properties"]["kind"] = json!({ "const": kind.name, "description": kind.doc });
         schema

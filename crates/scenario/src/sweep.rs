@@ -2,11 +2,11 @@
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
+use crate::keys::{join, leaves};
 use crate::node::{Item, Node, Origin};
 use crate::range::Range;
 use crate::scenario::Scenario;
 use crate::tables::DesignKeys;
-use crate::walk::{join, leaves};
 use penstock_units::param::{Params as _, Values};
 use serde_json::Value as Json;
 

@@ -2,8 +2,9 @@
 
 mod common;
 use common::{good, EXAMPLE, SMALL};
+use penstock_aqm::{Common, QueueUnit};
 use penstock_sim::{App, Schedule, UdpPattern};
-use penstock_units::param::{Dist, Loss};
+use penstock_units::param::{Dist, Loss, Params as _, Value};
 use penstock_units::{Duration, QueueLen, Time};
 
 fn ms(ms: u64) -> Duration {
@@ -28,7 +29,8 @@ fn the_example() {
         (l.aqm.name(), l.rate.as_bps(), l.delay, l.buffer),
         ("red", 1_500_000, ms(40), QueueLen::Packets(40.0))
     );
-    assert!(l.aqm_values.is("unit", "packets") && l.aqm_values.bool("ecn") && !l.count_in_service);
+    let common = Common::read(&l.aqm_values);
+    assert!(common.unit == Some(QueueUnit::Packets) && common.ecn && !l.count_in_service);
     let r = &c.links[1];
     assert_eq!((r.aqm.name(), r.rate, r.delay, r.buffer), ("droptail", l.rate, l.delay, l.buffer));
     // 2 ftp, 1 cbr, 20 sessions; a host pair each, but 10 pairs for the sessions.
@@ -141,15 +143,15 @@ fn units_of_the_queue() {
             .remove(0)
     };
     for (buffer, aqm, unit, held) in [
-        ("40", "", "packets", QueueLen::Packets(40.0)),
-        ("\"30 kB\"", "", "bytes", QueueLen::Bytes(30_000)),
-        ("40", "min_th = \"3 kB\"", "bytes", QueueLen::Bytes(20_000)),
-        ("40", "unit = \"bytes\"", "bytes", QueueLen::Bytes(20_000)),
+        ("40", "", QueueUnit::Packets, QueueLen::Packets(40.0)),
+        ("\"30 kB\"", "", QueueUnit::Bytes, QueueLen::Bytes(30_000)),
+        ("40", "min_th = \"3 kB\"", QueueUnit::Bytes, QueueLen::Bytes(20_000)),
+        ("40", "unit = \"bytes\"", QueueUnit::Bytes, QueueLen::Bytes(20_000)),
     ] {
         let link = with(buffer, aqm);
         assert_eq!(
-            (link.aqm_values.word("unit").as_str(), link.buffer),
-            (unit, held),
+            (Common::read(&link.aqm_values).unit, link.buffer),
+            (Some(unit), held),
             "{buffer} {aqm}"
         );
         assert_eq!(link.aqm_context.buffer, held);
@@ -200,7 +202,8 @@ fn profile_ns2() {
     );
     assert!(c.links.iter().all(|l| l.count_in_service), "DropTail holds limit - 1");
     let red = s.set("aqm.kind", "red").unwrap().lower(1).unwrap();
-    assert!(!red.links[0].count_in_service && red.links[0].aqm_values.is("gate", "wait"));
+    let wait = Value::Word("wait".into());
+    assert!(!red.links[0].count_in_service && red.links[0].aqm_values.get("gate") == Some(&wait));
     let own = s.set("aqm.count_in_service", "false").unwrap().lower(1).unwrap();
     assert!(!own.links[0].count_in_service && own.links[1].count_in_service);
     let rfc = good(SMALL).lower(1).unwrap();

@@ -1,9 +1,10 @@
 //! Disciplines of a user's own in a scenario: where they stand, what is told of them, how they end
 //! a run.
 
-use penstock_aqm::{Aqm, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Common, Packet, Queue, Reason, Verdict};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, AqmConfig, Control, SimError, Start, UserAqm};
+use penstock_units::param::Params as _;
 use penstock_units::{Rng, Time};
 
 const FILE: &str = r#"
@@ -46,7 +47,7 @@ impl Aqm for Limit {
 
 fn limit(limit: u32, patience: Option<u32>) -> UserAqm {
     UserAqm::new("rust:limit", move |start: Start<'_>| {
-        assert_eq!((start.link, start.values.bool("ecn")), ("bottleneck", true));
+        assert_eq!((start.link, Common::read(start.values).ecn), ("bottleneck", true));
         Ok(Box::new(Limit { limit, patience, abort: start.abort.clone() }))
     })
 }

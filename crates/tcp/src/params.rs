@@ -210,7 +210,7 @@ impl TcpParams {
     pub fn of(name: &str) -> Option<Self> {
         let variant = VARIANTS.iter().find(|v| v.name == name)?;
         let mut values = Values::defaults(&[PARAMS], variant.defaults, false);
-        values.put("tcp", &variant.name.to_owned());
+        values.put("tcp", &variant);
         Some(TcpParams::read(&values))
     }
 

@@ -9,8 +9,9 @@ import click
 from penstock.cli import options
 from penstock.cli.inputs import check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
-from penstock.reproduce.command import choose, reproduce
+from penstock.reproduce.command import reproduce
 from penstock.reproduce.model import Settings
+from penstock.reproduce.papers import choose
 from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
 

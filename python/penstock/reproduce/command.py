@@ -13,17 +13,15 @@ import io
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock._files import replacing, write
-from penstock._names import known
 from penstock.reproduce import report
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
 from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
-from penstock.reproduce.papers import KEYS, paper
 from penstock.reproduce.verdict import judge
 from penstock.show import style
 from penstock.show.progress import Bar
@@ -35,38 +33,6 @@ if TYPE_CHECKING:
 
 #: The columns of `claims.csv`.
 COLUMNS = ("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n", "verdict", "reading")
-
-
-def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
-    """The papers with these names, narrowed to the exhibits of `only` (`"amecn.fig9"`).
-
-    `all`, or no name, chooses every paper. Without names, `only` chooses the papers that it names.
-    Raises `Error` with the nearest name.
-    """
-    for name in names:
-        known(name, (*KEYS, "all"), "paper")
-    wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
-    for key in wanted:
-        known(key, (*KEYS, "all"), "paper")
-    chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
-    if not only:
-        return chosen
-    exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
-    for name in only:
-        known(name, exhibits, "exhibit")
-    narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
-    return [each for each in narrowed if each.exhibits]
-
-
-def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
-    """The paper with these exhibits alone and the claims about them.
-
-    The discussion is about all exhibits, so it is left out.
-    """
-    keys = {name.partition(".")[2] for name in only}
-    exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in keys]
-    claims = [claim for claim in whole.claims if claim.exhibit in keys]
-    return replace(whole, exhibits=exhibits, claims=claims, discussion=lambda found: "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import penstock
 from penstock._files import write
 from penstock.reproduce.execute import Wanted
 from penstock.reproduce.model import Exhibit
+from penstock.runs.tasks import simulator
 from penstock.sweeps.store.sealed import SealError, seal, unseal
-from penstock.sweeps.tasks import simulator
 
 
 class Drawn:

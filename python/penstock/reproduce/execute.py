@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock import _penstock
 from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
+from penstock.runs import tasks
 from penstock.runs.pool import Pool, Watch
 from penstock.runs.result import recorded
-from penstock.sweeps import store, tasks
+from penstock.runs.tasks import SERIES, Outcome, run_key, simulator
+from penstock.sweeps import store
 from penstock.sweeps.store import Point, Store
-from penstock.sweeps.tasks import SERIES, Outcome, run_key, simulator
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,10 +17,10 @@ from penstock.errors import Error, ScenarioError
 from penstock.model.scenario import Scenario, seconds
 from penstock.model.table import plain
 from penstock.runs.pool import Pool, Stopped, Watch
+from penstock.runs.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
 from penstock.sweeps.store import Point, Store
-from penstock.sweeps.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 
 #: Seconds after which finished runs leave a thread.
 BUNDLE_S = 0.1

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from penstock.errors import Error
-from penstock.sweeps.tasks import Outcome, Tables, Task, failed, run_task, simulator
+from penstock.runs.tasks import Outcome, Tables, Task, failed, run_task, simulator
 
 try:
     import distributed
@@ -50,7 +50,7 @@ Packed = tuple[list[tuple[str, Tables]], list[tuple[str, int, int]]]
 
 
 class DaskEngine:
-    """Runs tasks on a Dask cluster. Implements `penstock.sweeps.tasks.Engine`.
+    """Runs tasks on a Dask cluster. Implements `penstock.runs.tasks.Engine`.
 
     client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
     batch: runs that are sent at once; `"auto"`: as many as take about a quarter of a second.
@@ -106,7 +106,7 @@ class DaskEngine:
         self.close()
 
     def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
-        """Batches of outcomes, as they are completed; see `penstock.sweeps.tasks.Engine`."""
+        """Batches of outcomes, as they are completed; see `penstock.runs.tasks.Engine`."""
         flight = _Flight(self._client, tasks, self._batch, self._patience_s)
         try:
             while flight.send():

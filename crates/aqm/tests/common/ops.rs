@@ -3,9 +3,10 @@
 
 use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::{
-    build, Aqm, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON, KINDS,
+    build, Aqm, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON,
+    KINDS,
 };
-use penstock_units::param::{Param, Ty, Value, Values};
+use penstock_units::param::{Param, Params as _, Ty, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 
 pub fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
@@ -35,7 +36,7 @@ impl Setup {
     pub fn build(&self) -> Option<Discipline> {
         let kind = penstock_aqm::kind(self.kind).expect("a kind");
         let mut v = values(kind, &self.set);
-        if v.opt_word("unit").is_none() {
+        if v.get("unit").is_none() {
             v.set("unit", Value::Word("packets".into()));
         }
         build(self.kind, &v, &self.context).ok()
@@ -45,7 +46,7 @@ impl Setup {
     }
     /// Whether it marks.
     fn ecn(&self) -> bool {
-        values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set).bool("ecn")
+        Common::read(&values(penstock_aqm::kind(self.kind).expect("a kind"), &self.set)).ecn
     }
     /// Whether a key sets the probability above which capable packets are dropped.
     fn marks_all(&self) -> bool {

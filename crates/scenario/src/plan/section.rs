@@ -2,10 +2,10 @@
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
+use crate::keys::{self, join, Params};
 use crate::node::{shorten, Node, Origin};
 use crate::show;
 use crate::tables::REQUIRED;
-use crate::walk::{self, join, Params};
 use penstock_units::param::{Param, ParamError, Values};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -58,7 +58,7 @@ impl<'a> Section<'a> {
             if let Some(node) = self.node.and_then(|n| n.child(param.name)) {
                 values.set(param.name, check::value(node, param, &path)?);
             } else if let Some(text) = defaults.of(param) {
-                values.set(param.name, walk::default(param, text));
+                values.set(param.name, keys::default(param, text));
             } else if param.auto == REQUIRED {
                 let problem = Problem::Missing { allowed: param.ty.allowed() };
                 return Err(ScenarioError::new(self.origin, path, problem));

@@ -1,18 +1,17 @@
 //! Routers and links: a chain of like links or a graph, and the routes through it.
 
-use super::{check_buffer, discipline, line, side, Defaults, Discipline, Result, Section};
+use super::link::{directions, discipline, fill_link, side, Discipline, Line};
+use super::section::{Defaults, Section};
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
+use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, TOPOLOGY};
-use crate::walk::{self, join, Params};
-use penstock_aqm::Kind;
-use penstock_sim::{Schedule, UserAqm};
-use penstock_units::param::{Loss, Params as _, RateSchedule, Ty, Value, Values};
-use penstock_units::{Duration, QueueLen, Rate, Time};
+use penstock_units::param::{Params as _, Values};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
 
 #[derive(Clone)]
 pub(crate) struct Topology {
@@ -100,26 +99,6 @@ pub(crate) struct Wire {
     pub reverse: Option<Discipline>,
 }
 
-/// One direction of a link between routers.
-#[derive(Clone)]
-pub(crate) struct Line {
-    pub name: String,
-    pub from: u32,
-    pub to: u32,
-    pub cost: u32,
-    pub rate: Rate,
-    pub delay: Duration,
-    pub buffer: QueueLen,
-    pub aqm: &'static Kind,
-    pub values: Arc<Values>,
-    /// A user discipline, in place of `aqm`.
-    pub user: Option<UserAqm>,
-    /// The table from which `aqm` was read: `aqm`, `aqm.reverse`, or the link's table.
-    pub place: String,
-    pub loss: Loss,
-    pub schedule: Schedule,
-}
-
 /// `[aqm]` and `[aqm.reverse]`.
 type Disciplines<'a> = (&'a Discipline, &'a Discipline);
 
@@ -130,7 +109,7 @@ pub(super) fn topology(
     aqm: Disciplines,
     ns2: bool,
 ) -> Result<Topology> {
-    let kind = walk::topology_kind(root)?;
+    let kind = keys::topology_kind(root)?;
     let section = Section::new(root, "topology");
     let values = section.fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
     let shape = (kind.shape)(&values);
@@ -353,72 +332,4 @@ fn check_name(section: &Section, key: &str, values: &Values, name: &str) -> Resu
         return Ok(());
     }
     Err(section.conflict(key, values, "must be 1 to 64 characters"))
-}
-
-/// A link's values. A trace tells its rate, nothing else does.
-fn fill_link(section: &Section, params: &Params) -> Result<Values> {
-    let trace = section
-        .node
-        .and_then(|n| n.child("schedule"))
-        .is_some_and(|n| !matches!(n.item, Item::List(_)));
-    if !trace && !section.given("rate") {
-        return Err(missing_rate(section));
-    }
-    section.fill(params, Defaults::default())
-}
-
-fn missing_rate(section: &Section) -> ScenarioError {
-    let problem = Problem::Missing { allowed: Ty::Rate.allowed() };
-    ScenarioError::new(section.origin, join(&section.path, "rate"), problem)
-}
-
-/// Reads both directions of a link. The caller gives them their names and ends.
-fn directions(
-    root: &Node,
-    section: &Section,
-    values: &mut Values,
-    files: &Files,
-    [forward, backward]: [(&str, &Discipline); 2],
-) -> Result<[Line; 2]> {
-    let schedule = schedule(section, values, files)?;
-    let link = Link::read(values);
-    let rate = match (link.rate, &schedule) {
-        (Some(rate), _) => rate,
-        (None, Schedule::Trace(trace)) => trace.mean_rate(),
-        (None, Schedule::Steps(_)) => return Err(missing_rate(section)),
-    };
-    check_buffer(section, "buffer", values, link.buffer)?;
-    let reverse_buffer = link.reverse_buffer.unwrap_or(link.buffer);
-    check_buffer(section, "reverse_buffer", values, reverse_buffer)?;
-    if matches!(schedule, Schedule::Trace(_)) {
-        let at = Section::new(root, forward.0);
-        if at.given("count_in_service") && forward.1.values.bool("count_in_service") {
-            let problem = "on a link with a mahimahi trace no packet counts as in service";
-            return Err(at.conflict("count_in_service", &forward.1.values, problem));
-        }
-    }
-    let ahead = line(root, forward, (rate, link.delay, link.buffer))?;
-    let back_rate = link.reverse_rate.unwrap_or(rate);
-    let back_delay = link.reverse_delay.unwrap_or(link.delay);
-    let back = line(root, backward, (back_rate, back_delay, reverse_buffer))?;
-    Ok([Line { loss: link.loss, schedule, ..ahead }, Line { loss: link.reverse_loss, ..back }])
-}
-
-/// Reads a link's rate over time, from its file if there is one. The file's hash goes into
-/// `values`.
-fn schedule(section: &Section, values: &mut Values, files: &Files) -> Result<Schedule> {
-    match Link::read(values).schedule {
-        None => Ok(Schedule::Steps(vec![])),
-        Some(RateSchedule::Steps(steps)) => {
-            Ok(Schedule::Steps(steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect()))
-        }
-        Some(RateSchedule::Mahimahi { file, hash }) => {
-            let wrong = |problem| section.conflict("schedule", values, problem);
-            let content = files.read(&file, hash.as_deref()).map_err(wrong)?;
-            let trace = Arc::new(content.trace().map_err(wrong)?);
-            let hash = Some(content.hash());
-            values.set("schedule", Value::Schedule(RateSchedule::Mahimahi { file, hash }));
-            Ok(Schedule::Trace(trace))
-        }
-    }
 }

@@ -1,18 +1,24 @@
 //! The entries of `[[traffic]]`: where their data go, and what they send.
 
-use super::{Defaults, Result, Section, Topology, LARGEST_HEADER, LONGEST_ROUTE};
+use super::section::{Defaults, Section};
+use super::topology::{Topology, LONGEST_ROUTE};
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
+use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
     Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top, TrafficKind, Web,
 };
-use crate::walk::{self, join};
 use penstock_sim::Datagram;
-use penstock_tcp::{TcpParams, VARIANTS};
+use penstock_tcp::{Ecn, TcpParams, VARIANTS};
 use penstock_units::format_duration;
-use penstock_units::param::{Param, Params as _, StartSpec, Value, Values};
+use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
 use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// More header bytes than this are taken for a mistake.
+pub(super) const LARGEST_HEADER: u64 = 10_000;
 
 /// An entry of `[[traffic]]`.
 #[derive(Clone)]
@@ -29,6 +35,14 @@ pub(crate) struct Traffic {
     /// Whether the sender's host hangs on `access`: in a chain where the data go forward, in a
     /// graph always.
     pub forward: bool,
+}
+
+impl Traffic {
+    /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants.
+    pub fn reads(&self, param: &Param) -> bool {
+        let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
+        own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
+    }
 }
 
 /// What a group sends.
@@ -67,7 +81,7 @@ pub(super) fn entry(
     topology: &Topology,
     files: &Files,
 ) -> Result<Traffic> {
-    let kind = walk::traffic_kind(node, i)?;
+    let kind = keys::traffic_kind(node, i)?;
     let section = Section::new(root, &format!("traffic.{i}"));
     let ns2 = top.profile == Profile::Ns2;
     let tcp = match node.child("tcp").map(|n| &n.item) {
@@ -80,7 +94,7 @@ pub(super) fn entry(
         kind: variant.map_or(&[], |v| v.defaults),
         kind_ns2: variant.map_or(&[], |v| v.ns2),
     };
-    let mut values = section.fill(&walk::traffic_params(kind), defaults)?;
+    let mut values = section.fill(&keys::traffic_params(kind), defaults)?;
     let group = Group::read(&values);
     let (from, to) = ends(&section, &values, &group, topology)?;
     let route = routed(&section, &values, topology, (from, to), kind.tcp)?;
@@ -100,20 +114,20 @@ pub(super) fn entry(
 
 /// Returns the variant of entries that name none.
 fn default_variant() -> &'static str {
-    let text = walk::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
+    let text = keys::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
     text.map_or("", |t| t.trim_matches('"'))
 }
 
 /// Plans a group's transport, and fills in what the scenario as a whole decides.
 fn transport(section: &Section, values: &Values, top: &Top) -> Result<TcpParams> {
     let mut values = values.clone();
-    if values.get("header").is_none() {
-        values.set("header", Value::Size(top.overhead));
+    let given = TcpParams::read(&values);
+    let header = given.header.unwrap_or(top.overhead);
+    values.put("header", &header);
+    if top.profile == Profile::Ns2 && given.initial_ssthresh.is_none() {
+        values.put("initial_ssthresh", &f64::from(given.window));
     }
-    if top.profile == Profile::Ns2 && values.get("initial_ssthresh").is_none() {
-        values.set("initial_ssthresh", Value::Num(values.int("window") as f64));
-    }
-    if values.size("header").0 > LARGEST_HEADER {
+    if header.0 > LARGEST_HEADER {
         return Err(section.conflict("header", &values, "must be at most 10 kB"));
     }
     TcpParams::from_values(&values).map_err(|e| section.param_error(&values, e))
@@ -277,7 +291,7 @@ fn codepoints(
 ) -> Result<()> {
     const KEY: &str = "codepoints";
     let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
-    if own || !values.is("ecn", "mecn") {
+    if own || field::<Option<Ecn>>(values, "ecn") != Some(Ecn::Mecn) {
         return Ok(());
     }
     let mut found: Option<(&str, &Value)> = None;
@@ -327,12 +341,6 @@ fn ends_of_chain(
         return Err(section.conflict("direction", values, problem));
     }
     Ok((from, to))
-}
-
-/// Returns whether an entry reads a parameter. It does not read keys of other TCP variants.
-pub(crate) fn is_read(param: &Param, values: &Values) -> bool {
-    let mut owners = VARIANTS.iter().filter(|v| v.owns(param.name)).peekable();
-    owners.peek().is_none() || owners.any(|v| values.is("tcp", v.name))
 }
 
 #[cfg(test)]

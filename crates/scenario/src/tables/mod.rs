@@ -44,7 +44,7 @@ pub(crate) const AQM_KIND: &[Param] = &[Param {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::walk;
+    use crate::keys;
 
     /// Every table of every crate, with the kind that it belongs to.
     fn all() -> Vec<(&'static str, Vec<&'static Param>)> {
@@ -58,9 +58,9 @@ mod tests {
             ("access", Access::TABLE.iter().collect()),
         ];
         all.extend(TOPOLOGIES.iter().map(|k| (k.name, k.params.iter().collect())));
-        let flat = |tables: walk::Params| tables.into_iter().flatten().collect();
-        all.extend(TRAFFICS.iter().map(|k| (k.name, flat(walk::traffic_params(k)))));
-        all.extend(penstock_aqm::KINDS.iter().map(|k| (k.name, flat(walk::aqm_params(k)))));
+        let flat = |tables: keys::Params| tables.into_iter().flatten().collect();
+        all.extend(TRAFFICS.iter().map(|k| (k.name, flat(keys::traffic_params(k)))));
+        all.extend(penstock_aqm::KINDS.iter().map(|k| (k.name, flat(keys::aqm_params(k)))));
         all
     }
 
@@ -69,7 +69,7 @@ mod tests {
         for (_, params) in all() {
             for p in params {
                 for text in [p.default, p.ns2].into_iter().flatten() {
-                    walk::literal(p, text); // panics with the name
+                    keys::literal(p, text); // panics with the name
                 }
             }
         }
@@ -78,10 +78,10 @@ mod tests {
     #[test]
     fn own_defaults_are_of_keys_that_exist() {
         for kind in penstock_aqm::KINDS {
-            let tables = walk::aqm_params(kind);
+            let tables = keys::aqm_params(kind);
             for (key, text) in kind.defaults.iter().chain(kind.ns2) {
-                walk::literal(
-                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", kind.name)),
+                keys::literal(
+                    keys::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", kind.name)),
                     text,
                 );
             }
@@ -89,13 +89,13 @@ mod tests {
         for variant in penstock_tcp::VARIANTS {
             let tables = [penstock_tcp::PARAMS];
             for (key, text) in variant.defaults.iter().chain(variant.ns2) {
-                walk::literal(
-                    walk::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
+                keys::literal(
+                    keys::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
                     text,
                 );
             }
             let mut own = variant.own.iter().copied().flatten();
-            assert!(own.all(|p| walk::find(&tables, p.name) == Some(p)), "{}", variant.name);
+            assert!(own.all(|p| keys::find(&tables, p.name) == Some(p)), "{}", variant.name);
         }
     }
 

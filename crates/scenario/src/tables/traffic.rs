@@ -32,7 +32,7 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
     TrafficKind {
         name: "ftp",
         doc: "Long-lived TCP transfers.",
-        source: "ns-2: Application/Ftp::TABLE",
+        source: "ns-2: Application/FTP",
         params: &[Ftp::TABLE, penstock_tcp::PARAMS],
         tcp: true,
         sends: Sends::Ftp,

@@ -18,7 +18,7 @@ pub use variant::VariantInfo;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
-use penstock_units::param::{Param, ParamError, Params, Ty, Value, Values, PARAM};
+use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::Time;
 
 /// Joins tables at compile time.
@@ -81,11 +81,10 @@ macro_rules! controls {
         impl ControlParams {
             /// Reads the key `tcp`, and the parameters of the control that it names.
             fn of_values(values: &Values) -> Self {
-                let word = values.word("tcp");
-                $( if word == $module::INFO.name {
+                let named: &VariantInfo = field(values, "tcp");
+                $( if named.name == $module::INFO.name {
                     return ControlParams::$name(Params::read(values));
                 } )*
-                assert!(reno::VARIANTS.iter().any(|v| v.name == word), "there is no tcp = {word}");
                 ControlParams::Reno
             }
 
@@ -207,12 +206,26 @@ const WORDS: &[&str] = &{
 /// The declaration of the key `tcp`.
 const WORD: Param = Param {
     name: "tcp",
-    ty: Ty::Word(WORDS),
+    ty: <&VariantInfo>::TY,
     default: Some("\"reno\""),
     source: "the papers' experiments use Reno",
     doc: "The sender's variant.",
     ..PARAM
 };
+
+/// The value of the key `tcp`.
+impl Field for &'static VariantInfo {
+    const TY: Ty = Ty::Word(WORDS);
+    fn read(value: Option<&Value>) -> Option<Self> {
+        match value? {
+            Value::Word(word) => VARIANTS.iter().find(|v| v.name == word),
+            _ => None,
+        }
+    }
+    fn value(&self) -> Option<Value> {
+        Some(Value::Word(self.name.into()))
+    }
+}
 
 impl ControlParams {
     /// The key `tcp`, then the parameters of every control.
@@ -225,7 +238,7 @@ impl ControlParams {
             Some(name) => v.name == name,
             None => v.recovery == Some(recovery),
         };
-        VARIANTS.iter().find(fits).unwrap_or(&VARIANTS[0])
+        VARIANTS.iter().find(fits).expect("each control has a row for each way of recovery")
     }
 }
 
@@ -249,15 +262,13 @@ impl Params for Recovery {
 
     /// `tcp` names Reno's control by its way of recovery; the others leave that to `recovery`.
     fn read(values: &Values) -> Self {
-        let word = values.word("tcp");
-        let fixed = VARIANTS.iter().find(|v| v.name == word).and_then(|v| v.recovery);
-        fixed.unwrap_or_else(|| Recovery::of_key(values))
+        let named: &VariantInfo = field(values, "tcp");
+        named.recovery.unwrap_or_else(|| Recovery::of_key(values))
     }
 
     fn write(&self, out: &mut Values) {
         if out.get("tcp").is_none() {
-            let name = ControlParams::Reno.variant(*self).name;
-            out.set("tcp", Value::Word(name.into()));
+            out.put("tcp", &ControlParams::Reno.variant(*self));
         }
         if let Some(word) = self.word() {
             out.set("recovery", word);

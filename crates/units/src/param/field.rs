@@ -50,6 +50,15 @@ pub trait Params: Sized {
     }
 }
 
+impl Values {
+    /// Sets a key to a field's value, or leaves it automatic.
+    pub fn put<T: Field>(&mut self, name: &'static str, field: &T) {
+        if let Some(value) = field.value() {
+            self.set(name, value);
+        }
+    }
+}
+
 /// Reads one field; the macros call it with the field's own name.
 ///
 /// # Panics

@@ -5,6 +5,7 @@
 //! message are made from these tables; nothing about a parameter is written down anywhere else.
 
 mod declare;
+mod defaults;
 mod field;
 mod laws;
 mod ty;

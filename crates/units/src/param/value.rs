@@ -1,6 +1,6 @@
 //! Checked values, by key.
 
-use super::{DelaySpec, Dist, Field, Loss, Param, RateSchedule, StartSpec};
+use super::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
 use crate::{Bytes, Duration, QueueLen, Rate};
 use std::collections::BTreeMap;
 
@@ -56,25 +56,6 @@ impl ParamError {
     }
 }
 
-macro_rules! getters {
-    ($($(#[$doc:meta])* $get:ident, $opt:ident, $variant:ident => $ty:ty;)*) => {$(
-        $(#[$doc])*
-        /// # Panics
-        /// If the key is absent or of another type: the declaration then does not fit its reader.
-        pub fn $get(&self, name: &str) -> $ty {
-            self.$opt(name).unwrap_or_else(|| panic!("parameter {name} has no value"))
-        }
-        /// The same, `None` where the key is automatic.
-        pub fn $opt(&self, name: &str) -> Option<$ty> {
-            match self.0.get(name) {
-                None => None,
-                Some(Value::$variant(v)) => Some(v.clone()),
-                Some(other) => panic!("parameter {name} holds {other:?}"),
-            }
-        }
-    )*};
-}
-
 impl Values {
     /// No values.
     pub fn new() -> Self {
@@ -84,83 +65,12 @@ impl Values {
     pub fn set(&mut self, name: &'static str, value: Value) {
         self.0.insert(name, value);
     }
-    /// Sets a key to a field's value, or leaves it automatic.
-    pub fn put<T: Field>(&mut self, name: &'static str, field: &T) {
-        if let Some(value) = field.value() {
-            self.0.insert(name, value);
-        }
-    }
-    /// The defaults of some tables. `own` lists keys whose default differs, with TOML literals; the
-    /// first entry of a key counts. `ns2` takes the defaults under `profile = "ns-2"`.
-    ///
-    /// # Panics
-    /// If a default is not of its declared type.
-    pub fn defaults(
-        tables: &[&'static [Param]],
-        own: &[(&'static str, &'static str)],
-        ns2: bool,
-    ) -> Self {
-        let mut values = Values::new();
-        for param in tables.iter().copied().flatten() {
-            let of_own = own.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
-            let of_table = param.ns2.filter(|_| ns2).or(param.default);
-            let Some(text) = of_own.or(of_table) else { continue };
-            let value = param.ty.literal(text);
-            values.set(param.name, value.unwrap_or_else(|| panic!("{}: {text}", param.name)));
-        }
-        values
-    }
-    /// The raw value of a key.
+    /// Returns the value of a key. [`Field::read`](super::Field::read) makes a type of it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
-    /// All keys and values, in the order of the keys.
+    /// Returns all keys and values, in the order of the keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(k, v)| (*k, v))
-    }
-    getters! {
-        /// A truth value.
-        bool, opt_bool, Bool => bool;
-        /// A whole number.
-        int, opt_int, Int => i64;
-        /// A span of time.
-        duration, opt_duration, Duration => Duration;
-        /// A rate.
-        rate, opt_rate, Rate => Rate;
-        /// A size.
-        size, opt_size, Size => Bytes;
-        /// A queue length.
-        queue, opt_queue, Queue => QueueLen;
-        /// A word.
-        word, opt_word, Word => String;
-        /// Delays.
-        delay, opt_delay, Delay => DelaySpec;
-        /// Starts.
-        start, opt_start, Start => StartSpec;
-        /// A distribution.
-        dist, opt_dist, Dist => Dist;
-        /// Random loss.
-        loss, opt_loss, Loss => Loss;
-        /// A rate over time.
-        schedule, opt_schedule, Schedule => RateSchedule;
-    }
-    /// A number.
-    ///
-    /// # Panics
-    /// If the key is absent or of another type.
-    pub fn num(&self, name: &str) -> f64 {
-        self.opt_num(name).unwrap_or_else(|| panic!("parameter {name} has no value"))
-    }
-    /// A number; `None` where the key is automatic or holds a word (see [`Ty::NumOr`](super::Ty::NumOr)).
-    pub fn opt_num(&self, name: &str) -> Option<f64> {
-        match self.0.get(name) {
-            Some(Value::Num(v)) => Some(*v),
-            Some(Value::Int(v)) => Some(*v as f64),
-            _ => None,
-        }
-    }
-    /// Whether the key holds this word.
-    pub fn is(&self, name: &str, word: &str) -> bool {
-        matches!(self.0.get(name), Some(Value::Word(w)) if w == word)
     }
 }

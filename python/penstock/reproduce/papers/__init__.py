@@ -8,7 +8,10 @@ found, and `PAPER`. Each imports only from those before it.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from dataclasses import replace
 
+from penstock._names import known
 from penstock.reproduce.model import Paper
 
 #: On the command line, in the order of publication in the report.
@@ -22,3 +25,35 @@ def paper(key: str) -> Paper:
     module = importlib.import_module(f"penstock.reproduce.papers.{key.replace('-', '_')}.paper")
     found: Paper = module.PAPER
     return found
+
+
+def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
+    """The papers with these names, narrowed to the exhibits of `only` (`"amecn.fig9"`).
+
+    `all`, or no name, chooses every paper. Without names, `only` chooses the papers that it names.
+    Raises `Error` with the nearest name.
+    """
+    for name in names:
+        known(name, (*KEYS, "all"), "paper")
+    wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
+    for key in wanted:
+        known(key, (*KEYS, "all"), "paper")
+    chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
+    if not only:
+        return chosen
+    exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
+    for name in only:
+        known(name, exhibits, "exhibit")
+    narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
+    return [each for each in narrowed if each.exhibits]
+
+
+def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
+    """The paper with these exhibits alone and the claims about them.
+
+    The discussion is about all exhibits, so it is left out.
+    """
+    keys = {name.partition(".")[2] for name in only}
+    exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in keys]
+    claims = [claim for claim in whole.claims if claim.exhibit in keys]
+    return replace(whole, exhibits=exhibits, claims=claims, discussion=lambda found: "")

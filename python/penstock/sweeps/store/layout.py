@@ -9,9 +9,9 @@ from typing import Any
 
 from penstock._files import write
 from penstock.errors import Error
+from penstock.runs.tasks import FLOWS, SERIES
 from penstock.sweeps.store.manifest import DamagedError
 from penstock.sweeps.store.sealed import SealError, seal, unseal
-from penstock.sweeps.tasks import FLOWS, SERIES
 
 VERSION = 1
 

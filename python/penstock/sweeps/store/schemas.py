@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
-from penstock.sweeps.tasks import FLOWS
+from penstock.runs.tasks import FLOWS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Error
+from penstock.runs.tasks import Outcome, Tables, simulator
 from penstock.sweeps.store import adopt, schemas
 from penstock.sweeps.store.damage import mend
 from penstock.sweeps.store.journal import Journal, lock
@@ -26,7 +27,6 @@ from penstock.sweeps.store.layout import RUNS, TABLES, about, parts, write_about
 from penstock.sweeps.store.manifest import Manifest
 from penstock.sweeps.store.parquet import read_part, table_bytes
 from penstock.sweeps.store.widen import add_columns, complete
-from penstock.sweeps.tasks import Outcome, Tables, simulator
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,210 @@
+//! Links: what a table says of both directions, and the discipline of each.
+
+use super::section::{Defaults, Section};
+use crate::error::{Problem, ScenarioError};
+use crate::files::Files;
+use crate::keys::{self, join, Params};
+use crate::node::{Item, Node};
+use crate::tables::{Access, Link};
+use penstock_aqm::{Common, Context, Kind, QueueUnit};
+use penstock_sim::{Schedule, UserAqm};
+use penstock_units::param::{Loss, Params as _, RateSchedule, Ty, Value, Values};
+use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A table that names a discipline.
+#[derive(Clone)]
+pub(crate) struct Discipline {
+    pub kind: &'static Kind,
+    /// Every key of the table, those of `common` among them.
+    pub values: Values,
+    /// The keys that every kind has.
+    pub common: Common,
+}
+
+/// One direction of a link between routers.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub name: String,
+    pub from: u32,
+    pub to: u32,
+    pub cost: u32,
+    pub rate: Rate,
+    pub delay: Duration,
+    pub buffer: QueueLen,
+    pub aqm: &'static Kind,
+    pub values: Arc<Values>,
+    /// The keys that every kind has, as they were written.
+    pub common: Common,
+    /// A user discipline, in place of `aqm`.
+    pub user: Option<UserAqm>,
+    /// The table from which `aqm` was read: `aqm`, `aqm.reverse`, or the link's table.
+    pub place: String,
+    pub loss: Loss,
+    pub schedule: Schedule,
+}
+
+/// Reads a table that names a discipline.
+pub(super) fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
+    let kind = keys::aqm_kind(root, path)?;
+    let section = Section::new(root, path);
+    let defaults = Defaults { ns2, kind: kind.defaults, kind_ns2: kind.ns2 };
+    let values = section.fill(&keys::aqm_params(kind), defaults)?;
+    let common = Common::read(&values);
+    if common.mean_packet.0 == 0 {
+        return Err(section.conflict("mean_packet", &values, "must be above 0 B"));
+    }
+    Ok(Discipline { kind, values, common })
+}
+
+/// Checks that a buffer holds at least one packet and has a possible length.
+fn check_buffer(section: &Section, key: &str, values: &Values, buffer: QueueLen) -> Result<()> {
+    let fits = match buffer {
+        QueueLen::Packets(n) => n.fract() == 0.0 && (1.0..=1e9).contains(&n),
+        QueueLen::Bytes(b) => (1..=1 << 50).contains(&b),
+    };
+    if fits {
+        return Ok(());
+    }
+    let problem = "must be a whole number of packets in [1, 1000000000], or a size of at least 1 B";
+    Err(section.conflict(key, values, problem))
+}
+
+/// Plans one direction of a link: settles the unit of its queue, converts the buffer, and tries out
+/// the discipline.
+fn line(
+    root: &Node,
+    (path, aqm): (&str, &Discipline),
+    link: (Rate, Duration, QueueLen),
+) -> Result<Line> {
+    let section = Section::new(root, path);
+    let (rate, delay, buffer) = link;
+    let mut values = aqm.values.clone();
+    let in_bytes = |q: &QueueLen| matches!(q, QueueLen::Bytes(_));
+    let threshold_in_bytes =
+        values.iter().any(|(_, v)| matches!(v, Value::Queue(q) if in_bytes(q)));
+    let automatic =
+        if in_bytes(&buffer) || threshold_in_bytes { QueueUnit::Bytes } else { QueueUnit::Packets };
+    let unit = aqm.common.unit.unwrap_or(automatic);
+    let mean = aqm.common.mean_packet.0;
+    let buffer = match buffer {
+        // A float times a whole number; both far below 2^53.
+        QueueLen::Packets(n) if unit == QueueUnit::Bytes => {
+            QueueLen::Bytes((n * mean as f64).round() as u64)
+        }
+        QueueLen::Bytes(b) if unit == QueueUnit::Packets => {
+            let problem = format!(
+                "contradicts the buffer, which is given in bytes ({}); leave unit out, or give the \
+                 buffer in packets",
+                penstock_units::format_size(Bytes(b)),
+            );
+            return Err(section.conflict("unit", &values, problem));
+        }
+        other => other,
+    };
+    values.put("unit", &unit);
+    let context = Context { rate, delay, buffer };
+    if let Err(error) = penstock_aqm::build(aqm.kind.name, &values, &context) {
+        return Err(section.param_error(&values, error));
+    }
+    Ok(Line {
+        name: String::new(),
+        from: 0,
+        to: 0,
+        cost: 1,
+        rate,
+        delay,
+        buffer,
+        aqm: aqm.kind,
+        values: Arc::new(values),
+        common: aqm.common.clone(),
+        user: None,
+        place: path.into(),
+        loss: Loss::Bernoulli(0.0),
+        schedule: Schedule::Steps(vec![]),
+    })
+}
+
+/// A link's values. A trace tells its rate, nothing else does.
+pub(super) fn fill_link(section: &Section, params: &Params) -> Result<Values> {
+    let trace = section
+        .node
+        .and_then(|n| n.child("schedule"))
+        .is_some_and(|n| !matches!(n.item, Item::List(_)));
+    if !trace && !section.given("rate") {
+        return Err(missing_rate(section));
+    }
+    section.fill(params, Defaults::default())
+}
+
+fn missing_rate(section: &Section) -> ScenarioError {
+    let problem = Problem::Missing { allowed: Ty::Rate.allowed() };
+    ScenarioError::new(section.origin, join(&section.path, "rate"), problem)
+}
+
+/// Reads both directions of a link. The caller gives them their names and ends.
+pub(super) fn directions(
+    root: &Node,
+    section: &Section,
+    values: &mut Values,
+    files: &Files,
+    [forward, backward]: [(&str, &Discipline); 2],
+) -> Result<[Line; 2]> {
+    let schedule = schedule(section, values, files)?;
+    let link = Link::read(values);
+    let rate = match (link.rate, &schedule) {
+        (Some(rate), _) => rate,
+        (None, Schedule::Trace(trace)) => trace.mean_rate(),
+        (None, Schedule::Steps(_)) => return Err(missing_rate(section)),
+    };
+    check_buffer(section, "buffer", values, link.buffer)?;
+    let reverse_buffer = link.reverse_buffer.unwrap_or(link.buffer);
+    check_buffer(section, "reverse_buffer", values, reverse_buffer)?;
+    if matches!(schedule, Schedule::Trace(_)) {
+        let at = Section::new(root, forward.0);
+        if at.given("count_in_service") && forward.1.common.count_in_service {
+            let problem = "on a link with a mahimahi trace no packet counts as in service";
+            return Err(at.conflict("count_in_service", &forward.1.values, problem));
+        }
+    }
+    let ahead = line(root, forward, (rate, link.delay, link.buffer))?;
+    let back_rate = link.reverse_rate.unwrap_or(rate);
+    let back_delay = link.reverse_delay.unwrap_or(link.delay);
+    let back = line(root, backward, (back_rate, back_delay, reverse_buffer))?;
+    Ok([Line { loss: link.loss, schedule, ..ahead }, Line { loss: link.reverse_loss, ..back }])
+}
+
+/// Reads a link's rate over time, from its file if there is one. The file's hash goes into
+/// `values`.
+fn schedule(section: &Section, values: &mut Values, files: &Files) -> Result<Schedule> {
+    match Link::read(values).schedule {
+        None => Ok(Schedule::Steps(vec![])),
+        Some(RateSchedule::Steps(steps)) => {
+            Ok(Schedule::Steps(steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect()))
+        }
+        Some(RateSchedule::Mahimahi { file, hash }) => {
+            let wrong = |problem| section.conflict("schedule", values, problem);
+            let content = files.read(&file, hash.as_deref()).map_err(wrong)?;
+            let trace = Arc::new(content.trace().map_err(wrong)?);
+            let hash = Some(content.hash());
+            values.set("schedule", Value::Schedule(RateSchedule::Mahimahi { file, hash }));
+            Ok(Schedule::Trace(trace))
+        }
+    }
+}
+
+/// `topology.access` or `.egress`; `None` where it is left out.
+pub(super) fn side(root: &Node, name: &str) -> Result<Option<Access>> {
+    let section = Section::new(root, &join("topology", name));
+    if section.node.is_none() {
+        return Ok(None);
+    }
+    let values = section.fill(&vec![Access::TABLE], Defaults::default())?;
+    let access = Access::read(&values);
+    if let Some(buffer) = access.buffer {
+        check_buffer(&section, "buffer", &values, buffer)?;
+    }
+    Ok(Some(access))
+}
