@@ -217,7 +217,15 @@ mod tests {
             .collect();
         steps.reverse();
         let rate = Rate::from_bps(8_000).unwrap();
-        Transmitter { tx: TxClock::new(rate), steps, rate: Some(rate), rest: 0, trace: None }
+        let steady = steps.is_empty();
+        Transmitter {
+            tx: TxClock::new(rate),
+            steps,
+            rate: Some(rate),
+            rest: 0,
+            trace: None,
+            steady,
+        }
     }
 
     /// 8 kbit/s: 1000 B take a second. By hand.
