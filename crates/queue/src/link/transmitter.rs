@@ -217,15 +217,8 @@ mod tests {
             .collect();
         steps.reverse();
         let rate = Rate::from_bps(8_000).unwrap();
-        let steady = steps.is_empty();
-        Transmitter {
-            tx: TxClock::new(rate),
-            steps,
-            rate: Some(rate),
-            rest: 0,
-            trace: None,
-            steady,
-        }
+        let (tx, steady) = (TxClock::new(rate), steps.is_empty());
+        Transmitter { tx, steps, rate: Some(rate), rest: 0, trace: None, steady }
     }
 
     /// 8 kbit/s: 1000 B take a second. By hand.
