@@ -24,6 +24,9 @@ ACCESS = '[topology.access]\nrate = "9 Mbit/s"\n'
 NODE = "[[topology.node]]\nname = "
 FTP = '[[traffic]]\nkind = "ftp"\n'
 
+#: Type → literal of a key of `[[traffic]]` that is required.
+NEEDED = {"rate": '"1 Mbit/s"', "text": '"packets.csv"'}
+
 #: Makes the text of a scenario from the keys of one table.
 Shape = Callable[[str], str]
 
@@ -108,11 +111,11 @@ def main() -> None:
         seeds(f"aqm-{kind}", lambda keys, kind=kind: f'{TOP}{DUMBBELL}{FTP}[aqm]\nkind = "{kind}"\n{keys}', params)
     traffic = tables("traffic")
     shared = [p for p in traffic.pop("any") if p["name"] != "kind"]
-    needed = {"web": "", "cbr": 'rate = "1 Mbit/s"\n', "replay": 'file = "packets.csv"\n'}
-    needed |= {"poisson": needed["cbr"], "onoff": needed["cbr"], "ftp": ""}
     for kind, params in traffic.items():
-        base = f'{TOP}{DUMBBELL}{ACCESS}[[traffic]]\nkind = "{kind}"\n{needed[kind]}'
-        free = [p for p in (*params, *shared) if f"{p['name']} = " not in needed[kind]]
+        needed = [p for p in params if p["auto"] == "required"]
+        given = "".join(f"{p['name']} = {NEEDED.get(p['type']) or next(values(p))}\n" for p in needed)
+        base = f'{TOP}{DUMBBELL}{ACCESS}[[traffic]]\nkind = "{kind}"\n{given}'
+        free = [p for p in (*params, *shared) if p not in needed]
         seeds(f"traffic-{kind}", lambda keys, base=base: base + keys, free)
     tcp = tables("tcp")
     every = [p for p in tcp.pop("any") if p["name"] != "tcp"]

@@ -246,7 +246,7 @@ impl Udp {
             Rhythm::Gaps { pattern: UdpPattern::OnOff { on, .. }, on_until, .. } => {
                 *on_until = self.start + Duration::from_secs_f64(draw(on, rng));
             }
-            Rhythm::Replay(..) => return self.replay(),
+            Rhythm::Replay(..) => return self.rarer(),
         }
         self.on_time()
     }
@@ -255,7 +255,7 @@ impl Udp {
     #[inline]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
         let Rhythm::Gaps { gap, gap_ns, pattern, jitter, on_until } = &mut self.rhythm else {
-            return self.replay();
+            return self.rarer();
         };
         let even = |rng: &mut Rng| {
             if *jitter == 0.0 {
@@ -283,13 +283,18 @@ impl Udp {
         self.on_time()
     }
 
+    /// Returns when the next packet leaves in the rhythms that are kept out of the common path.
     #[cold]
-    fn replay(&mut self) -> Option<Time> {
-        let Rhythm::Replay(packets, number) = &mut self.rhythm else { return None };
-        let packet = packets.get(*number)?;
-        *number += 1;
-        self.bytes = packet.bytes;
-        self.next = self.start + packet.at;
+    fn rarer(&mut self) -> Option<Time> {
+        match &mut self.rhythm {
+            Rhythm::Gaps { .. } => return None,
+            Rhythm::Replay(packets, number) => {
+                let packet = packets.get(*number)?;
+                *number += 1;
+                self.bytes = packet.bytes;
+                self.next = self.start + packet.at;
+            }
+        }
         self.on_time()
     }
 

@@ -6,14 +6,19 @@ use penstock_queue::{join, values, AtLink, Column, LinkView, Of, OfLink, Table};
 use penstock_units::{Duration, Time};
 
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
-pub const METRICS: &[Of<RunView>] = &join::<RunView, 30>(&[
-    &OfLink::CARRIED,
-    &[GOODPUT],
-    &OfLink::QUEUE,
-    &[JAIN],
-    &OfLink::COUNTS,
-    &OF_THE_FLOWS,
-]);
+pub const METRICS: &[Of<RunView>] = &join::<RunView, ROWS>(PARTS);
+
+const PARTS: &[&[Of<RunView>]] =
+    &[&OfLink::CARRIED, &[GOODPUT], &OfLink::QUEUE, &[JAIN], &OfLink::COUNTS, OF_THE_FLOWS];
+
+const ROWS: usize = {
+    let (mut rows, mut part) = (0, 0);
+    while part < PARTS.len() {
+        rows += PARTS[part].len();
+        part += 1;
+    }
+    rows
+};
 
 const GOODPUT: Of<RunView> = Of::new(
     "goodput_bps",
@@ -29,7 +34,7 @@ const JAIN: Of<RunView> = Of::new(
 );
 
 /// Metrics of a run that add up what its flows did.
-const OF_THE_FLOWS: [Of<RunView>; 6] = [
+const OF_THE_FLOWS: &[Of<RunView>] = &[
     Of::new("timeouts", "Retransmission timeouts with data outstanding, all TCP flows.", |r| {
         sum(r.flows.iter().filter_map(FlowView::timeouts))
     }),

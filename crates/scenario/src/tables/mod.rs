@@ -1,6 +1,22 @@
 //! The parameters that belong to the scenario itself: the top level, topologies, traffic and sweeps.
 //! Those of disciplines and of TCP are declared in their crates.
 
+/// Returns the names of a list of kinds: the words that its `kind` takes.
+macro_rules! names {
+    ($kinds:expr) => {{
+        const NAMES: [&str; $kinds.len()] = {
+            let mut names = [""; $kinds.len()];
+            let mut i = 0;
+            while i < names.len() {
+                names[i] = $kinds[i].name;
+                i += 1;
+            }
+            names
+        };
+        &NAMES
+    }};
+}
+
 mod sweep;
 mod top;
 mod topology;
@@ -22,20 +38,10 @@ use penstock_units::param::{Param, Ty, PARAM};
 /// What an absent required key says in `Param::auto`.
 pub(crate) const REQUIRED: &str = "required";
 
-const AQM_NAMES: [&str; penstock_aqm::KINDS.len()] = {
-    let mut names = [""; penstock_aqm::KINDS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = penstock_aqm::KINDS[i].name;
-        i += 1;
-    }
-    names
-};
-
 /// `aqm.kind`, `aqm.reverse.kind`.
 pub(crate) const AQM_KIND: &[Param] = &[Param {
     name: "kind",
-    ty: Ty::Word(&AQM_NAMES),
+    ty: Ty::Word(names!(penstock_aqm::KINDS)),
     default: Some("\"droptail\""),
     doc: "The queue's discipline.",
     ..PARAM

@@ -81,7 +81,7 @@ params! {
 /// `topology.kind`.
 pub(crate) const TOPOLOGY: &[Param] = &[Param {
     name: "kind",
-    ty: Ty::Word(&["dumbbell", "parking-lot", "graph"]),
+    ty: Ty::Word(names!(TOPOLOGIES)),
     default: Some("\"dumbbell\""),
     doc: "The arrangement of routers and links.",
     ..PARAM

@@ -120,7 +120,7 @@ params! {
 /// `kind` of an entry of `[[traffic]]`.
 pub(crate) const TRAFFIC_KIND: &[Param] = &[Param {
     name: "kind",
-    ty: Ty::Word(&["ftp", "web", "cbr", "poisson", "onoff", "replay"]),
+    ty: Ty::Word(names!(TRAFFICS)),
     auto: REQUIRED,
     doc: "What the group sends.",
     ..PARAM
@@ -210,7 +210,7 @@ params! {
     }
 }
 
-/// The kind of traffic of that name.
+/// Returns the kind of traffic of that name.
 pub(crate) fn traffic(name: &str) -> Option<&'static TrafficKind> {
     TRAFFICS.iter().find(|k| k.name == name)
 }
