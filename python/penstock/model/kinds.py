@@ -2052,7 +2052,7 @@ class Ftp(Table):
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
-    Source: ns-2: Application/Ftp::TABLE.
+    Source: ns-2: Application/FTP.
     """
 
     kind: ClassVar[str] = "ftp"
