@@ -96,7 +96,8 @@ pub fn probe(
 enum Waiting {
     /// All alike, and always as many. The discipline knows none of them.
     Alike,
-    /// In the order of their arrival: flow and time. The handle is the place.
+    /// In the order of their arrival: flow and time. The handle is the place. Always as many: a
+    /// packet that leaves or is evicted is made good, whatever the discipline does to arrivals.
     Fifo(VecDeque<(u32, Time)>),
     /// In the discipline's order: the same by handle, and the handles that are free.
     Places { places: Vec<(u32, Time)>, free: Vec<u32> },
@@ -127,7 +128,7 @@ impl Shelf {
 
     /// Returns the handle of the packet that is let in.
     fn enter(&mut self, flow: u32, now: Time) -> u32 {
-        if !matches!(self.waiting, Waiting::Alike) {
+        if matches!(self.waiting, Waiting::Places { .. }) {
             self.q.pkts += 1;
             self.q.bytes += u64::from(self.held.bytes);
         }
@@ -166,13 +167,17 @@ impl Line for Shelf {
         line.get(place).map(|(flow, _)| (place as u32, self.packet(*flow)))
     }
 
-    fn evict(&mut self, _: Time, handle: u32, _: Reason) {
+    fn evict(&mut self, now: Time, handle: u32, _: Reason) {
+        // The flow whose turn it is.
+        let next = self.arrivals % self.held.flows.max(1);
         match &mut self.waiting {
             Waiting::Alike => return,
-            Waiting::Fifo(line) => drop(line.remove(handle as usize)),
-            Waiting::Places { free, .. } => free.push(handle),
+            Waiting::Fifo(line) => line[handle as usize] = (next, now),
+            Waiting::Places { free, .. } => {
+                free.push(handle);
+                self.leaves();
+            }
         }
-        self.leaves();
         self.evicted += 1;
     }
 
@@ -187,13 +192,19 @@ impl Line for Shelf {
                 let ticks = self.gap.as_ticks().saturating_mul(u64::from(self.held.queue));
                 (self.arrivals % self.held.flows.max(1), now.before(Duration::from_ticks(ticks)))
             }
-            (Waiting::Fifo(line), _) => line.pop_front()?,
+            (Waiting::Fifo(line), _) => {
+                let first = line.pop_front()?;
+                if line.len() < self.held.queue as usize {
+                    line.push_back((first.0, now));
+                }
+                first
+            }
             (Waiting::Places { places, free }, handle) => {
                 free.push(handle?);
                 places[handle? as usize]
             }
         };
-        if !matches!(self.waiting, Waiting::Alike) {
+        if matches!(self.waiting, Waiting::Places { .. }) {
             self.leaves();
         }
         Some((self.packet(flow), since, ()))
@@ -221,11 +232,12 @@ impl<A: Aqm> Bench<A> {
         let waiting = if driver.orders() {
             Waiting::Places { places: vec![], free: vec![] }
         } else if driver.draws() {
-            Waiting::Fifo(VecDeque::new())
+            let flows = held.flows.max(1);
+            Waiting::Fifo((0..held.queue).map(|i| (i % flows, Time::ZERO)).collect())
         } else {
             Waiting::Alike
         };
-        let pkts = if matches!(waiting, Waiting::Alike) { held.queue } else { 0 };
+        let pkts = if matches!(waiting, Waiting::Places { .. }) { 0 } else { held.queue };
         let q = Queue { pkts, bytes: u64::from(pkts) * bytes, idle_since: None };
         let line =
             Shelf { held, gap, full, q, arrivals: 0, waiting, evicted: 0, dropped_at_the_head: 0 };
@@ -268,7 +280,7 @@ impl<A: Aqm> Bench<A> {
         }
     }
 
-    /// Where packets are told apart: up to the held length again.
+    /// Where the discipline orders the packets: up to the held length again.
     fn fill(&mut self, now: Time, counts: &mut Counts) {
         let held = self.line.held.queue;
         let missing = held - self.line.q.pkts.min(held);
@@ -284,7 +296,11 @@ impl<A: Aqm> Bench<A> {
         let pkt = self.line.packet(flow);
         counts.packets += 1;
         let entry = self.driver.arrive(now, &pkt, &mut self.line);
-        counts.dropped += std::mem::take(&mut self.line.evicted);
+        let evicted = std::mem::take(&mut self.line.evicted);
+        counts.dropped += evicted;
+        if matches!(self.line.waiting, Waiting::Fifo(_)) {
+            counts.packets += evicted; // those that make them good
+        }
         match entry {
             Err(_) => counts.dropped += 1,
             Ok(ecn) => {
@@ -394,6 +410,18 @@ mod tests {
         // are even.
         let set = [("quantum", "\"1000 B\"")];
         assert_eq!(marks("fq-codel", &set, 35), 5 * 27);
+    }
+
+    /// Five flows share the queue, so at 5 packets, where p_b is 0, one arrival of five takes a
+    /// waiting packet with it: 2 drops of 6 packets. From max_th on nothing gets in.
+    #[test]
+    fn choke_drops_pairs_and_beyond_the_ramp_all() {
+        let set = [&RAMP[..], &[("ecn", "true")]].concat();
+        let c = counts("choke", &set, Held { queue: 5, ..ECT }, 0, 40);
+        assert_eq!((c.incipient, c.ce), (0, 0));
+        near(c.dropped, 1.0 / 3.0, c.packets);
+        let c = counts("choke", &set, Held { queue: 40, ..ECT }, 0, 1);
+        assert_eq!((c.incipient, c.ce, c.dropped), (0, 0, c.packets));
     }
 
     /// Every kind, with and without ECN, at any length: no packet is counted twice, and what is
