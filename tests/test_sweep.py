@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -406,8 +407,9 @@ def test_commands(penstock: Command, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{RUNS // 2} runs in runs: {RUNS // 2} new, 0 kept\n")
     shown = penstock("show", "runs", "utilization", "--over", "topology.bottleneck.delay", "--by", "variant",
                      "--figure", "figure.svg")  # fmt: skip
-    rows = [line.split("│")[1:4] for line in shown.stdout.splitlines() if "│" in line]
-    places = [(row[0].strip(), row[1].strip()) for row in rows]
+    table = [[cell.strip() for cell in re.split(r" {2,}", line.strip())] for line in shown.stdout.splitlines()]
+    rows = [row for row in table if len(row) >= 3 and row[1] in ("drops", "marks")]
+    places = [(row[0], row[1]) for row in rows]
     delays = ("5 ms", "20 ms", "100 ms")
     assert places == [(delay, variant) for delay in delays for variant in ("drops", "marks")]
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
