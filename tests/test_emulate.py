@@ -11,6 +11,7 @@ import pty
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -188,6 +189,9 @@ def test_no_privileges_are_needed(tmp_path: Path, backend: str) -> None:
                               extra_groups=[])  # fmt: skip
     if "user.max_user_namespaces" in done.stderr or "AppArmor" in done.stderr:
         pytest.skip(done.stderr)
+    if backend == "tun" and not Path("/dev/net/tun").stat().st_mode & stat.S_IWOTH:
+        assert (done.returncode, "--backend packet needs no device" in done.stderr) == (2, True), done.stderr
+        pytest.skip(f"this machine gives /dev/net/tun to root only: {done.stderr}")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     exact(found)
