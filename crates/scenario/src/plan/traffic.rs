@@ -153,14 +153,14 @@ fn source(
     tcp: Option<Arc<TcpParams>>,
     files: &Files,
 ) -> Result<Source> {
-    Ok(match (kind.sends, tcp) {
-        (Sends::Ftp, Some(tcp)) => Source::Ftp(tcp, ftp(section, values)?),
-        (Sends::Web, Some(tcp)) => Source::Web(tcp, web(section, values)?),
-        (Sends::Poisson, _) => Source::Poisson(datagrams(section, values)?),
-        (Sends::OnOff, _) => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
-        (Sends::Replay, _) => Source::Replay(replay(section, values, files)?),
-        // The two that need a transport have had it above.
-        (Sends::Cbr | Sends::Ftp | Sends::Web, _) => Source::Cbr(datagrams(section, values)?),
+    let tcp = || tcp.expect("the entry of a kind that sends TCP has its transport");
+    Ok(match kind.sends {
+        Sends::Ftp => Source::Ftp(tcp(), ftp(section, values)?),
+        Sends::Web => Source::Web(tcp(), web(section, values)?),
+        Sends::Cbr => Source::Cbr(datagrams(section, values)?),
+        Sends::Poisson => Source::Poisson(datagrams(section, values)?),
+        Sends::OnOff => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
+        Sends::Replay => Source::Replay(replay(section, values, files)?),
     })
 }
 
