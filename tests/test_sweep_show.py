@@ -135,7 +135,7 @@ def test_only_what_both_have_is_compared(tmp_path: Path) -> None:
     backwards = show(out, "queue_mean_pkts", against="aqm.ecn=false")
     nothing = differences(backwards)["8 packets", "20 ms", True]
     assert (nothing.difference.mean, nothing.p, nothing.p_adjusted) == (None, None, None)
-    assert tables(backwards, "")[0].row_count == 4
+    assert len(tables(backwards, "")[0].rows) == 4
     assert json.loads(backwards.json())["rows"][0]["at"]["aqm.ecn"] is True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock._files import write
+from penstock.show.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
 
     from penstock.runs.result import Result
 
@@ -33,12 +34,23 @@ def say(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
+#: Columns of a pipe or a file: a table takes the width that it needs, and nothing is cut off.
+WIDE = 200
+#: Variables with which rich takes a pipe for a terminal.
+_FORCED = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+
+
 def draw(table: Table | Group) -> None:
     """Prints a table."""
+    terminal = sys.stdout.isatty()
+    if isinstance(table, Table) and not terminal and sys.stdout.encoding == "utf-8" and not _FORCED & {*os.environ}:
+        text = table.plain(WIDE)
+        if text is not None:
+            say(text)
+            return
     from rich.console import Console
 
-    # Into a pipe or file a table takes the width that it needs: nothing is cut off or folded.
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=200)
+    console = Console(highlight=False) if terminal else Console(highlight=False, width=WIDE)
     console.print(table)
 
 

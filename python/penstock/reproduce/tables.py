@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from penstock.reproduce.model import DEFAULT, Finding, Paper
 from penstock.show.numbers import number
-from penstock.show.table import literal, new
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from penstock.show.table import Table, literal
 
 
 def papers_table(papers: Sequence[Paper]) -> Table:
     """Returns what `penstock reproduce --list` shows: every exhibit with the claims about it."""
-    table = new("papers")
+    table = Table("papers")
     table.add_column("exhibit", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("what")
@@ -32,7 +28,7 @@ def papers_table(papers: Sequence[Paper]) -> Table:
 
 def findings_table(findings: Sequence[Finding]) -> Table:
     """Returns what `penstock reproduce` says of the claims, under the default readings."""
-    table = new("claims")
+    table = Table("claims")
     table.add_column("paper", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("the paper's number")

@@ -6,18 +6,17 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.show.table import literal, new
+from penstock.show.table import Table, literal
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
 
     from penstock.runs.probing import Probe
 
 
 def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
     """Returns what `penstock list` shows: an overview, then the parameters of each kind."""
-    overview = new(what)
+    overview = Table(what)
     overview.add_column("name", no_wrap=True)
     overview.add_column("what")
     if any(row.get("source") for row in rows):
@@ -51,7 +50,7 @@ def entry(row: Mapping[str, Any]) -> Group:
     if row.get("params"):
         parts.append(_parameters({**row, "name": "Keys"}))
     if row.get("state"):
-        table = new("State, columns of the queue series")
+        table = Table("State, columns of the queue series")
         table.add_column("column", no_wrap=True)
         table.add_column("what it is")
         for state in row["state"]:
@@ -63,7 +62,7 @@ def entry(row: Mapping[str, Any]) -> Group:
 def probe_table(probe: Probe) -> Table:
     """Returns what a probe counted: one row per point, one column per level and time. Of many points about 20
     are shown."""
-    table = new(f"{probe.scenario.label} · share of packets in % after the queue has stood so long")
+    table = Table(f"{probe.scenario.label} · share of packets in % after the queue has stood so long")
     table.add_column("packets held" if probe.axis == "queue" else "load", justify="right")
     shown = [(level, shares) for level in probe.levels if any(map(any, shares := probe.shares(level)))]
     for level, _ in shown:
@@ -77,7 +76,7 @@ def probe_table(probe: Probe) -> Table:
 
 
 def _parameters(kind: Mapping[str, Any]) -> Table:
-    table = new(kind["name"])
+    table = Table(kind["name"])
     for column in ("key", "default", "range", "unit"):
         table.add_column(column, no_wrap=column == "key")
     table.add_column("what")

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from penstock.estimate import Estimate
 from penstock.show.numbers import number, scale
-from penstock.show.table import new
+from penstock.show.table import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from penstock.runs.result import Comparison, Result
 
 #: What a comparison shows; `--json` has everything.
@@ -36,7 +34,7 @@ HEADLINES = (
 
 def result_table(result: Result) -> Table:
     """Returns all metrics of one scenario that apply."""
-    table = new(_title(result))
+    table = Table(_title(result))
     table.add_column("metric")
     many = len(result.runs) > 1
     table.add_column("mean ± 95 %" if many else "value", justify="right")
@@ -64,7 +62,7 @@ def comparison_table(comparison: Comparison) -> Table:
         return _ranking(comparison)
     first = comparison.results[comparison.baseline]
     many = len(first.runs) > 1
-    table = new(_title(first, kinds=True))
+    table = Table(_title(first, kinds=True))
     table.add_column("metric")
     table.add_column("", style="dim")
     for name in comparison.results:
@@ -106,7 +104,7 @@ def _title(result: Result, *, kinds: bool = False) -> str:
 def _ranking(comparison: Comparison) -> Table:
     """Returns one row per discipline, bold where the interval of its paired difference against the first excludes 0."""
     first = comparison.results[comparison.baseline]
-    table = new(_title(first, kinds=True))
+    table = Table(_title(first, kinds=True))
     table.add_column("discipline")
     largest = {
         metric: max((abs(r.summary[metric].mean or 0.0) for r in comparison.results.values()), default=0.0)

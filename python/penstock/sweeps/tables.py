@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from penstock.estimate import Estimate
 from penstock.show.numbers import number, spanned
-from penstock.show.table import new
+from penstock.show.table import Table
 from penstock.sweeps.show import Shown
 from penstock.sweeps.statistics import Interval, Paired, ends
 from penstock.sweeps.values import text
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def tables(shown: Shown, title: str) -> list[Table]:
@@ -61,7 +56,7 @@ def _differences(shown: Shown, i: int) -> Table:
 
 def _new(shown: Shown, title: str) -> Table:
     """Returns a table with a column for each axis."""
-    drawn = new(title)
+    drawn = Table(title)
     for axis in shown.axes:
         drawn.add_column(axis, justify="right")
     return drawn

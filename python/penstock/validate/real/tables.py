@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.show.numbers import number, scale
-from penstock.show.table import literal, new
+from penstock.show.table import Table, literal
 from penstock.validate.real.summary import HEADLINES, word
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
 
     from penstock.validate.real.compare import Agreement
 
@@ -23,7 +22,7 @@ def agreement_table(agreement: Agreement) -> Group:
 
     real, simulated = len(agreement.real.runs), len(agreement.simulated.runs)
     seconds = f"{agreement.real.scenario.duration_s:g} s"
-    table = new(f"{agreement.name} · {seconds} · {real} real runs, {simulated} simulated")
+    table = Table(f"{agreement.name} · {seconds} · {real} real runs, {simulated} simulated")
     table.add_column("metric")
     for name in ("real", "simulated"):
         table.add_column(name, justify="right")
@@ -53,7 +52,7 @@ def agreement_table(agreement: Agreement) -> Group:
 
 def agreements_table(agreements: Sequence[Agreement]) -> Table:
     """Returns many scenarios, one row each: the two metrics that the bounds are about, and which others differ."""
-    table = new("simulated against real")
+    table = Table("simulated against real")
     table.add_column("scenario")
     for name in HEADLINES:
         table.add_column(name, justify="right")
