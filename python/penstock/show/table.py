@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich import table as rich
 
-#: Text that every font sets one cell wide for each character, and that `rich` would take for no markup.
-_PLAIN = re.compile(r"[\n -Z^-~¡-¬®-ʯ–−…]*")
+#: Characters that are one cell wide on every terminal, and that are no markup of rich.
+_PLAIN = {*map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x2B0))), *"\n–−…"} - {*"[\\]\xad"}
 
 
 class Table:
@@ -44,8 +43,7 @@ class Table:
         or than the table, or if something may be markup."""
         headers = [header for header, _ in self.columns]
         around = [self.title, self.caption or ""]
-        texts = [*around, *headers, *(cell for cells, _ in self.rows for cell in cells)]
-        if not all(_PLAIN.fullmatch(text) and text.count(":") < 2 for text in texts):  # two colons may be an emoji
+        if not all(map(_is_plain, [*around, *headers, *(cell for cells, _ in self.rows for cell in cells)])):
             return None
         head = _lines(headers, bottom=True)
         rows = [line for cells, _ in self.rows for line in _lines(cells)]
@@ -90,6 +88,16 @@ def literal(cells: Sequence[str]) -> list[str]:
     from rich.markup import escape
 
     return [escape(cell) for cell in cells]
+
+
+def _is_plain(text: str) -> bool:
+    """Returns whether rich would leave a text as it is.
+
+    It takes `:word:` for an emoji, cuts off spaces at the ends of a line, and drops a last line that is empty.
+    """
+    if not _PLAIN.issuperset(text) or text.count(":") > 1 or text.endswith("\n"):
+        return False
+    return all(line == line.strip() for line in text.split("\n"))
 
 
 def _lines(cells: Sequence[str], *, bottom: bool = False) -> list[list[str]]:
