@@ -23,8 +23,9 @@ import psutil
 
 from penstock import Scenario, _penstock
 from penstock.runs.tasks import Engine, Outcome, Task, run_task, simulator
-from penstock.sweeps.drive import Grid, Threads, sweep
+from penstock.sweeps.drive import Grid, Threads
 from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
+from penstock.sweeps.start import sweep
 from penstock.sweeps.store import RUNS
 from penstock.sweeps.store.known import Known
 from penstock.sweeps.store.manifest import Manifest

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.runs.result import Result as Result
     from penstock.runs.runner import compare as compare
     from penstock.runs.runner import run as run
-    from penstock.sweeps.drive import sweep as sweep
+    from penstock.sweeps.start import sweep as sweep
 
 #: Module → the names that this package has from it.
 _NAMES = {
@@ -49,7 +49,7 @@ _NAMES = {
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),
     "runs.runner": ("compare", "run"),
-    "sweeps.drive": ("sweep",),
+    "sweeps.start": ("sweep",),
 }
 #: Modules that are names here themselves, and every name of whose `__all__` is one, too.
 _WHOLE = {"aqm": "model.aqm", "kinds": "model.kinds"}

@@ -11,7 +11,7 @@ from penstock.cli.inputs import check_writable, scenario_of, series_interval
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
-from penstock.sweeps import drive, store
+from penstock.sweeps import drive, start, store
 
 
 @click.command("sweep")
@@ -66,7 +66,7 @@ def command(
     check_writable(out=out)
     try:
         with Bar(scenario.name or file.name) as bar:
-            done = drive.sweep(
+            done = start.sweep(
                 scenario,
                 seeds=seeds,
                 out=out,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -60,6 +59,8 @@ class Pool(Generic[T, R]):
         When that happens, at Ctrl-C, and when the iterator is closed, the runs under way end within a moment. Use it
         with `contextlib.closing`.
         """
+        from concurrent.futures import ThreadPoolExecutor  # slow to load, as it loads `logging`
+
         waiting = enumerate(items)
         failed: dict[int, BaseException] = {}
         running = 0
