@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -11,6 +12,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -269,6 +271,29 @@ class Fails(ps.Aqm):
     def series(self) -> Mapping[str, float]:
         self.note("series")
         return {"x": 1.0}
+
+
+class Keeps(ps.Aqm):
+    """Gets hold of the arguments of its first calls, which it was never given by name."""
+
+    kept: ClassVar[list[tuple[float, tuple[object, ...]]]] = []
+
+    def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
+        if len(self.kept) < 2:
+            self.kept += [(now, each) for each in gc.get_referrers(packet) if isinstance(each, tuple)]
+        return ps.PASS
+
+
+def test_no_tuple_changes_that_a_discipline_holds() -> None:
+    Keeps.kept.clear()
+    gc.disable()  # a collection hides tuples of plain objects
+    try:
+        result = ps.run(scenario(Keeps()))
+    finally:
+        gc.enable()
+    assert Keeps.kept
+    assert all(arguments[0] == now for now, arguments in Keeps.kept)
+    assert result.runs[0].metrics == ps.run(scenario().with_aqm("droptail")).runs[0].metrics
 
 
 @pytest.mark.parametrize("where", ["setup", "arrive", "overflow", "depart", "tick", "average_pkts", "series"])
