@@ -82,9 +82,10 @@ def _settle() -> None:
     For as long as a module has `__getattr__`, CPython caches none of its attributes: `ps.PASS` takes 25 ns longer. A
     discipline in Python pays that for every packet.
     """
-    for name in _find("__all__"):
-        _find(name)
-    globals().pop("__getattr__", None)
+    if "__getattr__" in globals():
+        for name in _find("__all__"):
+            _find(name)
+        globals().pop("__getattr__", None)
 
 
 def _home(name: str) -> str:

@@ -16,8 +16,7 @@ class Table:
     """A table with a title above and perhaps a caption below.
 
     `plain` lays it out where it is simply text. Rich does the rest: it folds what is too wide, and writes bold and
-    dim on a terminal. It is not loaded before it is needed, since that is a third of the time of a short
-    `penstock run`.
+    dim on a terminal. It is loaded only then: it would be two fifths of the time of a short `penstock run`.
     """
 
     def __init__(self, title: str) -> None:
