@@ -1,8 +1,8 @@
 //! A discipline written in Python behind the core's trait.
 //!
-//! It runs on the thread that holds the GIL. Its packet, its queue and the tuple of its arguments are
-//! three objects for the whole run, refilled for every call, and its methods are looked up once.
-//! Python's own work is then most of a call. An exception that it raises ends the run.
+//! It runs on the thread that holds the GIL. Its packet, its queue and the tuple of its arguments
+//! are three objects for the whole run, refilled for every call, and its methods are looked up
+//! once. Python's own work is then most of a call. An exception that it raises ends the run.
 
 use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
@@ -178,9 +178,9 @@ impl Arguments {
         now: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (method, first) = (method.bind(py), PyFloat::new(py, now).into_ptr());
-        // SAFETY: the GIL is held, the tuple is alive and has a place 0. `PyTuple_SetItem` takes over
-        // the reference to the number whether it fails or not. It fails for a tuple that anybody else
-        // refers to, so that no tuple changes which the discipline can see.
+        // SAFETY: the GIL is held, the tuple is alive and has a place 0. `PyTuple_SetItem` takes
+        // over the reference to the number whether it fails or not. It fails for a tuple that
+        // anybody else refers to, so that no tuple changes which the discipline can see.
         let refused = unsafe { PyTuple_SetItem(self.tuple.as_ptr(), 0, first) } != 0;
         if refused {
             drop(PyErr::take(py));
