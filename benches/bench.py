@@ -1,6 +1,6 @@
 """`make bench`: how fast Penstock is, beside ns-2 on the same work where `ns` is installed.
 
-    python benches/bench.py [--quick] [--only speed,floor,…] [--record] [--out docs/performance.md]
+    python benches/bench.py [--quick] [--only speed,floor,…] [--record] [--peers] [--out FILE]
 
 Writes its tables into the marked blocks of `docs/performance.md` and leaves the prose around them
 alone. Time is CPU time (user and system) of a whole process, start-up included, the median of three
@@ -8,9 +8,10 @@ with the programs taking turns. Instructions are callgrind's, the difference of 
 start-up cancels. `measures/targets.py` has what each measure should reach; nothing here passes or
 fails by the clock.
 
-HTSIM=PATH names a checkout of csg-htsim whose library is built (`make -C PATH/sim libhtsim.a`). Its
-instructions are then counted beside ours, and ns-2's. Counts of both are kept in
-`instructions.json` with ours; `--record` counts them again and writes that file.
+Instructions of B1 to B4 are kept in `instructions.json`, with those of ns-2 and csg-htsim. The
+change since then is shown; `--record` writes what this run has counted. `--peers` counts the other
+two again, which takes ten minutes. For csg-htsim, HTSIM=PATH names a checkout whose library is
+built (`make -C PATH/sim libhtsim.a`).
 """
 
 from __future__ import annotations
@@ -98,8 +99,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=quick)
     blocks = f"of {', '.join(BLOCKS)}"
     parser.add_argument("--only", default=",".join(BLOCKS), metavar="BLOCKS", help=blocks)
-    record = "count every simulator's instructions anew and write instructions.json"
+    record = "write the instructions that this run counts into instructions.json"
     parser.add_argument("--record", action="store_true", help=record)
+    peers = "count the instructions of ns-2, and of csg-htsim (HTSIM=PATH), anew: ten minutes"
+    parser.add_argument("--peers", action="store_true", help=peers)
     out = ROOT / "docs" / "performance.md"
     parser.add_argument("--out", type=Path, default=out, metavar="FILE")
     options = parser.parse_args()
@@ -110,6 +113,7 @@ def main() -> int:
     plan = Plan(
         quick=options.quick,
         record=options.record,
+        peers=options.peers,
         ns=shutil.which("ns") is not None,
         valgrind=shutil.which("valgrind") is not None,
         htsim=_htsim(),

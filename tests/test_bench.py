@@ -114,7 +114,7 @@ def test_two_lengths_differ_by_their_packets() -> None:
         ("tcp/src/recovery/newreno.rs", "sender"),
         ("units/src/time.rs", "time, rates, random numbers"),
         ("sim/src/engine.rs", "engine: dispatch, hosts, packets on their way"),
-        (callgrind.ELSEWHERE, "elsewhere: libc, libm, set-up"),
+        (callgrind.ELSEWHERE, "elsewhere: libc, libm, calls into the standard library"),
     ],
 )
 def test_every_file_has_a_part(file: str, part: str) -> None:
@@ -186,7 +186,7 @@ def test_accept_reads_the_ratio_that_the_speed_table_ends_with(
         return Cost(9.0 if command[0] == "ns" else 1.0, 1.0, 2**20, json.dumps(document))
 
     monkeypatch.setattr(speed, "spend", spend)
-    plan = Plan(quick=True, record=False, ns=True, valgrind=False, htsim=None)
+    plan = Plan(quick=True, record=False, peers=False, ns=True, valgrind=False, htsim=None)
     pattern = r"^\| (B\d) \|.*\| ([\d.]+)× \|$"
     assert pattern in Path(promises.__file__).read_text(encoding="utf-8")
     found = re.findall(pattern, speed.speed(plan), re.MULTILINE)

@@ -34,7 +34,7 @@ GROUPS = (
     ("sender", r"tcp/"),
     ("time, rates, random numbers", r"units/"),
     ("engine: dispatch, hosts, packets on their way", r"sim/"),
-    ("elsewhere: libc, libm, set-up", r""),
+    ("elsewhere: libc, libm, calls into the standard library", r""),
 )
 #: A file is shown by itself from this share of all instructions on.
 SHOWN = 0.02
@@ -63,8 +63,8 @@ def ours(plan: Plan) -> dict[str, PerPacket]:
 def _theirs(
     name: str, plan: Plan, recorded: Counts, command: Callable[[str, float], list[str]]
 ) -> Counts:
-    """Counts another simulator, where the record has no counts of it or is made anew."""
-    if recorded and not plan.record and not plan.quick:
+    """Counts another simulator where that is asked for or not on record."""
+    if recorded and not plan.peers and not plan.quick:
         return recorded
     say(f"instructions of {name}")
     cases = PEERS_BRIEFLY if plan.quick else CASES
@@ -94,6 +94,7 @@ def instructions(plan: Plan) -> str:
     head += ["recorded", "change", "ns-2", "csg-htsim"]
     under = f"Recorded: {record.under()}.\n" if record.date else "Nothing is recorded yet.\n"
     if plan.record and not plan.quick:
+        # Counts of peers stay as they are where this run has not made them anew.
         own: Counts = {case: round(each.instructions) for case, each in counted.items()}
         Record(today(), rustc(), own, ns, other).save()
     return table(head, rows) + "\n" + under

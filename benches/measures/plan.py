@@ -14,6 +14,8 @@ class Plan:
     """A smoke test: a tenth of the simulated time, everything once, nothing written."""
     record: bool
     """Write the instruction counts of this run into the repository."""
+    peers: bool
+    """Count the instructions of the other simulators anew, instead of showing the record's."""
     ns: bool
     """ns-2 is installed."""
     valgrind: bool

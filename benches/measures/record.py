@@ -1,7 +1,7 @@
 """The instruction counts that the repository remembers, and what has changed since.
 
 Counts of the other simulators are remembered as well. They change with their version only, and
-counting them takes minutes, so they are counted again only where they are recorded anew.
+counting them takes ten minutes, so that they are counted again on request alone.
 """
 
 from __future__ import annotations
