@@ -41,7 +41,7 @@ def count(command: Sequence[str | Path], by_file: bool = False) -> Count:
         out = Path(folder, "out")
         tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--quiet"]
         tool += ["--dump-instr=yes"] if by_file else []
-        document = spend([*tool, *command]).document
+        document = spend([*tool, *command], watch=False).document
         text = out.read_text(encoding="utf-8", errors="replace")
     program = Path(command[0])
     files = of_files(own_costs(text), program, inlined) if by_file else Counter[str]()

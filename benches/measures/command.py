@@ -57,7 +57,7 @@ def start_up(plan: Plan) -> str:
         walls: dict[str, list[float]] = {name: [] for name in lines}
         for i in range(3 if plan.quick else 16):
             for name, line in lines.items():
-                wall = spend([sys.executable, *line]).wall_s
+                wall = spend([sys.executable, *line], watch=False).wall_s
                 if i:  # the first turn brings the files into memory
                     walls[name].append(wall)
     run, imported, alone = (median(walls[name]) for name in lines)

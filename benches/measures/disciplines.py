@@ -69,7 +69,7 @@ def _counted(kinds: list[str]) -> dict[tuple[str, str], float]:
     return {key: each.instructions for key, each in zip(keys, counted, strict=True)}
 
 
-#: A million datagrams through one link. Every discipline here lets all of them in: RED's
+#: Four million datagrams through one link. Every discipline here lets all of them in: RED's
 #: thresholds lie beyond the queue, so that it does its arithmetic and drops nothing.
 OWN = """\
 import sys
@@ -120,7 +120,7 @@ LINES = {
 
 def own(plan: Plan) -> str:
     """What a discipline in Python costs beside RED, per arrival at its link."""
-    seconds = f"{80 / plan.shorter:g}"
+    seconds = f"{320 / plan.shorter:g}"
     taken: dict[str, list[float]] = {which: [] for which in ("red", *LINES.values())}
     arrivals: dict[str, float] = {}
     # In turns: the difference of two processes is small, and a busy moment must not fall on one.

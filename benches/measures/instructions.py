@@ -66,14 +66,13 @@ def _theirs(
     """Counts another simulator where that is asked for or not on record."""
     if recorded and not plan.peers and not plan.quick:
         return recorded
-    say(f"instructions of {name}")
-    cases = PEERS_BRIEFLY if plan.quick else CASES
-    pairs: list[Pair] = []
-    for case in cases:
+    counted: Counts = {}
+    for case in PEERS_BRIEFLY if plan.quick else CASES:
+        say(f"instructions of {name} on {case}")
         short, long = (command(case, seconds) for seconds in _windows(plan)[case])
-        pairs.append((short, long))
-    counted = zip(cases, per_packet(pairs), strict=True)
-    return {case: round(each.instructions) for case, each in counted}
+        counted[case] = round(per_packet([(short, long)])[0].instructions)
+        say(f"{counted[case]:,} a packet")
+    return counted
 
 
 def instructions(plan: Plan) -> str:
