@@ -24,6 +24,7 @@ def disciplines(plan: Plan) -> str:
     """Every discipline on the same two links, as multiples of RED in the same round."""
     kinds = [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
     kinds.remove("red")
+    kinds.insert(0, "red")
     counted = _counted(kinds) if plan.valgrind and not plan.quick else {}
     rows = []
     for kind in kinds:
@@ -36,7 +37,7 @@ def disciplines(plan: Plan) -> str:
             instructions = counted.get((kind, case))
             row += [f"{each * 1e9:.0f}", f"{times:.2f}×"]
             row.append(f"{instructions:,.0f}" if instructions else NONE)
-        rows.append([*row, *beside("discipline", worst)])
+        rows.append([*row, *(WITHOUT if kind == "red" else beside("discipline", worst))])
     columns = [f"{case}: {what}" for case in ON for what in ("ns", "times RED", "instructions")]
     return table(["", *columns, "target", "met"], rows)
 
