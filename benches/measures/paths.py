@@ -1,8 +1,9 @@
 """More links than one: what a packet costs on each hop of its way.
 
 A hop is a data packet that leaves a link; the ACK's hop back and both ends are in its cost. B2's
-dumbbell has one hop per packet by this measure. All scenarios have a hundred flows and 1 Gbit/s in
-all, so that a simulated second has the same number of hops.
+dumbbell has one hop per packet by this measure. All scenarios have a hundred flows with some
+10 Mbit/s and, for most of them, a path of 20 ms: windows and losses are then alike, and what
+differs is the number of links.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SECONDS = 20.0
 COUNTED = (5.0, 6.0)
 
 #: A ring of routers. From each of them one flow goes `HOPS` links on, so that each link carries
-#: three flows. Thresholds and limit are a hundredth of B2's, rounded up.
+#: three flows. Its rate, thresholds and limit are 3 % of B2's, and three delays are B2's.
 GRAPH = """\
 name = "a ring of a hundred links"
 duration = "10 s"
@@ -38,8 +39,8 @@ access = { rate = "10 Gbit/s", delay = "0.1 ms" }
 egress = { rate = "10 Gbit/s", delay = "0.1 ms" }
 [aqm]
 kind = "red"
-min_th = 9
-max_th = 25
+min_th = 25
+max_th = 75
 max_p = 0.1
 w_q = 0.002
 gentle = true
@@ -50,9 +51,9 @@ LINK = """\
 [[topology.link]]
 from = "R%d"
 to = "R%d"
-rate = "10 Mbit/s"
-delay = "2 ms"
-buffer = 67
+rate = "30 Mbit/s"
+delay = "6667 us"
+buffer = 200
 reverse_buffer = 100000
 """
 FLOW = """\
