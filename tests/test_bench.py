@@ -82,7 +82,22 @@ def test_total_is_stated() -> None:
 
 def test_inlined_code_belongs_to_the_innermost_file_of_the_simulator() -> None:
     files = callgrind.of_files(callgrind.own_costs(CALLGRIND), Path("/work/run"), look_up)
-    assert files == Counter({"queue/src/link.rs": 131, callgrind.ELSEWHERE: 9 + 20})
+    assert files == Counter({"queue/src/link.rs": 131, "library/core/src/num": 20, callgrind.ELSEWHERE: 9})
+
+
+@pytest.mark.parametrize(
+    ("stack", "file"),
+    [
+        ([], callgrind.ELSEWHERE),
+        (["??:0"], callgrind.ELSEWHERE),
+        (["/root/.cargo/registry/src/libm-0.2/src/pow.rs:7"], callgrind.ELSEWHERE),
+        (["/rustc/5/library/core/src/slice/sort/quick.rs:4"], "library/core/src/slice/sort"),
+        (["/rustc/5/library/core_arch/src/sse.rs:4", "crates/aqm/src/red.rs:1"], "aqm/src/red.rs"),
+        (["crates/aqm/src/red.rs:1", "crates/sim/src/engine.rs:9"], "aqm/src/red.rs"),
+    ],
+)
+def test_the_file_of_an_instruction(stack: list[str], file: str) -> None:
+    assert callgrind.file_of(stack) == file
 
 
 def test_lines_of_addr2line() -> None:
@@ -114,7 +129,7 @@ def test_two_lengths_differ_by_their_packets() -> None:
         ("tcp/src/recovery/newreno.rs", "sender"),
         ("units/src/time.rs", "time, rates, random numbers"),
         ("sim/src/engine.rs", "engine: dispatch, hosts, packets on their way"),
-        (callgrind.ELSEWHERE, "elsewhere: libc, libm, calls into the standard library"),
+        (callgrind.ELSEWHERE, "elsewhere: libc, libm, calls of the standard library"),
     ],
 )
 def test_every_file_has_a_part(file: str, part: str) -> None:

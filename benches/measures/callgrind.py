@@ -19,6 +19,8 @@ from .processes import at_once, spend
 
 #: What a crate of the simulator calls a source file, in the debug information of a build.
 SOURCE = re.compile(r"(?:^|/)crates/((?:aqm|queue|scenario|sim|tcp|units)/src/[^:]*\.rs)")
+#: What the standard library calls a module of its sources.
+LIBRARY = re.compile(r"/library/(\w+/src(?:/\w+){1,2})")
 ELSEWHERE = "elsewhere"
 
 #: Finds the source files of addresses: innermost inlined function first, its callers after it.
@@ -112,12 +114,7 @@ def _stacks(answer: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def of_files(costs: dict[str, Counter[int]], program: Path, look_up: Symbolizer) -> Counter[str]:
-    """Gives each instruction to a source file of the simulator.
-
-    An instruction of the standard library that was inlined belongs to the innermost function of
-    the simulator around it: a bounds check is part of the code that asks for it. Whatever has no
-    function of the simulator around it, such as libc's, is `ELSEWHERE`.
-    """
+    """Gives each instruction to a source file."""
     files: Counter[str] = Counter()
     for name, own in costs.items():
         if Path(name).name != program.name:
@@ -125,9 +122,22 @@ def of_files(costs: dict[str, Counter[int]], program: Path, look_up: Symbolizer)
             continue
         stacks = look_up(program, own)
         for address, cost in own.items():
-            places = (SOURCE.search(place) for place in stacks.get(address, []))
-            files[next((found[1] for found in places if found), ELSEWHERE)] += cost
+            files[file_of(stacks.get(address, []))] += cost
     return files
+
+
+def file_of(stack: Sequence[str]) -> str:
+    """The file that an instruction belongs to, of those that its inlined functions come from.
+
+    It is that of the innermost function of the simulator: a bounds check is part of the code that
+    asks for it. A function of the standard library that was called, not inlined, is named by its
+    module. Everything else, such as libc's, is `ELSEWHERE`.
+    """
+    for place in stack:
+        if found := SOURCE.search(place):
+            return found[1]
+    library = LIBRARY.search(stack[-1]) if stack else None
+    return f"library/{library[1]}" if library else ELSEWHERE
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ GROUPS = (
     ("sender", r"tcp/"),
     ("time, rates, random numbers", r"units/"),
     ("engine: dispatch, hosts, packets on their way", r"sim/"),
-    ("elsewhere: libc, libm, calls into the standard library", r""),
+    ("elsewhere: libc, libm, calls of the standard library", r""),
 )
 #: A file is shown by itself from this share of all instructions on.
 SHOWN = 0.02
