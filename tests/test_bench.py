@@ -17,6 +17,7 @@ from measures import callgrind, instructions, paths, speed
 from measures.plan import Plan
 from measures.processes import Cost
 from measures.record import Record
+from measures.tables import per_cent
 from measures.targets import TARGETS, Target, beside
 from penstock import Scenario
 
@@ -150,6 +151,11 @@ def test_a_target_is_a_bound_and_shows_what_falls_short() -> None:
     assert beside("instructions B2", 1600) == ["≤ 1,600", "yes"]
     assert beside("instructions B2", 1601) == ["≤ 1,600", "**no**"]
     assert beside("penstock run", 0.079) == ["≤ 0.08 s", "yes"]
+
+
+def test_no_change_is_shown_without_a_sign() -> None:
+    assert [per_cent(x) for x in (-0.0001, 0.0, 0.0004)] == ["0.0 %"] * 3
+    assert [per_cent(x) for x in (-0.021, 0.5)] == ["-2.1 %", "+50.0 %"]
 
 
 def test_every_target_of_instructions_has_an_aim_below_it() -> None:

@@ -25,4 +25,5 @@ def mib(x: float) -> str:
 
 def per_cent(x: float) -> str:
     """A relative difference."""
-    return f"{100 * x:+.1f} %"
+    shown = f"{100 * x:+.1f} %"
+    return "0.0 %" if shown in ("+0.0 %", "-0.0 %") else shown
