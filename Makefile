@@ -80,8 +80,8 @@ oracle: setup ## sch_red itself and our router under real TCP in a virtual machi
 	cargo build --release --quiet -p penstock-emulate
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock target/release/penstock-emulate --ecn --adaptive --json out/oracle.json
 
-bench: setup ## speed on B1 to B4: packets/s, ns and instructions a packet, memory; ns-2 beside us where it is installed
-	$(BIN)/python benches/bench.py
+bench: setup ## every target of docs/performance.md, beside ns-2 where it is installed; ARGS=--quick, HTSIM=path of csg-htsim
+	$(BIN)/python benches/bench.py $(ARGS)
 
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet

@@ -2,9 +2,9 @@
 
     python benches/sweep.py [--quick]
 
-Prints the table of `docs/scale.md`. A run's own time is what one call takes that makes many of them on one thread; what
-a sweep's processes use beyond that is its overhead, in CPU time, so that others on the machine count less. Of three
-turns the best.
+Prints the table of `docs/scale.md`. One call that makes many runs on one thread gives the time of a
+run. What a sweep's processes use beyond that is its overhead. It is CPU time, so that other work on
+the machine counts less. The best of three turns counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def tasks(scenario: _penstock.Scenario, runs: int) -> Iterator[Task]:
 
 
 def spend(engine: Engine, scenario: _penstock.Scenario, runs: int) -> tuple[float, float]:
-    """Wall and CPU seconds of all runs, their outcomes thrown away; scheduler and workers are counted in."""
+    """Wall and CPU seconds of all runs, with scheduler and workers; outcomes are thrown away."""
     begun, used = time.perf_counter(), cpu_s()
     came = sum(len(batch) for batch in engine.run(tasks(scenario, runs)))
     assert came == runs
@@ -54,7 +54,7 @@ def cpu_s() -> float:
     """CPU seconds of this process and its living descendants so far."""
     this = psutil.Process()
     times = [process.cpu_times() for process in [this, *this.children(recursive=True)]]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def alone_s(scenario: _penstock.Scenario, runs: int) -> float:
@@ -69,7 +69,9 @@ def batches_a_second(client: distributed.Client, batches: int) -> float:
     """How many empty-handed batches client and scheduler manage."""
     nothing = _packed([])
     begun = time.perf_counter()
-    futures = [client.submit(run_batch, simulator(), nothing, 1.0, pure=False) for _ in range(batches)]
+    futures = [
+        client.submit(run_batch, simulator(), nothing, 1.0, pure=False) for _ in range(batches)
+    ]
     distributed.wait(futures)
     return batches / (time.perf_counter() - begun)
 
@@ -107,7 +109,9 @@ def points(scenario: Scenario, runs: int, engine: Engine) -> str:
         used = time.process_time()
         for made in few:
             assert isinstance(made, _penstock.Scenario)
-            _penstock.run(made, range(10), WORKERS)  # as many at once as in the sweep: they share caches
+            _penstock.run(
+                made, range(10), WORKERS
+            )  # as many at once as in the sweep: they share caches
         return (time.process_time() - used) / (10 * len(few))
 
     def all_of(seeds: int, over: dict[str, list[str]]) -> float:
@@ -119,11 +123,12 @@ def points(scenario: Scenario, runs: int, engine: Engine) -> str:
 
     turns = [(alone(), all_of(1, delays), all_of(runs, {})) for _ in range(REPEATS)]
     own, apart, together = map(min, zip(*turns, strict=True))
-    return f"{(apart - own) * 1e6:.0f} µs a run at one seed a point, {(together - own) * 1e6:.0f} at one point"
+    each, one = (apart - own) * 1e6, (together - own) * 1e6
+    return f"{each:.0f} µs a run at one seed a point, {one:.0f} at one point"
 
 
 def learn_s(keys: int) -> float:
-    """Seconds in which an open store of that many runs takes in the keys of one more Parquet file."""
+    """Seconds in which an open store of that many runs takes in one more Parquet file's keys."""
     import numpy as np
 
     random = np.random.default_rng(1)
@@ -144,7 +149,9 @@ def disk_bytes(scenario: Scenario, runs: int) -> float:
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
     share = 10 if parser.parse_args().quick else 1
     load = Scenario.load(ROOT / "scenarios" / "single-flow.toml").core
@@ -156,33 +163,48 @@ def main() -> None:
         ),
     ]
     with (
-        distributed.LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=WORKERS, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         dask, threads = DaskEngine(client), Threads(WORKERS)
         spend(dask, cases[0][1], 200)  # the workers have imported Penstock
         print(
-            "| scenario | runs | a run, CPU ms | overhead a run, CPU µs: threads | Dask | threads, s | Dask, s"
-            " | Dask's throughput |"
+            "| scenario | runs | a run, CPU ms | overhead a run, CPU µs: threads | Dask"
+            " | threads, s | Dask, s | Dask's throughput |"
         )
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name, scenario, runs in cases:
             alone = min(alone_s(scenario, runs) for _ in range(REPEATS))
-            turns = [[spend(engine, scenario, runs) for engine in (threads, dask)] for _ in range(REPEATS)]
+            turns = [
+                [spend(engine, scenario, runs) for engine in (threads, dask)]
+                for _ in range(REPEATS)
+            ]
             (here, here_cpu), (there, there_cpu) = (
                 tuple(map(min, zip(*of, strict=True))) for of in zip(*turns, strict=True)
             )
             over = [f"{(used / runs - alone) * 1e6:.0f}" for used in (here_cpu, there_cpu)]
-            figures = [f"{runs:,}", f"{alone * 1e3:.2f}", *over, f"{here:.2f}", f"{there:.2f}", f"{here / there:.2f}×"]
+            figures = [
+                f"{runs:,}",
+                f"{alone * 1e3:.2f}",
+                *over,
+                f"{here:.2f}",
+                f"{there:.2f}",
+                f"{here / there:.2f}×",
+            ]
             print("| " + " | ".join([name, *figures]) + " |")
         tiny = Scenario.load(ROOT / "scenarios" / "single-flow.toml").set_all(
             {"duration": "15 s", "measure.from": "0 s"}
         )
         for name, engine in (("threads", threads), ("Dask", dask)):
-            print(f"\nWhole sweeps of {10_000 // share:,} tiny runs, {name}: {points(tiny, 10_000 // share, engine)}.")
+            cost = points(tiny, 10_000 // share, engine)
+            print(f"\nWhole sweeps of {10_000 // share:,} tiny runs, {name}: {cost}.")
         print(f"\nEmpty batches: {batches_a_second(client, 5000 // share):.0f} a second.")
     print("\n" + drive(Scenario.load(ROOT / "scenarios" / "single-flow.toml"), 100_000 // share))
-    short = Scenario.load(ROOT / "scenarios" / "web-mix.toml").set_all({"measure.from": "0 s", "duration": "5 s"})
+    short = Scenario.load(ROOT / "scenarios" / "web-mix.toml").set_all(
+        {"measure.from": "0 s", "duration": "5 s"}
+    )
     print(f"Parquet: {disk_bytes(short, 5_000 // share):.0f} B a run.")
     for keys in (1_000_000, 10_000_000 // share):
         print(f"Keys of a Parquet file into {keys:,}: {learn_s(keys):.3f} s.")

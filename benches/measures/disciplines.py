@@ -1,0 +1,142 @@
+"""What a discipline costs: each built-in one beside RED, and one written in Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from statistics import median
+
+from penstock import _penstock
+
+from .callgrind import Pair, per_packet
+from .plan import Plan
+from .processes import say, spend
+from .programs import TIMED, metrics, natively, scenario
+from .tables import NONE, table
+from .targets import TARGETS, WITHOUT, beside
+
+ON = ("B2", "B4")
+#: Simulated seconds of the two counted runs: short, because there are twenty disciplines.
+COUNTED = {"B2": (1.0, 1.3), "B4": (0.2, 0.4)}
+
+
+def disciplines(plan: Plan) -> str:
+    """Every discipline on the same two links, as multiples of RED in the same round."""
+    kinds = [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
+    kinds.remove("red")
+    kinds.insert(0, "red")
+    counted = _counted(kinds) if plan.valgrind and not plan.quick else {}
+    rows = []
+    for kind in kinds:
+        say(f"{kind} beside red")
+        row: list[object] = [kind]
+        worst = 0.0
+        for case in ON:
+            each, times = _beside_red(kind, case, plan)
+            worst = max(worst, times)
+            instructions = counted.get((kind, case))
+            row += [f"{each * 1e9:.0f}", f"{times:.2f}×"]
+            row.append(f"{instructions:,.0f}" if instructions else NONE)
+        rows.append([*row, *(WITHOUT if kind == "red" else beside("discipline", worst))])
+    columns = [f"{case}: {what}" for case in ON for what in ("ns", "times RED", "instructions")]
+    return table(["", *columns, "target", "met"], rows)
+
+
+def _beside_red(kind: str, case: str, plan: Plan) -> tuple[float, float]:
+    """CPU seconds for each arrival, and the median of what it is as a multiple of RED's."""
+    seconds = TIMED[case] / 3 / plan.shorter
+    ratios, each = [], 0.0
+    for _ in range(plan.repeats):
+        cost = {}
+        for k in (kind, "red"):
+            run = spend(natively(scenario(case), f"aqm.kind={k}", f"duration={seconds:g} s"))
+            cost[k] = run.cpu_s / run.document["arrivals"]
+        ratios.append(cost[kind] / cost["red"])
+        each = cost[kind]
+    return each, median(ratios)
+
+
+def _counted(kinds: list[str]) -> dict[tuple[str, str], float]:
+    """Instructions for each arrival, of each discipline on each link."""
+    say("instructions of the disciplines")
+    keys = [(kind, case) for kind in kinds for case in ON]
+    pairs: list[Pair] = []
+    for kind, case in keys:
+        short, long = (
+            natively(scenario(case), f"aqm.kind={kind}", f"duration={s:g} s") for s in COUNTED[case]
+        )
+        pairs.append((short, long))
+    counted = per_packet(pairs, key="arrivals")
+    return {key: each.instructions for key, each in zip(keys, counted, strict=True)}
+
+
+#: Four million datagrams through one link. Every discipline here lets all of them in: RED's
+#: thresholds lie beyond the queue, so that it does its arithmetic and drops nothing.
+OWN = """\
+import sys
+import penstock as ps
+
+class Pass(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.PASS
+
+class Reads(ps.Aqm):
+    def arrive(self, now, packet, queue):
+        return ps.DROP if self.random() < 0 or packet.bytes * queue.pkts > 10**8 else ps.PASS
+
+class Average(Pass):
+    def average_pkts(self):
+        return 1.0
+
+class Departs(Pass):
+    def depart(self, now, packet, queue):
+        return ps.PASS
+
+aqm = {
+    "none": None,
+    "red": ps.Red(min_th=5000, max_th=9000),
+    "pass": Pass(),
+    "reads": Reads(),
+    "average": Average(),
+    "departs": Departs(),
+}
+link = ps.Link(rate="100 Mbit/s", delay="10 ms", buffer=10_000)
+datagrams = ps.Poisson(rate="98 Mbit/s", packet="1000 B")
+s = ps.Scenario(
+    topology=ps.Dumbbell(bottleneck=link),
+    aqm=aqm[sys.argv[1]],
+    traffic=[datagrams],
+    duration=f"{sys.argv[2]} s",
+)
+print(ps.run(s, jobs=1).json())
+"""
+LINES = {
+    "`arrive` returns `PASS`": "pass",
+    "`arrive` reads queue and packet, draws a number": "reads",
+    "`arrive` and `average_pkts`": "average",
+    "`arrive` and `depart` (an event more for each packet, besides)": "departs",
+    "DropTail, built in": "none",
+}
+
+
+def own(plan: Plan) -> str:
+    """What a discipline in Python costs beside RED, per arrival at its link."""
+    seconds = f"{320 / plan.shorter:g}"
+    taken: dict[str, list[float]] = {which: [] for which in ("red", *LINES.values())}
+    arrivals: dict[str, float] = {}
+    # In turns: the difference of two processes is small, and a busy moment must not fall on one.
+    for i in range(plan.repeats):
+        for which, each in taken.items():
+            say(f"a discipline in Python: {which}, {i + 1} of {plan.repeats}")
+            run = spend([sys.executable, "-c", OWN, which, seconds])
+            each.append(run.cpu_s)
+            arrivals[which] = metrics(run.document)["arrivals"]
+    red = median(taken["red"])
+    rows = []
+    for name, which in LINES.items():
+        more = (median(taken[which]) - red) / arrivals[which] * 1e9
+        target = beside("Python discipline", more) if which == "pass" else WITHOUT
+        rows.append([name, f"{arrivals[which]:,.0f}", f"{more:.0f}", *target])
+    bound = TARGETS["Python discipline"]
+    under = f"\nThe target, {bound} over RED, is for `arrive` that returns `PASS`.\n"
+    return table(["", "arrivals", "ns more an arrival than RED", "target", "met"], rows) + under

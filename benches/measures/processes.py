@@ -1,0 +1,88 @@
+"""Running a process to its end, and what it took."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+HERE = Path(__file__).resolve().parent.parent
+ROOT = HERE.parent
+CORES = len(os.sched_getaffinity(0))
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took: CPU and wall seconds, its largest resident set, and what it printed."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int
+    stdout: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON object that it printed, on the last line that holds one."""
+        lines = [line for line in self.stdout.splitlines() if line.startswith("{")]
+        return json.loads(lines[-1] if lines else self.stdout)
+
+
+def spend(command: Sequence[str | Path], watch: bool = True) -> Cost:
+    """Runs a process to its end. Raises `SystemExit` with its complaint if it fails.
+
+    The peak is polled from /proc: the kernel's `ru_maxrss` of a child begins at what its parent
+    had. Without `watch` there is no peak, and the wall time is exact instead of to 5 ms.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begun = time.monotonic()
+        process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, cwd=ROOT)
+        peak, pid = 0, 0
+        while not pid:
+            if watch:
+                peak = max(peak, _high_water(process.pid))
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG if watch else 0)
+            if not pid:
+                time.sleep(0.005)
+        wall = time.monotonic() - begun
+        # The process is reaped: subprocess must not wait for it again.
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode != 0:
+            line = " ".join(map(str, command))
+            message = err.read().decode(errors="replace").strip()
+            raise SystemExit(f"bench: {line}: exit {process.returncode}: {message}")
+        return Cost(usage.ru_utime + usage.ru_stime, wall, peak, out.read().decode())
+
+
+def _high_water(pid: int) -> int:
+    """The largest resident set of a live process so far, in bytes."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
+def at_once(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """`work` for each item, as many at once as there are cores. For counts, never for timings."""
+    with ThreadPoolExecutor(CORES) as pool:
+        return list(pool.map(work, items))
+
+
+def say(text: str) -> None:
+    """Progress, on stderr."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
