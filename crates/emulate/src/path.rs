@@ -276,7 +276,11 @@ impl Path {
             free.push(index);
         };
         let arriving = Arriving { pkt, index: slot, data };
-        let fate = self.links[from as usize].arrive(t, &arriving, || t, evicted);
+        let link = &mut self.links[from as usize];
+        if link.catch_up(t) {
+            link.settle(t, t);
+        }
+        let fate = link.arrive(t, &arriving, evicted);
         match fate {
             Fate::Held(None) => {}
             Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),

@@ -41,6 +41,8 @@ pub struct Link {
     due: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
+    /// The earlier of `next_internal` and the next start of a transmission that is known.
+    next: Time,
     wire: Option<Box<Wire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
@@ -75,6 +77,7 @@ impl Link {
             driver,
             due: false,
             next_internal: Time::NEVER,
+            next: Time::NEVER,
             wire: Wire::new(c.loss, seed, &c.name).map(Box::new),
             tap: None,
         };
@@ -126,23 +129,42 @@ impl Link {
         let tick = self.driver.next_tick().unwrap_or(Time::NEVER);
         let sample = self.buffer.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
         self.next_internal = tick.min(sample);
+        self.next = self.buffer.next_start().min(self.next_internal);
     }
 
     /// Replays what has happened up to and including `now`: departures first, then timers and
     /// samples.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        while self.buffer.next_start().min(self.next_internal) <= now {
-            self.step();
+        while self.next <= now {
+            if self.next == self.next_internal && self.next < self.buffer.next_start() {
+                self.internal(self.next_internal);
+            } else {
+                self.buffer.start_next();
+                self.next = self.buffer.next_start().min(self.next_internal);
+            }
         }
     }
 
-    /// Replays what comes next.
-    fn step(&mut self) {
-        if self.buffer.next_start() <= self.next_internal {
-            self.buffer.start_next();
-        } else {
-            self.internal(self.next_internal);
+    /// Replays what has happened before a packet's arrival at `now`. Returns whether something
+    /// happens at that very instant, of which the order of scheduling says whether it comes before
+    /// the arrival: the caller then calls [`Link::settle`].
+    #[inline]
+    pub fn catch_up(&mut self, now: Time) -> bool {
+        if !self.ties_by_scheduling {
+            self.advance(now);
+            return false;
+        }
+        self.advance(now.before(Duration::from_ticks(1)));
+        self.next == now
+    }
+
+    /// Replays what happens at `now` if it goes before the arrival of a packet that began to be
+    /// sent to this link at `scheduled`.
+    #[cold]
+    pub fn settle(&mut self, now: Time, scheduled: Time) {
+        if self.buffer.next_start() != now || self.buffer.in_service_since <= scheduled {
+            self.advance(now);
         }
     }
 
@@ -167,18 +189,10 @@ impl Link {
         self.schedule_internal();
     }
 
-    /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only
-    /// where that matters. Packets that the discipline gives up for it go to `evicted`, by their
-    /// places in the caller's pool.
+    /// A packet arrives at the time that [`Link::catch_up`] was called for. Packets that the
+    /// discipline gives up for it go to `evicted`, by their places in the caller's pool.
     #[inline]
-    pub fn arrive(
-        &mut self,
-        now: Time,
-        a: &Arriving,
-        scheduled: impl FnOnce() -> Time,
-        evicted: impl FnMut(u32),
-    ) -> Fate {
-        self.replay(now, scheduled);
+    pub fn arrive(&mut self, now: Time, a: &Arriving, evicted: impl FnMut(u32)) -> Fate {
         self.buffer.arrived += 1;
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
@@ -204,26 +218,11 @@ impl Link {
             self.buffer.in_service(start, a.pkt.bytes);
         }
         self.busy_until = self.transmitter.finish(start, a.pkt.bytes);
+        if start > now {
+            self.next = self.next.min(start);
+        }
         self.buffer.pass(now, a, ecn, start);
         self.over_the_wire(start, ecn)
-    }
-
-    /// Replays what has happened before a packet's arrival at `now`.
-    #[inline]
-    fn replay(&mut self, now: Time, scheduled: impl FnOnce() -> Time) {
-        if self.ties_by_scheduling {
-            self.advance(now.before(Duration::from_ticks(1)));
-            let departs = if self.buffer.next_start() == now {
-                self.buffer.in_service_since <= scheduled()
-            } else {
-                self.next_internal == now
-            };
-            if departs {
-                self.advance(now);
-            }
-        } else {
-            self.advance(now);
-        }
     }
 
     /// What the wire makes of the packet whose transmission begins at `start` and ends at

@@ -167,8 +167,8 @@ pub struct LinkStats {
     /// Incipient, CE.
     pub(crate) marks: [u64; 2],
     pub(crate) departed_bytes: u64,
-    pub(crate) delays: Delays,
-    pub(crate) data_delays: Delays,
+    /// Of ACKs, and of packets that carry data.
+    delays: [Delays; 2],
     pub(crate) histogram: DelayHistogram,
     pub(crate) occupancy: Occupancy,
     last_delay: Option<Duration>,
@@ -194,8 +194,7 @@ impl LinkStats {
             data_drops: 0,
             marks: [0; 2],
             departed_bytes: 0,
-            delays: Delays::default(),
-            data_delays: Delays::default(),
+            delays: <[Delays; 2]>::default(),
             histogram: DelayHistogram::default(),
             occupancy: Occupancy::default(),
             last_delay: None,
@@ -244,10 +243,7 @@ impl LinkStats {
         if self.inside(start) {
             let d = start.since(arrived);
             self.departed_bytes += u64::from(bytes);
-            self.delays.add(d);
-            if data {
-                self.data_delays.add(d);
-            }
+            self.delays[usize::from(data)].add(d);
             self.histogram.add(d);
             if let Some(last) = self.last_delay {
                 self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
@@ -255,6 +251,21 @@ impl LinkStats {
             }
             self.last_delay = Some(d);
         }
+    }
+
+    /// Of all packets that left.
+    pub(crate) fn delays(&self) -> Delays {
+        let [acks, data] = &self.delays;
+        Delays {
+            n: acks.n + data.n,
+            sum: acks.sum + data.sum,
+            sum_sq: acks.sum_sq + data.sum_sq,
+        }
+    }
+
+    /// Of those that carry data.
+    pub(crate) fn data_delays(&self) -> &Delays {
+        &self.delays[1]
     }
 
     /// The window ends at `at`, if it was to end later.

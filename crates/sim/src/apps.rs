@@ -20,9 +20,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
                 };
-                net.sched.push(start, What::new(Kind::App, i));
+                net.sched.push(Time::ZERO, start, What::new(Kind::App, i));
                 if let Some(stop) = stop {
-                    net.sched.push(stop, What::new(Kind::App, i));
+                    net.sched.push(Time::ZERO, stop, What::new(Kind::App, i));
                 }
             }
             FlowKind::Udp(u) => {
@@ -33,7 +33,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         }
     }
     for (t, i) in datagrams {
-        udp_next(net, flows, t, i);
+        udp_next(net, flows, Time::ZERO, t, i);
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn transfer_done(
     let took = now.since(t.began);
     if let TcpApp::Web(w) = &mut t.app {
         let wait = next_object(w, &mut f.rng);
-        net.sched.push(now + wait, What::new(Kind::App, flow as u32));
+        net.sched.push(now, now + wait, What::new(Kind::App, flow as u32));
     }
     Some(Transfer { end: now, flow: flow as u32, bytes, took })
 }
@@ -133,22 +133,26 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
         bits: Bits::NONE,
     };
     let after = u.after(&mut f.rng);
-    let own_host = u.own_host;
-    if own_host {
-        let link = net.routes[usize::from(f.forward)][0];
+    if u.own_host {
         let index = net.enter(p);
-        net.through(now, link, index, flows);
+        net.through(now, net.routes.at(p.route, 0), index, &p, flows);
     } else {
         net.depart(now, f.src, p);
     }
     if let Some(leaves) = after {
-        udp_next(net, flows, leaves, flow);
+        udp_next(net, flows, now, leaves, flow);
     }
 }
 
 /// Schedules a datagram source's next packet, which leaves its host at `leaves`.
 #[inline]
-pub(crate) fn udp_next(net: &mut Network, flows: &mut [Flow], leaves: Time, flow: usize) {
+pub(crate) fn udp_next(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    leaves: Time,
+    flow: usize,
+) {
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let mut next = Some(leaves);
@@ -159,7 +163,7 @@ pub(crate) fn udp_next(net: &mut Network, flows: &mut [Flow], leaves: Time, flow
             Some(leaves)
         };
         if let Some(at) = at {
-            net.sched.push(at, What::new(Kind::Udp, flow as u32));
+            net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
             return;
         }
         // Its own access link is full.

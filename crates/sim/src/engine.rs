@@ -11,6 +11,7 @@ use crate::packet::{flag, Pool, AT_HOST};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, RunResult};
+use crate::routes::{Routes, HOST};
 use crate::sched::{Kind, Scheduler, What, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, ends, measure};
@@ -117,9 +118,6 @@ impl Engine {
                 if control.abort.raised() {
                     return Ok(());
                 }
-                if self.net.sched.exhausted() {
-                    return Err(SimError::TooManyEvents);
-                }
             }
             self.warm();
             self.handle(now, what);
@@ -155,9 +153,9 @@ impl Engine {
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
         let p = net.packets.items[index as usize];
         if p.hop != AT_HOST {
-            return match net.routes[usize::from(p.route)].get(usize::from(p.hop)).copied() {
-                Some(link) => net.through(now, link, index, flows),
-                None => net.down(now, p.host, index),
+            return match net.routes.at(p.route, p.hop) {
+                HOST => net.down(now, p.host, index),
+                link => net.through(now, link, index, &p, flows),
             };
         }
         if !p.is(flag::ACK) {
@@ -173,7 +171,7 @@ impl Engine {
         let Some(series) = &mut self.flow_series else { return };
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
-            self.net.sched.push(now + d, What::new(Kind::Sample, 0));
+            self.net.sched.push(now, now + d, What::new(Kind::Sample, 0));
         }
     }
 
@@ -221,7 +219,7 @@ impl Engine {
             sacks: Pool::new(),
             links,
             hosts,
-            routes: c.routes.clone(),
+            routes: Routes::new(&c.routes),
             end,
             window: (c.measure_from, c.measure_to),
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
@@ -251,10 +249,10 @@ impl Engine {
     /// Schedules the measured window, the first sample and what starts by itself.
     fn begin(&mut self) {
         let (from, to) = self.net.window;
-        self.net.sched.push(from, What::new(Kind::Window, 0));
-        self.net.sched.push(to, What::new(Kind::Window, 1));
+        self.net.sched.push(Time::ZERO, from, What::new(Kind::Window, 0));
+        self.net.sched.push(Time::ZERO, to, What::new(Kind::Window, 1));
         if self.sampling.is_some() {
-            self.net.sched.push(Time::ZERO, What::new(Kind::Sample, 0));
+            self.net.sched.push(Time::ZERO, Time::ZERO, What::new(Kind::Sample, 0));
         }
         apps::begin(&mut self.net, &mut self.flows);
     }

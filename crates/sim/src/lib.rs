@@ -19,6 +19,7 @@ mod packet;
 mod pcap;
 mod prefetch;
 mod result;
+mod routes;
 mod sched;
 mod series;
 

@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
 use crate::sched::{Kind, Scheduler, What};
+use crate::routes::{Routes, HOST};
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
@@ -18,7 +19,7 @@ pub(crate) struct Network {
     pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
     pub(crate) links: Vec<Link>,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) routes: Vec<Vec<u32>>,
+    pub(crate) routes: Routes,
     /// When the run ends.
     pub(crate) end: Time,
     /// The measured window.
@@ -60,10 +61,10 @@ impl Network {
     /// The packet at `index` enters the access link of its host.
     #[inline]
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
-        let bytes = self.packets.items[index as usize].bytes;
-        match self.hosts[host as usize].up.send(now, bytes) {
+        let p = &self.packets.items[index as usize];
+        match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.sched.push(at, What::new(Kind::Packet, index)),
+            Some(at) => self.sched.push(now, at, What::new(Kind::Packet, index)),
         }
     }
 
@@ -80,134 +81,109 @@ impl Network {
         release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }
 
-    /// Through one link and onward.
+    /// Through one link and onward. The packet that comes to it is `p`, which stands at `index`.
     #[inline]
-    pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
-        let Some(at) = self.arrive(now, link, index, flows) else { return };
-        self.leave(at, index, flows);
-    }
-
-    /// A packet reaches the other end of a link at `at`.
-    #[inline]
-    fn leave(&mut self, at: Time, index: u32, flows: &mut [Flow]) {
-        if self.packets.items[index as usize].is(flag::DATAGRAM)
-            && self.deliver_datagram(at, index, flows)
-        {
-            return;
-        }
-        self.onward(at, index);
-    }
-
-    /// Datagrams past their last shared link need no event: nobody answers them. Returns false
-    /// where a link or a shared access link is still ahead.
-    #[inline]
-    fn deliver_datagram(&mut self, at: Time, index: u32, flows: &mut [Flow]) -> bool {
-        let p = self.packets.items[index as usize];
-        let f = &mut flows[p.flow as usize];
-        let host = &mut self.hosts[f.dst as usize];
-        if usize::from(p.hop) < self.routes[usize::from(p.route)].len() || host.down.merges {
-            return false;
-        }
-        let arrives = host.down.send(at, p.bytes);
-        let (from, to) = self.window;
-        if let (Some(t), FlowKind::Udp(u)) = (arrives, &mut f.kind) {
-            if t >= from && t < to {
-                u.delivered += u64::from(p.bytes);
-            }
-        }
-        self.discard(index);
-        true
-    }
-
-    /// A packet arrives at link `link`. Returns when it reaches the other end, unless it waits or is
-    /// dropped.
-    #[inline]
-    fn arrive(&mut self, now: Time, link: u32, index: u32, flows: &[Flow]) -> Option<Time> {
-        let p = self.packets.items[index as usize];
-        let data = !p.is(flag::ACK);
+    pub(crate) fn through(
+        &mut self,
+        now: Time,
+        link: u32,
+        index: u32,
+        p: &Pkt,
+        flows: &mut [Flow],
+    ) {
         let a = Arriving {
             pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
             index,
-            data,
+            data: !p.is(flag::ACK),
         };
         if self.capture.is_some() && self.capture_links.contains(&link) {
-            self.record(now, p, flows);
+            self.record(now, *p, flows);
         }
-        let Network { links, hosts, routes, packets, sacks, left, .. } = self;
-        let (before, after) = links.split_at_mut(link as usize);
-        let (this, after) = after.split_first_mut().expect("a link of the route");
-        // How the packet came to the link; asked only for ties.
-        let scheduled = || {
-            let crossing = match p.hop {
-                0 => {
-                    let f = &flows[p.flow as usize];
-                    let from = if data { f.src } else { f.dst };
-                    hosts[from as usize].up.crossing(p.bytes)
-                }
-                hop => {
-                    let last = routes[usize::from(p.route)][usize::from(hop) - 1] as usize;
-                    let last = if last < before.len() {
-                        &before[last]
-                    } else {
-                        &after[last - before.len() - 1]
-                    };
-                    last.crossing(p.bytes)
-                }
-            };
-            now.before(crossing)
-        };
-        let fate = this.arrive(now, &a, scheduled, |index| release(packets, sacks, left, index));
+        if self.links[link as usize].catch_up(now) {
+            let scheduled = self.scheduled(now, p, flows);
+            self.links[link as usize].settle(now, scheduled);
+        }
+        let Network { links, packets, sacks, left, .. } = self;
+        let evicted = |index| release(packets, sacks, left, index);
+        let fate = links[link as usize].arrive(now, &a, evicted);
         if self.capture.is_some() {
-            self.record_out(link, p, flows);
+            self.record_out(link, *p, flows);
         }
-        self.follow(link, index, fate)
+        self.follow(now, link, index, p, fate, flows);
     }
 
-    /// Does with a packet what its link decided. Returns when it reaches the other end.
-    #[inline]
-    fn follow(&mut self, link: u32, index: u32, fate: Fate) -> Option<Time> {
-        match fate {
-            Fate::Dropped => {
-                self.discard(index);
-                None
-            }
-            Fate::Held(at) => {
-                if let Some(at) = at {
-                    self.sched.push(at, What::new(Kind::Service, link));
-                }
-                None
-            }
-            Fate::Through(at, ecn) => {
-                let p = &mut self.packets.items[index as usize];
-                p.flags = p.flags & !flag::ECN | ecn as u8;
-                p.hop += 1;
-                Some(at)
-            }
-        }
-    }
-
-    /// A packet reaches the end of a hop at `at`: on to the next link, or down to the host.
-    #[inline]
-    fn onward(&mut self, at: Time, index: u32) {
-        let p = self.packets.items[index as usize];
-        let host = p.host;
-        let route = &self.routes[usize::from(p.route)];
-        if usize::from(p.hop) < route.len() || self.hosts[host as usize].down.merges {
-            self.sched.push(at, What::new(Kind::Packet, index));
+    /// When a packet that arrives at a link at `now` began to be sent to it.
+    #[cold]
+    fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
+        let crossing = if p.hop == 0 {
+            let f = &flows[p.flow as usize];
+            let from = if p.is(flag::ACK) { f.dst } else { f.src };
+            self.hosts[from as usize].up.crossing(p.bytes)
         } else {
-            self.down(at, host, index);
+            self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)
+        };
+        now.before(crossing)
+    }
+
+    /// Does with a packet what its link decided.
+    #[inline]
+    fn follow(&mut self, now: Time, link: u32, index: u32, p: &Pkt, fate: Fate, flows: &mut [Flow]) {
+        match fate {
+            Fate::Dropped => self.discard(index),
+            Fate::Held(None) => {}
+            Fate::Held(Some(at)) => {
+                self.sched.push(now, at, What::new(Kind::Service, link));
+            }
+            Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
         }
     }
 
-    /// A packet enters a host's access link at `at` (which may lie ahead: the link has one feeder).
+    /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
+    /// its host.
     #[inline]
-    pub(crate) fn down(&mut self, at: Time, host: u32, index: u32) {
+    fn leave(
+        &mut self,
+        now: Time,
+        at: Time,
+        index: u32,
+        p: &Pkt,
+        ecn: Ecn,
+        flows: &mut [Flow],
+    ) {
+        let kept = &mut self.packets.items[index as usize];
+        kept.flags = p.flags & !flag::ECN | ecn as u8;
+        kept.hop = p.hop + 1;
+        let host = &mut self.hosts[p.host as usize];
+        if self.routes.at(p.route, p.hop + 1) != HOST || host.down.merges {
+            self.sched.push(now, at, What::new(Kind::Packet, index));
+            return;
+        }
+        // The access link has one feeder, so that the packet's arrival at the host is known.
+        let Some(at) = host.down.send(at, p.bytes) else {
+            return self.discard(index);
+        };
+        if p.is(flag::DATAGRAM) {
+            // Nobody answers a datagram: it needs no event.
+            if at >= self.window.0 && at < self.window.1 {
+                if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
+                    u.delivered += u64::from(p.bytes);
+                }
+            }
+            return self.discard(index);
+        }
+        kept.hop = AT_HOST;
+        self.sched.push(now, at, What::new(Kind::Packet, index));
+    }
+
+    /// A packet enters a host's access link at `now`.
+    #[inline]
+    pub(crate) fn down(&mut self, now: Time, host: u32, index: u32) {
         let p = &mut self.packets.items[index as usize];
-        match self.hosts[host as usize].down.send(at, p.bytes) {
+        match self.hosts[host as usize].down.send(now, p.bytes) {
             None => self.discard(index),
             Some(at) => {
                 p.hop = AT_HOST;
-                self.sched.push(at, What::new(Kind::Packet, index));
+                self.sched.push(now, at, What::new(Kind::Packet, index));
             }
         }
     }
@@ -217,16 +193,14 @@ impl Network {
         let Network { links, packets, sacks, left, .. } = self;
         let served = links[link as usize].serve(now, |index| release(packets, sacks, left, index));
         let Some((a, fate, again)) = served else { return };
+        let p = self.packets.items[a.index as usize];
         if self.capture.is_some() {
-            let p = self.packets.items[a.index as usize];
             self.record_out(link, p, flows);
         }
         if let Some(at) = again {
-            self.sched.push(at, What::new(Kind::Service, link));
+            self.sched.push(now, at, What::new(Kind::Service, link));
         }
-        if let Some(at) = self.follow(link, a.index, fate) {
-            self.leave(at, a.index, flows);
-        }
+        self.follow(now, link, a.index, &p, fate, flows);
     }
 
     /// Turns the packet at `index` into the ACK that answers it.

@@ -3,14 +3,15 @@
 use crate::config::{Keep, LinkConfig};
 use crate::link::fate::Arriving;
 use crate::link::held::{Held, HeldPacket};
+use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::driver::Line;
 use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
 use penstock_units::{QueueLen, Rng, Time};
-use std::collections::VecDeque;
 
 /// A packet that waits at a lazy link: when it starts to be sent.
+#[derive(Clone, Copy)]
 struct Waiting {
     start: Time,
     bytes: u32,
@@ -27,7 +28,7 @@ pub(crate) struct Buffer {
     in_service_bytes: u32,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     held: Held,
     /// Of the whole run, for the conservation of packets.
     pub(crate) arrived: u64,
@@ -60,7 +61,7 @@ impl Buffer {
             count_in_service: c.count_in_service && !opportunities,
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
-            waiting: VecDeque::new(),
+            waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
             held: Held::new(ordered),
             arrived: 0,
             departed: 0,
@@ -73,13 +74,13 @@ impl Buffer {
     /// Returns when the first waiting packet starts to be sent, where that is known.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
-        self.waiting.front().map_or(Time::NEVER, |w| w.start)
+        self.waiting.get(0).map_or(Time::NEVER, |w| w.start)
     }
 
     /// The time that [`Buffer::next_start`] names has come.
     #[inline]
     pub(crate) fn start_next(&mut self) {
-        let Some(w) = self.waiting.pop_front() else { return };
+        let Some(w) = self.waiting.pop() else { return };
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
@@ -93,7 +94,7 @@ impl Buffer {
     pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
         if start > now {
             self.enters(now, a.pkt.bytes);
-            self.waiting.push_back(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            self.waiting.push(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
         } else {
             self.departed += 1;
         }
