@@ -43,6 +43,11 @@ pub trait Line {
 /// A discipline with its random stream.
 pub struct Driver<A> {
     aqm: A,
+    contract: Contract,
+}
+
+/// What drives a discipline, without the discipline itself.
+pub struct Contract {
     rng: Rng,
     codepoints: Codepoints,
     departs: bool,
@@ -59,7 +64,9 @@ impl<A: Aqm> Driver<A> {
         let (draws, orders) = (aqm.draws(), aqm.schedules());
         let departs = aqm.decides_at_departure() || orders;
         let (evicts, eager) = (draws || orders, draws || departs);
-        Driver { codepoints: aqm.codepoints(), aqm, rng, departs, draws, orders, evicts, eager }
+        let codepoints = aqm.codepoints();
+        let contract = Contract { rng, codepoints, departs, draws, orders, evicts, eager };
+        Driver { aqm, contract }
     }
 
     /// The discipline.
@@ -67,25 +74,30 @@ impl<A: Aqm> Driver<A> {
         &self.aqm
     }
 
+    /// The two parts, for a caller that knows more of the discipline's type than this one does.
+    #[inline]
+    pub fn parts(&mut self) -> (&mut A, &mut Contract) {
+        (&mut self.aqm, &mut self.contract)
+    }
+
     /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
     /// may compute departures ahead of time, and never calls [`Driver::serve`].
     #[inline]
     pub fn eager(&self) -> bool {
-        self.eager
+        self.contract.eager
     }
 
     /// Returns whether the discipline wants to see a waiting packet before each arrival.
     pub fn draws(&self) -> bool {
-        self.draws
+        self.contract.draws
     }
 
     /// Returns whether the discipline orders the packets, and so knows each by its handle.
     pub fn orders(&self) -> bool {
-        self.orders
+        self.contract.orders
     }
 
-    /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
-    /// queues what is let in, and tells [`Driver::enqueued`].
+    /// See [`Contract::arrive`].
     #[inline]
     pub fn arrive<L: Line>(
         &mut self,
@@ -93,31 +105,67 @@ impl<A: Aqm> Driver<A> {
         pkt: &Packet,
         line: &mut L,
     ) -> Result<Ecn, Reason> {
+        self.contract.arrive(&mut self.aqm, now, pkt, line)
+    }
+
+    /// See [`Contract::enqueued`].
+    #[inline]
+    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        self.contract.enqueued(&mut self.aqm, now, pkt, handle);
+    }
+
+    /// See [`Contract::serve`].
+    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
+        self.contract.serve(&mut self.aqm, now, line)
+    }
+
+    /// Returns when [`Driver::tick`] is due; `None` for never.
+    #[inline]
+    pub fn next_tick(&self) -> Option<Time> {
+        self.aqm.next_tick()
+    }
+
+    /// The time that [`Driver::next_tick`] named has come.
+    pub fn tick(&mut self, now: Time, q: &Queue) {
+        self.aqm.tick(now, q);
+    }
+}
+
+impl Contract {
+    /// See [`Driver::eager`].
+    #[inline]
+    pub fn eager(&self) -> bool {
+        self.eager
+    }
+
+    /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
+    /// queues what is let in, and tells [`Contract::enqueued`].
+    #[inline]
+    pub fn arrive<A: Aqm + ?Sized, L: Line>(
+        &mut self,
+        aqm: &mut A,
+        now: Time,
+        pkt: &Packet,
+        line: &mut L,
+    ) -> Result<Ecn, Reason> {
         if self.draws {
-            self.draw(line);
+            self.draw(aqm, line);
         }
-        let verdict = self.aqm.arrive(now, pkt, line.queue(), &mut self.rng);
+        let verdict = aqm.arrive(now, pkt, line.queue(), &mut self.rng);
         if self.evicts {
-            self.evict(now, pkt, line);
+            evict(aqm, now, pkt, line);
         }
         if line.full(pkt) {
-            self.aqm.overflow(now, pkt, line.queue());
+            aqm.overflow(now, pkt, line.queue());
             return Err(Reason::Overflow);
         }
         self.carried_out(verdict, pkt.ecn)
     }
 
     #[cold]
-    fn draw<L: Line>(&mut self, line: &L) {
+    fn draw<A: Aqm + ?Sized, L: Line>(&mut self, aqm: &mut A, line: &L) {
         if let Some((handle, waiting)) = line.draw(&mut self.rng) {
-            self.aqm.drawn(handle, &waiting);
-        }
-    }
-
-    #[cold]
-    fn evict<L: Line>(&mut self, now: Time, pkt: &Packet, line: &mut L) {
-        while let Some((handle, reason)) = self.aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
-            line.evict(now, handle, reason);
+            aqm.drawn(handle, &waiting);
         }
     }
 
@@ -130,41 +178,49 @@ impl<A: Aqm> Driver<A> {
         }
     }
 
-    /// The packet that was let in waits, with its ECN field as [`Driver::arrive`] returned it. The
-    /// handle is the line's; it is not looked at unless [`Driver::orders`].
+    /// The packet that was let in waits, with its ECN field as [`Contract::arrive`] returned it.
+    /// The handle is the line's; it is not looked at unless [`Driver::orders`].
     #[inline]
-    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+    pub fn enqueued<A: Aqm + ?Sized>(
+        &mut self,
+        aqm: &mut A,
+        now: Time,
+        pkt: &Packet,
+        handle: u32,
+    ) {
         if self.orders {
-            self.aqm.enqueued(now, pkt, handle);
+            aqm.enqueued(now, pkt, handle);
         }
     }
 
     /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
     /// sent, with its ECN field; `None` if none is left.
-    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
+    #[inline]
+    pub fn serve<A: Aqm + ?Sized, L: Line>(
+        &mut self,
+        aqm: &mut A,
+        now: Time,
+        line: &mut L,
+    ) -> Option<(L::Waiting, Ecn)> {
         loop {
-            let handle = if self.orders { Some(self.aqm.next(now)?) } else { None };
+            let handle = if self.orders { Some(aqm.next(now)?) } else { None };
             let (pkt, since, waiting) = line.take(now, handle)?;
             if !self.departs {
                 return Some((waiting, pkt.ecn));
             }
             let sojourn = now.since(since);
-            let verdict = self.aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
+            let verdict = aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
             match self.carried_out(verdict, pkt.ecn) {
                 Ok(ecn) => return Some((waiting, ecn)),
                 Err(reason) => line.drop_head(now, waiting, reason),
             }
         }
     }
+}
 
-    /// Returns when [`Driver::tick`] is due; `None` for never.
-    #[inline]
-    pub fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-
-    /// The time that [`Driver::next_tick`] named has come.
-    pub fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
+#[inline]
+fn evict<A: Aqm + ?Sized, L: Line>(aqm: &mut A, now: Time, pkt: &Packet, line: &mut L) {
+    while let Some((handle, reason)) = aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
+        line.evict(now, handle, reason);
     }
 }

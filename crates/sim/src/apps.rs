@@ -134,8 +134,7 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     };
     let after = u.after(&mut f.rng);
     if u.own_host {
-        let index = net.enter(p);
-        net.through(now, net.routes.at(p.route, 0), index, &p, flows);
+        net.enter_at_link(now, p, flows);
     } else {
         net.depart(now, f.src, p);
     }

@@ -154,7 +154,7 @@ impl Engine {
         let p = net.packets.items[index as usize];
         if p.hop != AT_HOST {
             return match net.routes.at(p.route, p.hop) {
-                HOST => net.down(now, p.host, index),
+                HOST => net.down(now, now, p.host, index),
                 link => net.through(now, link, index, &p, flows),
             };
         }

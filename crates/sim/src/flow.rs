@@ -88,7 +88,8 @@ pub(crate) struct Udp {
     pub(crate) bytes: u32,
     rhythm: Rhythm,
     start: Time,
-    stop: Option<Time>,
+    /// When it ends; [`Time::NEVER`]: with the run.
+    stop: Time,
     /// When the next packet leaves the source.
     next: Time,
     /// Payload delivered in the measured window.
@@ -232,6 +233,7 @@ impl Tcp {
 
 impl Udp {
     fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
+        let stop = stop.unwrap_or(Time::NEVER);
         Udp { bytes, rhythm, start, stop, next: start, delivered: 0, sent: 0, own_host: false }
     }
 
@@ -298,8 +300,9 @@ impl Udp {
         self.on_time()
     }
 
+    #[inline]
     fn on_time(&self) -> Option<Time> {
-        self.stop.is_none_or(|stop| self.next < stop).then_some(self.next)
+        (self.next < self.stop).then_some(self.next)
     }
 }
 

@@ -12,6 +12,9 @@ use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
 use penstock_units::Time;
 
+/// Stands for the place of a packet that has none.
+const NOWHERE: u32 = u32::MAX;
+
 /// Everything but the flows, so that a flow's ends can be called with it at hand.
 pub(crate) struct Network {
     pub(crate) sched: Scheduler,
@@ -81,6 +84,50 @@ impl Network {
         release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }
 
+    /// A datagram, which has crossed the access link of its host, comes to the first link of its
+    /// route. It needs a place in the pool only if it waits there or goes on from there.
+    #[inline]
+    pub(crate) fn enter_at_link(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
+        let link = self.routes.at(p.route, 0);
+        if self.links[link as usize].holds() || self.capture.is_some() {
+            let index = self.enter(p);
+            return self.through(now, link, index, &p, flows);
+        }
+        match self.pass(now, link, NOWHERE, &p, flows) {
+            Fate::Through(at, _) if !self.goes_on(&p) => {
+                self.entered += 1;
+                self.left += 1;
+                self.delivered(at, &p, flows);
+            }
+            Fate::Through(at, ecn) => {
+                let index = self.enter(p);
+                self.leave(now, at, index, &p, ecn, flows);
+            }
+            Fate::Dropped | Fate::Held(_) => {
+                self.entered += 1;
+                self.left += 1;
+            }
+        }
+    }
+
+    /// Returns whether a packet passes more links after this one, or shares its host's access link
+    /// with packets from elsewhere.
+    #[inline]
+    fn goes_on(&self, p: &Pkt) -> bool {
+        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].down.merges
+    }
+
+    /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
+    #[inline]
+    fn delivered(&mut self, at: Time, p: &Pkt, flows: &mut [Flow]) {
+        let Some(at) = self.hosts[p.host as usize].down.send(at, p.bytes) else { return };
+        if at >= self.window.0 && at < self.window.1 {
+            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
+                u.delivered += u64::from(p.bytes);
+            }
+        }
+    }
+
     /// Through one link and onward. The packet that comes to it is `p`, which stands at `index`.
     #[inline]
     pub(crate) fn through(
@@ -91,25 +138,29 @@ impl Network {
         p: &Pkt,
         flows: &mut [Flow],
     ) {
+        if self.capture.is_some() && self.capture_links.contains(&link) {
+            self.record(now, *p, flows);
+        }
+        let fate = self.pass(now, link, index, p, flows);
+        if self.capture.is_some() {
+            self.record_out(link, *p, flows);
+        }
+        self.follow(now, link, index, p, fate, flows);
+    }
+
+    /// What becomes of a packet that arrives at a link.
+    #[inline]
+    fn pass(&mut self, now: Time, link: u32, index: u32, p: &Pkt, flows: &[Flow]) -> Fate {
         let a = Arriving {
             pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
             index,
             data: !p.is(flag::ACK),
         };
-        if self.capture.is_some() && self.capture_links.contains(&link) {
-            self.record(now, *p, flows);
-        }
         if self.links[link as usize].catch_up(now) {
             let scheduled = self.scheduled(now, p, flows);
             self.links[link as usize].settle(now, scheduled);
         }
-        let Network { links, packets, sacks, left, .. } = self;
-        let evicted = |index| release(packets, sacks, left, index);
-        let fate = links[link as usize].arrive(now, &a, evicted);
-        if self.capture.is_some() {
-            self.record_out(link, *p, flows);
-        }
-        self.follow(now, link, index, p, fate, flows);
+        self.links[link as usize].arrive(now, &a)
     }
 
     /// When a packet that arrives at a link at `now` began to be sent to it.
@@ -129,12 +180,25 @@ impl Network {
     #[inline]
     fn follow(&mut self, now: Time, link: u32, index: u32, p: &Pkt, fate: Fate, flows: &mut [Flow]) {
         match fate {
-            Fate::Dropped => self.discard(index),
-            Fate::Held(None) => {}
-            Fate::Held(Some(at)) => {
-                self.sched.push(now, at, What::new(Kind::Service, link));
+            Fate::Dropped => {
+                self.bury(link);
+                self.discard(index);
+            }
+            Fate::Held(at) => {
+                self.bury(link);
+                if let Some(at) = at {
+                    self.sched.push(now, at, What::new(Kind::Service, link));
+                }
             }
             Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
+        }
+    }
+
+    /// Discards the packets that were dropped while they waited at a link.
+    fn bury(&mut self, link: u32) {
+        let Network { links, packets, sacks, left, .. } = self;
+        for index in links[link as usize].gone() {
+            release(packets, sacks, left, index);
         }
     }
 
@@ -153,33 +217,22 @@ impl Network {
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags & !flag::ECN | ecn as u8;
         kept.hop = p.hop + 1;
-        let host = &mut self.hosts[p.host as usize];
-        if self.routes.at(p.route, p.hop + 1) != HOST || host.down.merges {
+        if self.goes_on(p) {
             self.sched.push(now, at, What::new(Kind::Packet, index));
-            return;
+        } else if p.is(flag::DATAGRAM) {
+            self.delivered(at, p, flows);
+            self.discard(index);
+        } else {
+            // The access link has one feeder: the packet's arrival at its end is known.
+            self.down(now, at, p.host, index);
         }
-        // The access link has one feeder, so that the packet's arrival at the host is known.
-        let Some(at) = host.down.send(at, p.bytes) else {
-            return self.discard(index);
-        };
-        if p.is(flag::DATAGRAM) {
-            // Nobody answers a datagram: it needs no event.
-            if at >= self.window.0 && at < self.window.1 {
-                if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
-                    u.delivered += u64::from(p.bytes);
-                }
-            }
-            return self.discard(index);
-        }
-        kept.hop = AT_HOST;
-        self.sched.push(now, at, What::new(Kind::Packet, index));
     }
 
-    /// A packet enters a host's access link at `now`.
+    /// A packet enters a host's access link at `at`, which is known at `now`.
     #[inline]
-    pub(crate) fn down(&mut self, now: Time, host: u32, index: u32) {
+    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32) {
         let p = &mut self.packets.items[index as usize];
-        match self.hosts[host as usize].down.send(now, p.bytes) {
+        match self.hosts[host as usize].down.send(at, p.bytes) {
             None => self.discard(index),
             Some(at) => {
                 p.hop = AT_HOST;
@@ -190,8 +243,8 @@ impl Network {
 
     /// An eager link's transmitter is free.
     pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
-        let Network { links, packets, sacks, left, .. } = self;
-        let served = links[link as usize].serve(now, |index| release(packets, sacks, left, index));
+        let served = self.links[link as usize].serve(now);
+        self.bury(link);
         let Some((a, fate, again)) = served else { return };
         let p = self.packets.items[a.index as usize];
         if self.capture.is_some() {

@@ -185,19 +185,26 @@ impl Scheduler {
     #[inline]
     fn put(&mut self, slot: u64, event: Event) {
         let s = (slot & self.mask) as usize;
-        let place = &mut self.heads[s];
-        let node = Node { event, next: *place };
-        if let Some(free) = self.nodes.get_mut(self.free as usize) {
-            *place = std::mem::replace(&mut self.free, free.next);
-            *free = node;
-        } else {
-            *place = self.nodes.len() as u32;
-            self.nodes.push(node);
+        if self.free == NIL {
+            self.add_node();
         }
+        let (place, here) = (&mut self.heads[s], self.free);
+        let free = &mut self.nodes[here as usize];
+        self.free = free.next;
+        *free = Node { event, next: std::mem::replace(place, here) };
         self.occupied[s / 64] |= 1 << (s % 64);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn add_node(&mut self) {
+        self.free = self.nodes.len() as u32;
+        let event = Event { at: 0, scheduled: 0, order: 0 };
+        self.nodes.push(Node { event, next: NIL });
+    }
+
     /// An event of the present slot or of one that the wheel does not hold yet.
+    #[inline(never)]
     fn put_elsewhere(&mut self, slot: u64, event: Event) {
         if event.time() > MAX_TIME {
             return; // never
@@ -266,6 +273,7 @@ impl Scheduler {
 
     /// The next event, where the present slot is crowded.
     #[cold]
+    #[inline(never)]
     fn pop_of_crowd(&mut self) -> Option<(Time, What)> {
         let Reverse(first) = *self.crowd.peek()?;
         let event = if self.current.last().is_some_and(|e| *e < first) {
@@ -298,6 +306,7 @@ impl Scheduler {
 
     /// The first of several events of a slot: one, and the list of the others. The rest of them are
     /// kept in order.
+    #[inline(never)]
     fn first_of(&mut self, event: Event, mut others: u32) -> Event {
         self.current.push(event);
         while let Some(node) = self.nodes.get_mut(others as usize) {
@@ -311,6 +320,7 @@ impl Scheduler {
 
     /// The next event, where a turn or the heap may hold it.
     #[cold]
+    #[inline(never)]
     fn pop_of_rest(&mut self) -> Option<Event> {
         let near = self.next_occupied();
         // A turn may hold earlier events than the wheel and the heap do: it is unrolled first.
@@ -348,6 +358,7 @@ impl Scheduler {
         self.next_occupied_word(word)
     }
 
+    #[inline(never)]
     fn next_occupied_word(&self, first: usize) -> u64 {
         let start = (self.slot + 1) & self.mask;
         let words = self.occupied.len();

@@ -34,6 +34,8 @@ pub(crate) struct Buffer {
     pub(crate) arrived: u64,
     departed: u64,
     lost: u64,
+    /// Dropped after they were let in, by their places in the caller's pool.
+    pub(crate) gone: Vec<u32>,
     pub(crate) stats: Option<Box<LinkStats>>,
     pub(crate) series: Option<Box<QueueSeries>>,
 }
@@ -66,6 +68,7 @@ impl Buffer {
             arrived: 0,
             departed: 0,
             lost: 0,
+            gone: vec![],
             stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
             series,
         }
@@ -190,58 +193,52 @@ impl Buffer {
     }
 }
 
-/// A buffer as the driver of its discipline sees it. `gone` is told of the packets that are dropped
-/// after they were let in, by their places in the caller's pool.
-pub(crate) struct Open<'a, F> {
-    pub(crate) buffer: &'a mut Buffer,
-    pub(crate) gone: F,
-}
-
-impl<F: FnMut(u32)> Line for Open<'_, F> {
+/// The buffer as the driver of its discipline sees it.
+impl Line for Buffer {
     type Waiting = HeldPacket;
 
     #[inline]
     fn queue(&self) -> &Queue {
-        &self.buffer.q
+        &self.q
     }
 
     #[inline]
     fn full(&self, pkt: &Packet) -> bool {
-        let b = &*self.buffer;
-        let busy = b.count_in_service && b.q.idle_since.is_none();
-        if b.limit_in_bytes {
-            let in_service = if busy { u64::from(b.in_service_bytes) } else { 0 };
-            b.q.bytes + in_service + u64::from(pkt.bytes) > b.limit
+        let busy = self.count_in_service && self.q.idle_since.is_none();
+        if self.limit_in_bytes {
+            let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
+            self.q.bytes + in_service + u64::from(pkt.bytes) > self.limit
         } else {
-            u64::from(b.q.pkts) + u64::from(busy) >= b.limit
+            u64::from(self.q.pkts) + u64::from(busy) >= self.limit
         }
     }
 
     fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
-        self.buffer.held.draw(rng)
+        self.held.draw(rng)
     }
 
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
-        let h = self.buffer.held.take(handle);
-        self.buffer.leaves(now, h.arriving.pkt.bytes);
-        self.buffer.dropped(now, &h.arriving, reason, "evict");
-        (self.gone)(h.arriving.index);
+        let h = self.held.take(handle);
+        self.leaves(now, h.arriving.pkt.bytes);
+        self.dropped(now, &h.arriving, reason, "evict");
+        self.gone.push(h.arriving.index);
     }
 
+    #[inline]
     fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, HeldPacket)> {
         let h = match handle {
-            Some(handle) => self.buffer.held.take(handle),
-            None => self.buffer.held.first()?,
+            Some(handle) => self.held.take(handle),
+            None => self.held.first()?,
         };
-        self.buffer.leaves(now, h.arriving.pkt.bytes);
-        self.buffer.in_service(now, h.arriving.pkt.bytes);
-        self.buffer.q.idle_since = None;
+        self.leaves(now, h.arriving.pkt.bytes);
+        self.in_service(now, h.arriving.pkt.bytes);
+        self.q.idle_since = None;
         Some((h.packet(), h.arrived, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
-        self.buffer.dropped(now, &h.arriving, reason, "drop_head");
-        (self.gone)(h.arriving.index);
+        self.dropped(now, &h.arriving, reason, "drop_head");
+        self.gone.push(h.arriving.index);
     }
 }
 
