@@ -47,7 +47,7 @@ struct Access {
 
 impl Access {
     fn new(left: &HostConfig, right: &HostConfig) -> Self {
-        let pair = |h: &HostConfig| [Pipe::new(h, false), Pipe::new(h, false)];
+        let pair = |h: &HostConfig| [Pipe::new(h), Pipe::new(h)];
         Access { left: pair(left), right: pair(right) }
     }
 

@@ -41,6 +41,38 @@ impl<T: Copy> Ring<T> {
         self.end += 1;
     }
 
+    /// Adds an item behind all that do not come after it, which are all but the last `most` or
+    /// fewer. Returns false, and adds nothing, where they are more.
+    #[inline]
+    pub fn insert(&mut self, item: T, most: usize) -> bool
+    where
+        T: PartialOrd,
+    {
+        self.push(item);
+        let mask = self.items.len() - 1;
+        let mut place = self.end - 1;
+        while place > self.first && self.items[(place - 1) & mask] > item {
+            if self.end - place > most {
+                self.take_back(place);
+                return false;
+            }
+            self.items[place & mask] = self.items[(place - 1) & mask];
+            place -= 1;
+        }
+        self.items[place & mask] = item;
+        true
+    }
+
+    /// Closes the gap at `place` with the items behind it.
+    #[cold]
+    fn take_back(&mut self, place: usize) {
+        let mask = self.items.len() - 1;
+        self.end -= 1;
+        for place in place..self.end {
+            self.items[place & mask] = self.items[(place + 1) & mask];
+        }
+    }
+
     #[cold]
     fn grow(&mut self) {
         let n = self.items.len();
@@ -73,6 +105,26 @@ impl<T: Copy> Ring<T> {
 mod tests {
     use super::*;
     use std::collections::VecDeque;
+
+    /// Against a sorted list.
+    #[test]
+    fn it_keeps_an_order() {
+        let (mut ring, mut list) = (Ring::new(0u32), Vec::new());
+        for i in 0..2_000u32 {
+            let item = (i * 7919) % 60 + 3 * i;
+            let behind = list.iter().filter(|x| **x > item).count();
+            assert_eq!(ring.insert(item, 8), behind <= 8, "{item}, {behind} behind");
+            if behind <= 8 {
+                list.insert(list.len() - behind, item);
+            }
+            if i % 3 > 0 {
+                assert_eq!(ring.pop(), (!list.is_empty()).then(|| list.remove(0)));
+            }
+        }
+        while !ring.is_empty() {
+            assert_eq!(ring.pop(), Some(list.remove(0)));
+        }
+    }
 
     /// Against a deque, through several growths with the first item anywhere.
     #[test]

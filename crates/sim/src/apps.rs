@@ -5,7 +5,7 @@ use crate::flow::{draw, Flow, FlowKind, TcpApp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
-use crate::sched::{Kind, What};
+use crate::sched::{Event, Kind, What};
 use penstock_tcp::Bits;
 use penstock_units::{Duration, Rng, Time};
 
@@ -115,7 +115,8 @@ fn next_object(w: &mut Web, rng: &mut Rng) -> Duration {
 /// already crossed the access link and reaches the first link of its route, which saves an
 /// event.
 #[inline]
-pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: usize) {
+    let now = event.time();
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     u.sent += 1;
@@ -134,7 +135,7 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     };
     let after = u.after(&mut f.rng);
     if u.own_host {
-        net.enter_at_link(now, p, flows);
+        net.enter_at_link(event, p, flows);
     } else {
         net.depart(now, f.src, p);
     }

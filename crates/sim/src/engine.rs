@@ -4,7 +4,8 @@ use crate::config::Config;
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
-use crate::layout::{capture_links, feeders, geometry, senders};
+use crate::inbox::Inbox;
+use crate::layout::{capture_links, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
@@ -12,7 +13,7 @@ use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, RunResult};
 use crate::routes::{Routes, HOST};
-use crate::sched::{Kind, Scheduler, What, MAX_TIME};
+use crate::sched::{Event, Kind, Scheduler, What, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, ends, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
@@ -56,7 +57,6 @@ struct Engine {
     measure_links: bool,
     groups: usize,
     seed: u64,
-    events: u64,
     /// Transfers that ended, in the order of their ends.
     transfers: Vec<Transfer>,
     record_transfers: bool,
@@ -108,55 +108,74 @@ fn flows(c: &Config) -> Vec<Flow> {
 impl Engine {
     /// Handles events until the run is over.
     fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
-        while let Some((now, what)) = self.net.sched.pop() {
-            if now >= self.net.end {
+        let mut until = Self::WATCH;
+        while let Some(event) = self.net.sched.pop() {
+            if event.time() >= self.net.end {
                 break;
             }
-            self.events += 1;
-            if self.events & 0x3fff == 0 {
-                watch_out(now, control, watch)?;
+            self.net.events += 1;
+            if self.net.events >= until {
+                until = self.net.events + Self::WATCH;
+                watch_out(event.time(), control, watch)?;
                 if control.abort.raised() {
                     return Ok(());
                 }
             }
             self.warm();
-            self.handle(now, what);
+            self.handle(&event);
         }
-        if self.net.window.1 >= self.net.end {
-            measure::snapshot(&mut self.flows, 1);
+        let (net, flows) = (&mut self.net, &mut self.flows[..]);
+        for link in 0..net.links.len() {
+            net.take_in(net.end, link as u32, flows);
         }
-        for link in &mut self.net.links {
-            link.finish(self.net.end);
+        if net.window.1 >= net.end {
+            measure::snapshot(flows, 1);
         }
-        control.now_ns.store(self.net.end.as_nanos(), Ordering::Relaxed);
+        for link in &mut net.links {
+            link.finish(net.end);
+        }
+        control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
         Ok(())
     }
 
+    /// After so many events the outside is told.
+    const WATCH: u64 = 1 << 14;
+
     #[inline]
-    fn handle(&mut self, now: Time, what: What) {
+    fn handle(&mut self, event: &Event) {
+        let (now, what) = (event.time(), event.what());
         let (net, flows, index) = (&mut self.net, &mut self.flows[..], what.index());
         match what.kind() {
-            Kind::Packet => self.packet(now, index as u32),
+            Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
-            Kind::Udp => apps::udp(net, flows, now, index),
+            Kind::Udp => apps::udp(net, flows, event, index),
             Kind::Service => net.service(now, index as u32, flows),
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
             Kind::Window => measure::snapshot(flows, index),
+            Kind::Inbox => {
+                net.events -= 1; // it stands for no event of the network
+                if net.inboxes[index].called(now) {
+                    net.take_in(now, index as u32, flows);
+                }
+            }
         }
     }
 
     /// A packet arrives: at a link, at its router's end of an access link, or at the host.
     #[inline]
-    fn packet(&mut self, now: Time, index: u32) {
+    fn packet(&mut self, event: &Event, index: u32) {
+        let now = event.time();
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
         let p = net.packets.items[index as usize];
         if p.hop != AT_HOST {
-            return match net.routes.at(p.route, p.hop) {
-                HOST => net.down(now, now, p.host, index),
-                link => net.through(now, link, index, &p, flows),
-            };
+            let link = net.routes.at(p.route, p.hop);
+            if link == HOST {
+                return net.down(now, now, p.host, index, flows);
+            }
+            net.take_in_before(event, link, flows);
+            return net.through(now, link, index, &p, flows);
         }
         if !p.is(flag::ACK) {
             return ends::data(net, flows, now, index, p);
@@ -167,7 +186,7 @@ impl Engine {
     }
 
     fn sample(&mut self, now: Time) {
-        self.events -= 1; // watching a run does not change its numbers
+        self.net.events -= 1; // watching a run does not change its numbers
         let Some(series) = &mut self.flow_series else { return };
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
@@ -211,13 +230,15 @@ impl Engine {
         }
         let mut capture_links = capture_links(c);
         let links = links(c, &mut capture_links, abort)?;
-        let hosts = feeders(c).into_iter().zip(&c.hosts).map(|(m, h)| Host::new(h, m)).collect();
+        let hosts = parts(c).into_iter().zip(&c.hosts).map(|(part, h)| Host::new(h, part)).collect();
+        let inboxes = links.iter().enumerate().map(|(i, link)| Inbox::new(c, i, link)).collect();
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),
             packets: Pool::new(),
             sacks: Pool::new(),
             links,
+            inboxes,
             hosts,
             routes: Routes::new(&c.routes),
             end,
@@ -226,6 +247,7 @@ impl Engine {
             capture_links,
             entered: 0,
             left: 0,
+            events: 0,
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
@@ -236,7 +258,6 @@ impl Engine {
             measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
-            events: 0,
             transfers: vec![],
             record_transfers: c.record.series.is_some(),
             sampling: c.record.series,
@@ -271,7 +292,7 @@ impl Engine {
         let run = self.view();
         RunResult {
             seed: self.seed,
-            events: self.events,
+            events: self.net.events,
             metrics: run.metrics(),
             groups: run.group_metrics(self.groups),
             flows: run.flow_metrics(),

@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod flow;
 mod host;
+mod inbox;
 mod layout;
 mod measure;
 mod metrics;

@@ -1,11 +1,13 @@
 //! The way of a packet: from its host over the access link, through the links of its route, down to
 //! the host at the other end.
 
+use crate::ends;
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
+use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
-use crate::sched::{Kind, Scheduler, What};
+use crate::sched::{Event, Kind, Scheduler, What};
 use crate::routes::{Routes, HOST};
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Link};
@@ -21,6 +23,8 @@ pub(crate) struct Network {
     pub(crate) packets: Pool<Pkt>,
     pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
     pub(crate) links: Vec<Link>,
+    /// Of each link.
+    pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) routes: Routes,
     /// When the run ends.
@@ -33,6 +37,8 @@ pub(crate) struct Network {
     /// Packets that entered and left the network, for their conservation.
     pub(crate) entered: u64,
     pub(crate) left: u64,
+    /// What has happened, whether there was an event for it or not.
+    pub(crate) events: u64,
 }
 
 /// Takes a packet that is gone out of the pools; where a link is borrowed meanwhile;
@@ -65,10 +71,53 @@ impl Network {
     #[inline]
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
         let p = &self.packets.items[index as usize];
+        let link = self.routes.at(p.route, p.hop);
         match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.sched.push(now, at, What::new(Kind::Packet, index)),
+            Some(at) => self.expect(now, at, link, index),
         }
+    }
+
+    /// It is known at `now` that the packet at `index` comes to `link`, or to its host's access
+    /// link, at `at`.
+    #[inline]
+    fn expect(&mut self, now: Time, at: Time, link: u32, index: u32) {
+        let event = self.sched.event(now, at, What::new(Kind::Packet, index));
+        let Some(inbox) = self.inboxes.get_mut(link as usize) else {
+            return self.sched.add(event);
+        };
+        if !inbox.take(event) {
+            return self.sched.add(event);
+        }
+        if let Some(due) = inbox.call() {
+            self.sched.push(now, due, What::new(Kind::Inbox, link));
+        }
+    }
+
+    /// The link takes in what came to its inbox before `now`.
+    pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        while let Some(event) = self.inboxes[link as usize].before(now) {
+            self.take_one_in(&event, link, flows);
+        }
+        if let Some(due) = self.inboxes[link as usize].call() {
+            self.sched.push(now, due, What::new(Kind::Inbox, link));
+        }
+    }
+
+    /// A packet comes to a link by an event of its own: what is in the inbox may go before it.
+    #[inline]
+    pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
+            self.take_one_in(&first, link, flows);
+        }
+    }
+
+    #[inline]
+    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        self.events += 1;
+        let index = event.what().index() as u32;
+        let p = self.packets.items[index as usize];
+        self.through(event.time(), link, index, &p, flows);
     }
 
     /// A packet enters the network at `now` at the first hop of its route.
@@ -87,8 +136,9 @@ impl Network {
     /// A datagram, which has crossed the access link of its host, comes to the first link of its
     /// route. It needs a place in the pool only if it waits there or goes on from there.
     #[inline]
-    pub(crate) fn enter_at_link(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
-        let link = self.routes.at(p.route, 0);
+    pub(crate) fn enter_at_link(&mut self, event: &Event, p: Pkt, flows: &mut [Flow]) {
+        let (now, link) = (event.time(), self.routes.at(p.route, 0));
+        self.take_in_before(event, link, flows);
         if self.links[link as usize].holds() || self.capture.is_some() {
             let index = self.enter(p);
             return self.through(now, link, index, &p, flows);
@@ -114,7 +164,7 @@ impl Network {
     /// with packets from elsewhere.
     #[inline]
     fn goes_on(&self, p: &Pkt) -> bool {
-        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].down.merges
+        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].merges()
     }
 
     /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
@@ -218,27 +268,41 @@ impl Network {
         kept.flags = p.flags & !flag::ECN | ecn as u8;
         kept.hop = p.hop + 1;
         if self.goes_on(p) {
-            self.sched.push(now, at, What::new(Kind::Packet, index));
+            let link = self.routes.at(p.route, p.hop + 1);
+            self.expect(now, at, link, index);
         } else if p.is(flag::DATAGRAM) {
             self.delivered(at, p, flows);
             self.discard(index);
         } else {
             // The access link has one feeder: the packet's arrival at its end is known.
-            self.down(now, at, p.host, index);
+            self.down(now, at, p.host, index, flows);
         }
     }
 
-    /// A packet enters a host's access link at `at`, which is known at `now`.
+    /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
+    /// nothing but answer at once, so is the answer: it needs no event.
     #[inline]
-    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32) {
+    pub(crate) fn down(
+        &mut self,
+        now: Time,
+        at: Time,
+        host: u32,
+        index: u32,
+        flows: &mut [Flow],
+    ) {
         let p = &mut self.packets.items[index as usize];
-        match self.hosts[host as usize].down.send(at, p.bytes) {
-            None => self.discard(index),
-            Some(at) => {
-                p.hop = AT_HOST;
-                self.sched.push(now, at, What::new(Kind::Packet, index));
-            }
+        let (down, answers) = {
+            let host = &mut self.hosts[host as usize];
+            (host.down.send(at, p.bytes), host.answers())
+        };
+        let Some(at) = down else { return self.discard(index) };
+        p.hop = AT_HOST;
+        if answers && at < self.end {
+            self.events += 1;
+            let p = *p;
+            return ends::data(self, flows, at, index, p);
         }
+        self.sched.push(now, at, What::new(Kind::Packet, index));
     }
 
     /// An eager link's transmitter is free.

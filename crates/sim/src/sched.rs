@@ -15,15 +15,15 @@ use std::collections::BinaryHeap;
 pub const MAX_TIME: Time = Time::from_ticks((1 << 60) - 1);
 
 const INDEX_BITS: u32 = 26;
-const WHAT_BITS: u32 = INDEX_BITS + 3;
+const WHAT_BITS: u32 = INDEX_BITS + 4;
 /// The most packets, flows or links that an event can name.
 pub(crate) const MAX_INDEX: usize = 1 << INDEX_BITS;
 
 const NIL: u32 = u32::MAX;
 
 /// An event. The order of the fields is the order of events.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
     /// When, in half ticks: departures fall on the whole ones, all others half a tick later.
     at: u64,
     /// The tick at which it was scheduled.
@@ -34,13 +34,18 @@ struct Event {
 }
 
 impl Event {
+    /// Before every event.
+    pub(crate) const FIRST: Event = Event { at: 0, scheduled: 0, order: 0 };
+
+    /// When it is due.
     #[inline]
-    fn time(&self) -> Time {
+    pub(crate) fn time(&self) -> Time {
         Time::from_ticks(self.at / 2)
     }
 
+    /// What is due.
     #[inline]
-    fn what(&self) -> What {
+    pub(crate) fn what(&self) -> What {
         What(self.order as u32 & ((1 << WHAT_BITS) - 1))
     }
 }
@@ -54,7 +59,7 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 32);
 
-/// What happens: three bits of kind, 26 bits of index.
+/// What happens: four bits of kind, 26 bits of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct What(u32);
 
@@ -78,6 +83,8 @@ pub(crate) enum Kind {
     Sample = 6,
     /// The measured window begins or ends.
     Window = 7,
+    /// A link takes in what has come to its inbox.
+    Inbox = 8,
 }
 
 impl What {
@@ -96,7 +103,8 @@ impl What {
             4 => Kind::Service,
             5 => Kind::App,
             6 => Kind::Sample,
-            _ => Kind::Window,
+            7 => Kind::Window,
+            _ => Kind::Inbox,
         }
     }
     #[inline]
@@ -165,14 +173,29 @@ impl Scheduler {
         }
     }
 
-    /// Schedules `what`, at `now`. See the module for the order of events.
+    /// Makes an event that is scheduled at `now`. See the module for the order of events.
+    #[inline]
+    pub(crate) fn event(&mut self, now: Time, at: Time, what: What) -> Event {
+        let half = u64::from(what.kind() != Kind::Service);
+        self.order = self.order.wrapping_add(1 << WHAT_BITS);
+        Event {
+            at: at.as_ticks().wrapping_mul(2) | half,
+            scheduled: now.as_ticks(),
+            order: self.order | u64::from(what.0),
+        }
+    }
+
+    /// Schedules `what`, at `now`.
     #[inline]
     pub(crate) fn push(&mut self, now: Time, at: Time, what: What) {
-        let half = u64::from(what.kind() != Kind::Service);
-        let (at, scheduled) = (at.as_ticks().wrapping_mul(2) | half, now.as_ticks());
-        self.order += 1 << WHAT_BITS;
-        let event = Event { at, scheduled, order: self.order | u64::from(what.0) };
-        let slot = at >> self.shift;
+        let event = self.event(now, at, what);
+        self.add(event);
+    }
+
+    /// Puts an event into the queue.
+    #[inline]
+    pub(crate) fn add(&mut self, event: Event) {
+        let slot = event.at >> self.shift;
         let ahead = slot.wrapping_sub(self.slot);
         if ahead.wrapping_sub(1) < self.mask {
             self.put(slot, event);
@@ -199,8 +222,7 @@ impl Scheduler {
     #[inline(never)]
     fn add_node(&mut self) {
         self.free = self.nodes.len() as u32;
-        let event = Event { at: 0, scheduled: 0, order: 0 };
-        self.nodes.push(Node { event, next: NIL });
+        self.nodes.push(Node { event: Event::FIRST, next: NIL });
     }
 
     /// An event of the present slot or of one that the wheel does not hold yet.
@@ -260,28 +282,25 @@ impl Scheduler {
 
     /// The next event.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, What)> {
+    pub(crate) fn pop(&mut self) -> Option<Event> {
         if !self.crowd.is_empty() {
             return self.pop_of_crowd();
         }
-        let event = match self.current.pop() {
-            Some(event) => event,
-            None => self.pop_of_next_slot()?,
-        };
-        Some((event.time(), event.what()))
+        match self.current.pop() {
+            Some(event) => Some(event),
+            None => self.pop_of_next_slot(),
+        }
     }
 
     /// The next event, where the present slot is crowded.
     #[cold]
     #[inline(never)]
-    fn pop_of_crowd(&mut self) -> Option<(Time, What)> {
+    fn pop_of_crowd(&mut self) -> Option<Event> {
         let Reverse(first) = *self.crowd.peek()?;
-        let event = if self.current.last().is_some_and(|e| *e < first) {
-            self.current.pop()?
-        } else {
-            self.crowd.pop()?.0
-        };
-        Some((event.time(), event.what()))
+        if self.current.last().is_some_and(|e| *e < first) {
+            return self.current.pop();
+        }
+        self.crowd.pop().map(|Reverse(event)| event)
     }
 
     /// Moves on to the next slot that holds something, and takes its first event.
@@ -399,14 +418,16 @@ mod tests {
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
                     let want = model.swap_remove(i);
-                    let (t, what) = s.pop().unwrap();
+                    let event = s.pop().unwrap();
+                let (t, what) = (event.time(), event.what());
                     now = t.as_ticks();
                     assert_eq!((now, what.index() as u32), (want.0, want.2));
                 }
             }
             model.sort_unstable();
             for want in model {
-                let (t, what) = s.pop().unwrap();
+                let event = s.pop().unwrap();
+                let (t, what) = (event.time(), event.what());
                 assert_eq!((t.as_ticks(), what.index() as u32), (want.0, want.2));
             }
             assert!(s.pop().is_none());
