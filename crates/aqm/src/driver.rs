@@ -61,11 +61,7 @@ pub struct Contract {
 impl<A: Aqm> Driver<A> {
     /// A driver of `aqm`. All its random numbers come from `rng`.
     pub fn new(aqm: A, rng: Rng) -> Self {
-        let (draws, orders) = (aqm.draws(), aqm.schedules());
-        let departs = aqm.decides_at_departure() || orders;
-        let (evicts, eager) = (draws || orders, draws || departs);
-        let codepoints = aqm.codepoints();
-        let contract = Contract { rng, codepoints, departs, draws, orders, evicts, eager };
+        let contract = Contract::of(&aqm, rng);
         Driver { aqm, contract }
     }
 
@@ -74,14 +70,7 @@ impl<A: Aqm> Driver<A> {
         &self.aqm
     }
 
-    /// The two parts, for a caller that knows more of the discipline's type than this one does.
-    #[inline]
-    pub fn parts(&mut self) -> (&mut A, &mut Contract) {
-        (&mut self.aqm, &mut self.contract)
-    }
-
-    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
-    /// may compute departures ahead of time, and never calls [`Driver::serve`].
+    /// See [`Contract::eager`].
     #[inline]
     pub fn eager(&self) -> bool {
         self.contract.eager
@@ -92,7 +81,7 @@ impl<A: Aqm> Driver<A> {
         self.contract.draws
     }
 
-    /// Returns whether the discipline orders the packets, and so knows each by its handle.
+    /// See [`Contract::orders`].
     pub fn orders(&self) -> bool {
         self.contract.orders
     }
@@ -132,10 +121,24 @@ impl<A: Aqm> Driver<A> {
 }
 
 impl Contract {
-    /// See [`Driver::eager`].
+    /// The contract of `aqm`. All its random numbers come from `rng`.
+    pub fn of<A: Aqm + ?Sized>(aqm: &A, rng: Rng) -> Self {
+        let (draws, orders) = (aqm.draws(), aqm.schedules());
+        let departs = aqm.decides_at_departure() || orders;
+        let (evicts, eager) = (draws || orders, draws || departs);
+        Contract { rng, codepoints: aqm.codepoints(), departs, draws, orders, evicts, eager }
+    }
+
+    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
+    /// may compute departures ahead of time, and never calls [`Contract::serve`].
     #[inline]
     pub fn eager(&self) -> bool {
         self.eager
+    }
+
+    /// Returns whether the discipline orders the packets, and so knows each by its handle.
+    pub fn orders(&self) -> bool {
+        self.orders
     }
 
     /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
@@ -179,7 +182,7 @@ impl Contract {
     }
 
     /// The packet that was let in waits, with its ECN field as [`Contract::arrive`] returned it.
-    /// The handle is the line's; it is not looked at unless [`Driver::orders`].
+    /// The handle is the line's; it is not looked at unless [`Contract::orders`].
     #[inline]
     pub fn enqueued<A: Aqm + ?Sized>(
         &mut self,

@@ -268,12 +268,12 @@ impl Path {
         let Some(seen) = s.seen else { return };
         let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
         let data = seen.transport.is_none_or(|x| x.payload > 0);
-        let arriving = Arriving { pkt, index: slot, data };
+        let arriving = Arriving { at: t, pkt, index: slot, data };
         let link = &mut self.links[from as usize];
         if link.catch_up(t) {
             link.settle(t, t);
         }
-        let fate = link.arrive(t, &arriving);
+        let fate = link.arrive(&arriving);
         self.bury(from as usize);
         match fate {
             Fate::Held(None) => {}

@@ -26,15 +26,15 @@ use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
 use crate::user::{Abort, AqmConfig, Start};
-use penstock_aqm::driver::Driver;
+use penstock_aqm::driver::Contract;
 use penstock_aqm::{Aqm, Discipline, Ecn};
 use penstock_units::{Duration, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
 /// ones.
 pub struct Link {
+    aqm: Discipline,
     port: Port,
-    driver: Driver<Discipline>,
     /// An arrival may go before the departure of its instant.
     ties_by_scheduling: bool,
     /// The earlier of the discipline's timer and the next sample.
@@ -57,13 +57,13 @@ impl Link {
         let aqm = discipline(c, seed, abort)?;
         let mut columns = vec![];
         aqm.state(&mut |name, _| columns.push(name));
-        let driver = Driver::new(aqm, aqm_stream(seed, &c.name));
+        let contract = Contract::of(&aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let buffer = Buffer::new(c, keep, driver.orders(), opportunities, &columns);
+        let buffer = Buffer::new(c, keep, contract.orders(), opportunities, &columns);
         let wire = Wire::new(c.loss, seed, &c.name);
-        let port = Port::new(buffer, transmitter, c.delay, wire);
-        let mut link = Link { port, driver, ties_by_scheduling, next_internal: Time::NEVER };
+        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
+        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
         link.schedule_internal();
         Ok(link)
     }
@@ -101,7 +101,7 @@ impl Link {
     /// when they arrive.
     #[inline]
     pub fn holds(&self) -> bool {
-        self.driver.eager()
+        self.port.contract.eager()
     }
 
     /// Puts a tap behind the queue.
@@ -122,7 +122,7 @@ impl Link {
     }
 
     fn schedule_internal(&mut self) {
-        let tick = self.driver.next_tick().unwrap_or(Time::NEVER);
+        let tick = self.aqm.next_tick().unwrap_or(Time::NEVER);
         let sample = self.port.buffer.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
         self.next_internal = tick.min(sample);
         self.port.next = self.port.buffer.next_start().min(self.next_internal);
@@ -180,13 +180,13 @@ impl Link {
     fn internal(&mut self, t: Time) {
         let idle = self.port.idle(t);
         let buffer = &mut self.port.buffer;
-        if self.driver.next_tick() == Some(t) {
+        if self.aqm.next_tick() == Some(t) {
             buffer.q.idle_since = idle.then_some(self.port.busy_until);
-            self.driver.tick(t, &buffer.q);
+            self.aqm.tick(t, &buffer.q);
         }
         if let Some(series) = &mut buffer.series {
             if series.next_sample() == t {
-                series.sample(t, &buffer.q, self.driver.aqm());
+                series.sample(t, &buffer.q, &self.aqm);
             }
         }
         self.schedule_internal();
@@ -195,23 +195,21 @@ impl Link {
     /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names
     /// packets that the discipline gives up for it, where the answer is not [`Fate::Through`].
     #[inline]
-    pub fn arrive(&mut self, now: Time, a: &Arriving) -> Fate {
-        let (aqm, contract) = self.driver.parts();
-        aqm.visited(Arrival { port: &mut self.port, contract, now, a })
+    pub fn arrive(&mut self, a: &Arriving) -> Fate {
+        self.aqm.visited(Arrival { port: &mut self.port, a })
     }
 
     /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.advance(now);
-        let (aqm, contract) = self.driver.parts();
-        aqm.visited(Service { port: &mut self.port, contract, now })
+        self.aqm.visited(Service { port: &mut self.port, now })
     }
 
     /// The run ends at `end`.
     pub fn finish(&mut self, end: Time) {
         self.advance(end);
         let buffer = &mut self.port.buffer;
-        let avg = self.driver.aqm().average_pkts();
+        let avg = self.aqm.average_pkts();
         if let Some(stats) = &mut buffer.stats {
             stats.held(end, buffer.q.pkts);
             stats.average(end, avg);

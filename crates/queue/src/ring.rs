@@ -48,29 +48,33 @@ impl<T: Copy> Ring<T> {
     where
         T: PartialOrd,
     {
-        self.push(item);
         let mask = self.items.len() - 1;
-        let mut place = self.end - 1;
-        while place > self.first && self.items[(place - 1) & mask] > item {
-            if self.end - place > most {
-                self.take_back(place);
-                return false;
-            }
-            self.items[place & mask] = self.items[(place - 1) & mask];
-            place -= 1;
+        if !self.is_empty() && self.items[self.end.wrapping_sub(1) & mask] > item {
+            return self.insert_further(item, most);
         }
-        self.items[place & mask] = item;
+        self.push(item);
         true
     }
 
-    /// Closes the gap at `place` with the items behind it.
     #[cold]
-    fn take_back(&mut self, place: usize) {
+    fn insert_further(&mut self, item: T, most: usize) -> bool
+    where
+        T: PartialOrd,
+    {
         let mask = self.items.len() - 1;
-        self.end -= 1;
-        for place in place..self.end {
-            self.items[place & mask] = self.items[(place + 1) & mask];
+        let near = self.end.saturating_sub(most).max(self.first);
+        let behind =
+            (near..self.end).rev().take_while(|place| self.items[place & mask] > item).count();
+        if behind == most && self.len() > most && self.items[(near - 1) & mask] > item {
+            return false;
         }
+        self.push(item);
+        let mask = self.items.len() - 1;
+        for place in (self.end - behind..self.end).rev() {
+            self.items[place & mask] = self.items[(place - 1) & mask];
+        }
+        self.items[(self.end - 1 - behind) & mask] = item;
+        true
     }
 
     #[cold]

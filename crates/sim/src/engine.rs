@@ -175,7 +175,7 @@ impl Engine {
                 return net.down(now, now, p.host, index, flows);
             }
             net.take_in_before(event, link, flows);
-            return net.through(now, link, index, &p, flows);
+            return net.through(now, link, index, flows);
         }
         if !p.is(flag::ACK) {
             return ends::data(net, flows, now, index, p);

@@ -46,14 +46,21 @@ impl Inbox {
         self.patience != Duration::ZERO && self.pending.insert(event, NEAR)
     }
 
-    /// Returns when the link is to take in what has come, if that is earlier than was said before.
+    /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said
+    /// before.
     #[inline]
-    pub(crate) fn call(&mut self) -> Option<Time> {
-        let due = self.pending.get(0)?.time() + self.patience;
+    pub(crate) fn call(&mut self, at: Time) -> Option<Time> {
+        let due = at + self.patience;
         (due < self.due).then(|| {
             self.due = due;
             due
         })
+    }
+
+    /// The same for what is left.
+    pub(crate) fn call_again(&mut self) -> Option<Time> {
+        let first = self.pending.get(0)?.time();
+        self.call(first)
     }
 
     /// The time to take in what has come is `now`, or has passed. Returns false where another event
@@ -78,11 +85,5 @@ impl Inbox {
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {
         let first = self.pending.get(0).filter(|first| *first < event);
         first.is_some().then(|| self.pending.pop())?
-    }
-
-    /// The arrival `ahead` places behind the first.
-    #[inline]
-    pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.pending.get(ahead)
     }
 }

@@ -68,7 +68,7 @@ impl Network {
     }
 
     /// The packet at `index` enters the access link of its host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
         let p = &self.packets.items[index as usize];
         let link = self.routes.at(p.route, p.hop);
@@ -80,7 +80,7 @@ impl Network {
 
     /// It is known at `now` that the packet at `index` comes to `link`, or to its host's access
     /// link, at `at`.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, now: Time, at: Time, link: u32, index: u32) {
         let event = self.sched.event(now, at, What::new(Kind::Packet, index));
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
@@ -89,7 +89,7 @@ impl Network {
         if !inbox.take(event) {
             return self.sched.add(event);
         }
-        if let Some(due) = inbox.call() {
+        if let Some(due) = inbox.call(at) {
             self.sched.push(now, due, What::new(Kind::Inbox, link));
         }
     }
@@ -99,7 +99,7 @@ impl Network {
         while let Some(event) = self.inboxes[link as usize].before(now) {
             self.take_one_in(&event, link, flows);
         }
-        if let Some(due) = self.inboxes[link as usize].call() {
+        if let Some(due) = self.inboxes[link as usize].call_again() {
             self.sched.push(now, due, What::new(Kind::Inbox, link));
         }
     }
@@ -112,12 +112,10 @@ impl Network {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
         self.events += 1;
-        let index = event.what().index() as u32;
-        let p = self.packets.items[index as usize];
-        self.through(event.time(), link, index, &p, flows);
+        self.through(event.time(), link, event.what().index() as u32, flows);
     }
 
     /// A packet enters the network at `now` at the first hop of its route.
@@ -141,7 +139,7 @@ impl Network {
         self.take_in_before(event, link, flows);
         if self.links[link as usize].holds() || self.capture.is_some() {
             let index = self.enter(p);
-            return self.through(now, link, index, &p, flows);
+            return self.through(now, link, index, flows);
         }
         match self.pass(now, link, NOWHERE, &p, flows) {
             Fate::Through(at, _) if !self.goes_on(&p) => {
@@ -162,7 +160,7 @@ impl Network {
 
     /// Returns whether a packet passes more links after this one, or shares its host's access link
     /// with packets from elsewhere.
-    #[inline]
+    #[inline(always)]
     fn goes_on(&self, p: &Pkt) -> bool {
         self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].merges()
     }
@@ -178,16 +176,16 @@ impl Network {
         }
     }
 
-    /// Through one link and onward. The packet that comes to it is `p`, which stands at `index`.
-    #[inline]
+    /// Through one link and onward.
+    #[inline(never)]
     pub(crate) fn through(
         &mut self,
         now: Time,
         link: u32,
         index: u32,
-        p: &Pkt,
         flows: &mut [Flow],
     ) {
+        let p = &{ self.packets.items[index as usize] };
         if self.capture.is_some() && self.capture_links.contains(&link) {
             self.record(now, *p, flows);
         }
@@ -199,9 +197,10 @@ impl Network {
     }
 
     /// What becomes of a packet that arrives at a link.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Time, link: u32, index: u32, p: &Pkt, flows: &[Flow]) -> Fate {
         let a = Arriving {
+            at: now,
             pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
             index,
             data: !p.is(flag::ACK),
@@ -210,7 +209,7 @@ impl Network {
             let scheduled = self.scheduled(now, p, flows);
             self.links[link as usize].settle(now, scheduled);
         }
-        self.links[link as usize].arrive(now, &a)
+        self.links[link as usize].arrive(&a)
     }
 
     /// When a packet that arrives at a link at `now` began to be sent to it.
@@ -227,7 +226,7 @@ impl Network {
     }
 
     /// Does with a packet what its link decided.
-    #[inline]
+    #[inline(always)]
     fn follow(&mut self, now: Time, link: u32, index: u32, p: &Pkt, fate: Fate, flows: &mut [Flow]) {
         match fate {
             Fate::Dropped => {
@@ -254,7 +253,7 @@ impl Network {
 
     /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
     /// its host.
-    #[inline]
+    #[inline(always)]
     fn leave(
         &mut self,
         now: Time,

@@ -8,7 +8,7 @@
 //! which the event for it would have come.
 
 use penstock_units::Time;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// The longest run that an event can stand for.
@@ -21,8 +21,8 @@ pub(crate) const MAX_INDEX: usize = 1 << INDEX_BITS;
 
 const NIL: u32 = u32::MAX;
 
-/// An event. The order of the fields is the order of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An event. Events are ordered by the fields, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// When, in half ticks: departures fall on the whole ones, all others half a tick later.
     at: u64,
@@ -43,10 +43,33 @@ impl Event {
         Time::from_ticks(self.at / 2)
     }
 
+    #[cold]
+    fn among_simultaneous(&self, other: &Self) -> Ordering {
+        (self.scheduled, self.order).cmp(&(other.scheduled, other.order))
+    }
+
     /// What is due.
     #[inline]
     pub(crate) fn what(&self) -> What {
         What(self.order as u32 & ((1 << WHAT_BITS) - 1))
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Few events fall on one instant: what orders those stays out of the way.
+        match self.at.cmp(&other.at) {
+            Ordering::Equal => self.among_simultaneous(other),
+            order => order,
+        }
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -118,7 +118,7 @@ impl Buffer {
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(HeldPacket { arrived: now, arriving: *a, ecn })
+        self.held.put(HeldPacket { arriving: *a, ecn })
     }
 
     /// A packet that was held starts to be sent.
@@ -126,7 +126,7 @@ impl Buffer {
         self.departed += 1;
         let (pkt, bytes) = (h.arriving.pkt, h.arriving.pkt.bytes);
         if let Some(stats) = &mut self.stats {
-            stats.departure(h.arrived, now, bytes, h.arriving.data);
+            stats.departure(h.arriving.at, now, bytes, h.arriving.data);
             if let Some(level) = raised(pkt.ecn, ecn) {
                 stats.mark(now, level);
             }
@@ -233,7 +233,7 @@ impl Line for Buffer {
         self.leaves(now, h.arriving.pkt.bytes);
         self.in_service(now, h.arriving.pkt.bytes);
         self.q.idle_since = None;
-        Some((h.packet(), h.arrived, h))
+        Some((h.packet(), h.arriving.at, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {

@@ -17,6 +17,7 @@ pub(crate) struct Port {
     /// When something is to be replayed next: the start of a transmission, or what the link does by
     /// itself.
     pub(crate) next: Time,
+    pub(crate) contract: Contract,
     delay: Duration,
     pub(crate) buffer: Buffer,
     transmitter: Transmitter,
@@ -31,6 +32,7 @@ pub(crate) struct Port {
 impl Port {
     /// An idle one.
     pub(crate) fn new(
+        contract: Contract,
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
@@ -39,6 +41,7 @@ impl Port {
         Port {
             busy_until: Time::ZERO,
             next: Time::NEVER,
+            contract,
             delay,
             buffer,
             transmitter,
@@ -60,7 +63,7 @@ impl Port {
     }
 
     /// A packet is let in at a lazy link.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, idle: bool) -> Fate {
         let start = self.transmitter.start(self.busy_until, now);
         if idle {
@@ -77,7 +80,7 @@ impl Port {
 
     /// What the wire makes of the packet whose transmission begins at `start` and ends at
     /// `busy_until`.
-    #[inline]
+    #[inline(always)]
     fn over_the_wire(&mut self, start: Time, ecn: Ecn) -> Fate {
         if let Some(tap) = &mut self.tap {
             **tap = Some((start, ecn));
@@ -92,8 +95,6 @@ impl Port {
 /// A packet arrives.
 pub(crate) struct Arrival<'a> {
     pub(crate) port: &'a mut Port,
-    pub(crate) contract: &'a mut Contract,
-    pub(crate) now: Time,
     pub(crate) a: &'a Arriving,
 }
 
@@ -102,11 +103,12 @@ impl Visit for Arrival<'_> {
 
     #[inline(never)]
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Fate {
-        let Arrival { port, contract, now, a } = self;
+        let Arrival { port, a } = self;
+        let now = a.at;
         port.buffer.arrived += 1;
         let idle = port.idle(now);
         port.buffer.q.idle_since = idle.then_some(port.busy_until);
-        let entry = contract.arrive(aqm, now, &a.pkt, &mut port.buffer);
+        let entry = port.contract.arrive(aqm, now, &a.pkt, &mut port.buffer);
         if let Some(stats) = &mut port.buffer.stats {
             stats.arrival(now, a.data);
             stats.average(now, aqm.average_pkts());
@@ -118,11 +120,11 @@ impl Visit for Arrival<'_> {
                 return Fate::Dropped;
             }
         };
-        if !contract.eager() {
+        if !port.contract.eager() {
             return port.pass(now, a, ecn, idle);
         }
         let handle = port.buffer.hold(now, a, ecn);
-        contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
+        port.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
         if std::mem::replace(&mut port.due, true) {
             return Fate::Held(None);
         }
@@ -136,7 +138,6 @@ pub type Served = (Arriving, Fate, Option<Time>);
 /// The transmitter is free.
 pub(crate) struct Service<'a> {
     pub(crate) port: &'a mut Port,
-    pub(crate) contract: &'a mut Contract,
     pub(crate) now: Time,
 }
 
@@ -145,9 +146,9 @@ impl Visit for Service<'_> {
 
     #[inline(never)]
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Option<Served> {
-        let Service { port, contract, now } = self;
+        let Service { port, now } = self;
         port.due = false;
-        let served = contract.serve(aqm, now, &mut port.buffer);
+        let served = port.contract.serve(aqm, now, &mut port.buffer);
         let left = port.buffer.q.pkts;
         debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
         let (h, ecn) = served?;
