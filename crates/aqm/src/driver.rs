@@ -184,13 +184,7 @@ impl Contract {
     /// The packet that was let in waits, with its ECN field as [`Contract::arrive`] returned it.
     /// The handle is the line's; it is not looked at unless [`Contract::orders`].
     #[inline]
-    pub fn enqueued<A: Aqm + ?Sized>(
-        &mut self,
-        aqm: &mut A,
-        now: Time,
-        pkt: &Packet,
-        handle: u32,
-    ) {
+    pub fn enqueued<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, pkt: &Packet, handle: u32) {
         if self.orders {
             aqm.enqueued(now, pkt, handle);
         }

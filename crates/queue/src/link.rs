@@ -28,7 +28,7 @@ use crate::table::Table;
 use crate::user::{Abort, AqmConfig, Start};
 use penstock_aqm::driver::Contract;
 use penstock_aqm::{Aqm, Discipline, Ecn};
-use penstock_units::{Duration, Rng, Time};
+use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
 /// ones.
@@ -39,6 +39,9 @@ pub struct Link {
     ties_by_scheduling: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
+    /// Nothing is decided, counted, written down or lost here: while the link is idle, it is a
+    /// delay.
+    plain: bool,
 }
 
 impl Link {
@@ -62,8 +65,14 @@ impl Link {
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, contract.orders(), opportunities, &columns);
         let wire = Wire::new(c.loss, seed, &c.name);
+        let plain = matches!(aqm, Discipline::DropTail(_))
+            && transmitter.is_steady()
+            && wire.is_none()
+            && buffer.stats.is_none()
+            && buffer.series.is_none()
+            && matches!(c.buffer, QueueLen::Packets(n) if n >= 1.0);
         let port = Port::new(contract, buffer, transmitter, c.delay, wire);
-        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
+        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
         Ok(link)
     }
@@ -107,6 +116,7 @@ impl Link {
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
+        self.plain = false;
     }
 
     /// Takes from the tap when the transmission of the packet that got through last starts, and its
@@ -190,6 +200,17 @@ impl Link {
             }
         }
         self.schedule_internal();
+    }
+
+    /// A packet of `bytes` arrives at `now`. Returns when it reaches the other end, if that is all
+    /// there is to it; else `None`, and the packet has yet to arrive.
+    #[inline]
+    pub fn straight(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        if !self.plain || self.port.busy_until > now {
+            return None;
+        }
+        self.advance(now);
+        Some(self.port.straight(now, bytes))
     }
 
     /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names

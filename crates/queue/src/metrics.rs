@@ -144,7 +144,9 @@ impl<V: AtLink> OfLink<V> {
         Of::new("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.99)
         }),
-        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| v.link().stats.delays().var()),
+        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| {
+            v.link().stats.delays().var()
+        }),
         Of::new(
             "delay_variation_s",
             "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",

@@ -256,11 +256,7 @@ impl LinkStats {
     /// Of all packets that left.
     pub(crate) fn delays(&self) -> Delays {
         let [acks, data] = &self.delays;
-        Delays {
-            n: acks.n + data.n,
-            sum: acks.sum + data.sum,
-            sum_sq: acks.sum_sq + data.sum_sq,
-        }
+        Delays { n: acks.n + data.n, sum: acks.sum + data.sum, sum_sq: acks.sum_sq + data.sum_sq }
     }
 
     /// Of those that carry data.

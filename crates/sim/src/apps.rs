@@ -1,7 +1,7 @@
 //! What the flows send: long transfers, web sessions, datagrams.
 
 use crate::ends::with_sender;
-use crate::flow::{draw, Flow, FlowKind, TcpApp, Web};
+use crate::flow::{draw, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
@@ -33,7 +33,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         }
     }
     for (t, i) in datagrams {
-        udp_next(net, flows, Time::ZERO, t, i);
+        udp_next(net, flows, Time::ZERO, t, i, Time::ZERO);
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
                 t.acked_before = t.acked_bytes();
                 t.sender.reset(phase);
                 t.receiver.reset();
-                f.epoch = f.epoch.wrapping_add(1);
+                f.ends.epoch = f.ends.epoch.wrapping_add(1);
             }
             transfer(net, flows, now, flow, Some(bytes));
         }
@@ -111,63 +111,78 @@ fn next_object(w: &mut Web, rng: &mut Rng) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A datagram source's packet leaves its host; where the host is the source's own, it has
-/// already crossed the access link and reaches the first link of its route, which saves an
-/// event.
+/// A datagram source's packet leaves its host; where the host is the source's own, it has already
+/// crossed the access link and reaches the first link of its route, which saves an event.
 #[inline]
 pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: usize) {
     let now = event.time();
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
+    let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
+    let (own_host, alone) = (u.own_host, u.alone);
+    let after = u.after(&mut f.rng);
+    if own_host {
+        net.enter_at_link(event, p, flows);
+    } else {
+        net.depart(now, f.ends.src, p);
+    }
+    let Some(leaves) = after else { return };
+    let until = if alone { net.foresight(now, p.route) } else { now };
+    udp_next(net, flows, now, leaves, flow, until);
+}
+
+/// Makes a source's next packet.
+#[inline]
+fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
-    let p = Pkt {
+    Pkt {
         seq: u.sent as i64,
         flow: flow as u32,
         bytes: u.bytes,
         sack: NO_SACK,
-        host: f.dst,
-        route: f.forward,
+        host,
+        route,
         epoch: 0,
         hop: 0,
         flags: flag::DATAGRAM,
-        class: f.class,
+        class,
         bits: Bits::NONE,
-    };
-    let after = u.after(&mut f.rng);
-    if u.own_host {
-        net.enter_at_link(event, p, flows);
-    } else {
-        net.depart(now, f.src, p);
-    }
-    if let Some(leaves) = after {
-        udp_next(net, flows, now, leaves, flow);
     }
 }
 
-/// Schedules a datagram source's next packet, which leaves its host at `leaves`.
+/// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets
+/// that come to their first link before `until` go to its inbox.
 #[inline]
 pub(crate) fn udp_next(
     net: &mut Network,
     flows: &mut [Flow],
-    now: Time,
+    mut now: Time,
     leaves: Time,
     flow: usize,
+    until: Time,
 ) {
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let mut next = Some(leaves);
     while let Some(leaves) = next {
         let at = if u.own_host {
-            net.hosts[f.src as usize].up.send(leaves, u.bytes)
+            net.hosts[f.ends.src as usize].up.send(leaves, u.bytes)
         } else {
             Some(leaves)
         };
         if let Some(at) = at {
-            net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
-            return;
+            if at >= until {
+                net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
+                return;
+            }
+            let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
+            net.foresee(now, at, p);
+            now = at;
+            next = u.after(&mut f.rng);
+        } else {
+            // Its own access link is full.
+            u.sent += 1;
+            next = u.after(&mut f.rng).filter(|t| *t < net.end);
         }
-        // Its own access link is full.
-        u.sent += 1;
-        next = u.after(&mut f.rng).filter(|t| *t < net.end);
     }
 }

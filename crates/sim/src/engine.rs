@@ -1,6 +1,6 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
-use crate::config::Config;
+use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
@@ -95,11 +95,14 @@ fn links(c: &Config, capture: &mut [u32; 2], abort: &Abort) -> Result<Vec<Link>,
 /// Makes the flows. A datagram source whose host serves nobody else can spare an event per packet.
 fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
+    let datagrams = |f: &&FlowConfig| matches!(f.app, App::Udp { .. } | App::Replay { .. });
+    let alone = c.flows.iter().filter(datagrams).count() == 1;
     let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
     for f in &mut flows {
         if let FlowKind::Udp(u) = &mut f.kind {
-            u.own_host =
-                senders[f.src as usize] == 1 && !c.routes[usize::from(f.forward)].is_empty();
+            u.own_host = senders[f.ends.src as usize] == 1
+                && !c.routes[usize::from(f.ends.forward)].is_empty();
+            u.alone = u.own_host && alone;
         }
     }
     flows
@@ -230,7 +233,8 @@ impl Engine {
         }
         let mut capture_links = capture_links(c);
         let links = links(c, &mut capture_links, abort)?;
-        let hosts = parts(c).into_iter().zip(&c.hosts).map(|(part, h)| Host::new(h, part)).collect();
+        let hosts =
+            parts(c).into_iter().zip(&c.hosts).map(|(part, h)| Host::new(h, part)).collect();
         let inboxes = links.iter().enumerate().map(|(i, link)| Inbox::new(c, i, link)).collect();
         let (shift, slots) = geometry(c);
         let net = Network {

@@ -9,6 +9,16 @@ use std::sync::Arc;
 /// What all flows have.
 #[repr(C)]
 pub(crate) struct Flow {
+    pub(crate) ends: Ends,
+    pub(crate) kind: FlowKind,
+    pub(crate) rng: Rng,
+    pub(crate) group: u32,
+    pub(crate) counts: bool,
+}
+
+/// Between which hosts a flow's packets go, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) forward: u16,
@@ -16,10 +26,6 @@ pub(crate) struct Flow {
     /// Which of the flow's connections this is: packets of earlier ones are ignored.
     pub(crate) epoch: u16,
     pub(crate) class: u8,
-    pub(crate) kind: FlowKind,
-    pub(crate) rng: Rng,
-    pub(crate) group: u32,
-    pub(crate) counts: bool,
 }
 
 /// What differs between them. Inline, not boxed: a pointer to follow costs a cache miss a packet
@@ -97,6 +103,9 @@ pub(crate) struct Udp {
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
+    /// That, and no other source sends datagrams: of two sources with one rhythm the packets may
+    /// come at the same instants for ever, in an order that only their events can tell.
+    pub(crate) alone: bool,
 }
 
 /// When a datagram source's packets leave.
@@ -165,12 +174,14 @@ impl Flow {
         };
         Flow {
             group: c.group,
-            src: c.src,
-            dst: c.dst,
-            forward: c.forward,
-            backward: c.backward,
-            class: c.class,
-            epoch: 0,
+            ends: Ends {
+                src: c.src,
+                dst: c.dst,
+                forward: c.forward,
+                backward: c.backward,
+                class: c.class,
+                epoch: 0,
+            },
             counts: c.counts,
             rng,
             kind,
@@ -234,7 +245,17 @@ impl Tcp {
 impl Udp {
     fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
         let stop = stop.unwrap_or(Time::NEVER);
-        Udp { bytes, rhythm, start, stop, next: start, delivered: 0, sent: 0, own_host: false }
+        Udp {
+            bytes,
+            rhythm,
+            start,
+            stop,
+            next: start,
+            delivered: 0,
+            sent: 0,
+            own_host: false,
+            alone: false,
+        }
     }
 
     /// The source is switched on: when its first packet leaves.

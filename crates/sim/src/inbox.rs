@@ -19,12 +19,14 @@ use penstock_units::{Duration, Time};
 const NEAR: usize = 16;
 /// An inbox pays if so many packets may pass during the link's delay.
 const WORTH: u64 = 8;
+/// It is emptied after so many packets or before, while they are in the processor's cache.
+const BATCH: u64 = 128;
 
 /// See the module.
 pub(crate) struct Inbox {
     pending: Ring<Event>,
-    /// The link's delay; zero: it has no inbox.
-    patience: Duration,
+    /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
+    pub(crate) patience: Duration,
     /// When the link takes in what has come; [`Time::NEVER`] while that is nothing.
     due: Time,
 }
@@ -36,7 +38,8 @@ impl Inbox {
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
         let seen = link.holds() || c.record.pcap.is_some() || matches!(l.aqm, AqmConfig::User(_));
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
-        let patience = if pays && !seen { l.delay } else { Duration::ZERO };
+        let batch = Duration::from_ticks(BATCH * packet.as_ticks());
+        let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
         Inbox { pending: Ring::new(Event::FIRST), patience, due: Time::NEVER }
     }
 

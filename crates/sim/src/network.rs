@@ -7,8 +7,8 @@ use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
-use crate::sched::{Event, Kind, Scheduler, What};
 use crate::routes::{Routes, HOST};
+use crate::sched::{Event, Kind, Scheduler, What};
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
@@ -76,6 +76,21 @@ impl Network {
             None => self.discard(index),
             Some(at) => self.expect(now, at, link, index),
         }
+    }
+
+    /// Until when arrivals at the first link of a route may be foreseen at `now`.
+    pub(crate) fn foresight(&self, now: Time, route: u16) -> Time {
+        let link = self.routes.at(route, 0);
+        let inbox = self.inboxes.get(link as usize);
+        inbox.map_or(now, |inbox| now + inbox.patience).min(self.end)
+    }
+
+    /// It is known at `now` that a datagram comes to the first link of its route at `at`.
+    #[inline]
+    pub(crate) fn foresee(&mut self, now: Time, at: Time, p: Pkt) {
+        let link = self.routes.at(p.route, 0);
+        let index = self.enter(p);
+        self.expect(now, at, link, index);
     }
 
     /// It is known at `now` that the packet at `index` comes to `link`, or to its host's access
@@ -178,14 +193,13 @@ impl Network {
 
     /// Through one link and onward.
     #[inline(never)]
-    pub(crate) fn through(
-        &mut self,
-        now: Time,
-        link: u32,
-        index: u32,
-        flows: &mut [Flow],
-    ) {
+    pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
         let p = &{ self.packets.items[index as usize] };
+        if self.capture.is_none() {
+            if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
+                return self.leave(now, at, index, p, p.ecn(), flows);
+            }
+        }
         if self.capture.is_some() && self.capture_links.contains(&link) {
             self.record(now, *p, flows);
         }
@@ -217,7 +231,7 @@ impl Network {
     fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
         let crossing = if p.hop == 0 {
             let f = &flows[p.flow as usize];
-            let from = if p.is(flag::ACK) { f.dst } else { f.src };
+            let from = if p.is(flag::ACK) { f.ends.dst } else { f.ends.src };
             self.hosts[from as usize].up.crossing(p.bytes)
         } else {
             self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)
@@ -227,7 +241,15 @@ impl Network {
 
     /// Does with a packet what its link decided.
     #[inline(always)]
-    fn follow(&mut self, now: Time, link: u32, index: u32, p: &Pkt, fate: Fate, flows: &mut [Flow]) {
+    fn follow(
+        &mut self,
+        now: Time,
+        link: u32,
+        index: u32,
+        p: &Pkt,
+        fate: Fate,
+        flows: &mut [Flow],
+    ) {
         match fate {
             Fate::Dropped => {
                 self.bury(link);
@@ -254,15 +276,7 @@ impl Network {
     /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
     /// its host.
     #[inline(always)]
-    fn leave(
-        &mut self,
-        now: Time,
-        at: Time,
-        index: u32,
-        p: &Pkt,
-        ecn: Ecn,
-        flows: &mut [Flow],
-    ) {
+    fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags & !flag::ECN | ecn as u8;
         kept.hop = p.hop + 1;
@@ -281,14 +295,7 @@ impl Network {
     /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
     /// nothing but answer at once, so is the answer: it needs no event.
     #[inline]
-    pub(crate) fn down(
-        &mut self,
-        now: Time,
-        at: Time,
-        host: u32,
-        index: u32,
-        flows: &mut [Flow],
-    ) {
+    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32, flows: &mut [Flow]) {
         let p = &mut self.packets.items[index as usize];
         let (down, answers) = {
             let host = &mut self.hosts[host as usize];
@@ -369,8 +376,8 @@ impl Network {
         let view = PacketView {
             udp: tcp.is_none(),
             flow: p.flow,
-            src: f.src,
-            dst: f.dst,
+            src: f.ends.src,
+            dst: f.ends.dst,
             epoch: p.epoch,
             ack: p.is(flag::ACK),
             syn: p.is(flag::SYN),
@@ -381,7 +388,7 @@ impl Network {
             segment: tcp.map_or(0, |t| t.p.segment_bytes()),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
-            last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
+            last: tcp.filter(|_| p.epoch == f.ends.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks,

@@ -442,7 +442,7 @@ mod tests {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
                     let want = model.swap_remove(i);
                     let event = s.pop().unwrap();
-                let (t, what) = (event.time(), event.what());
+                    let (t, what) = (event.time(), event.what());
                     now = t.as_ticks();
                     assert_eq!((now, what.index() as u32), (want.0, want.2));
                 }

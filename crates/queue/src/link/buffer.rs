@@ -112,6 +112,14 @@ impl Buffer {
         }
     }
 
+    /// A packet of `bytes` that arrives at `now` is sent at once.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32) {
+        self.arrived += 1;
+        self.departed += 1;
+        self.in_service(now, bytes);
+    }
+
     /// A packet that arrives at `now` is let in, and held. Returns its handle.
     pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
         self.enters(now, a.pkt.bytes);

@@ -62,6 +62,16 @@ impl Port {
         self.busy_until <= now && self.buffer.q.pkts == 0
     }
 
+    /// A packet of `bytes` finds the transmitter idle and is sent. Returns when it reaches the other
+    /// end.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32) -> Time {
+        self.buffer.straight(now, bytes);
+        self.transmitter.idle();
+        self.busy_until = self.transmitter.finish(now, bytes);
+        self.busy_until + self.delay
+    }
+
     /// A packet is let in at a lazy link.
     #[inline(always)]
     fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, idle: bool) -> Fate {
