@@ -143,10 +143,16 @@ impl Link {
     #[inline]
     pub fn advance(&mut self, now: Time) {
         if self.port.next <= now {
-            self.replay(now);
+            self.replay_apart(now);
         }
     }
 
+    #[inline(never)]
+    fn replay_apart(&mut self, now: Time) {
+        self.replay(now);
+    }
+
+    #[inline(always)]
     fn replay(&mut self, now: Time) {
         while self.port.next <= now {
             let start = self.port.buffer.next_start();
@@ -167,11 +173,9 @@ impl Link {
         if self.port.next > now {
             return false;
         }
-        if !self.ties_by_scheduling {
-            self.replay(now);
-            return false;
-        }
-        self.replay(now.before(Duration::from_ticks(1)));
+        // With ties by scheduling what happens at `now` itself is left for `settle`.
+        let tie = Duration::from_ticks(u64::from(self.ties_by_scheduling));
+        self.replay(now.before(tie));
         self.port.next == now
     }
 

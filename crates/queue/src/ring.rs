@@ -43,7 +43,7 @@ impl<T: Copy> Ring<T> {
 
     /// Adds an item behind all that do not come after it, which are all but the last `most` or
     /// fewer. Returns false, and adds nothing, where they are more.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, item: T, most: usize) -> bool
     where
         T: PartialOrd,

@@ -14,7 +14,6 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 pub struct DelayHistogram {
     counts: Vec<u32>,
     overflow: Vec<u64>,
-    n: u64,
 }
 
 const SUB: u32 = 7;
@@ -51,7 +50,6 @@ impl DelayHistogram {
             self.overflow.resize(self.counts.len(), 0);
             self.overflow[b] += 1;
         }
-        self.n += 1;
     }
 
     /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
@@ -61,11 +59,14 @@ impl DelayHistogram {
 
     /// The same in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
-        let rank = (libm::ceil(q * self.n as f64) as u64).max(1);
+        let counted =
+            |b: usize| u64::from(self.counts[b]) + (self.overflow.get(b).map_or(0, |n| n << 32));
+        let n: u64 = (0..self.counts.len()).map(counted).sum();
+        let rank = (libm::ceil(q * n as f64) as u64).max(1);
         let mut seen = 0u64;
-        for (b, c) in self.counts.iter().enumerate() {
-            seen += u64::from(*c) + (self.overflow.get(b).copied().unwrap_or(0) << 32);
-            if seen >= rank && self.n > 0 {
+        for b in 0..self.counts.len() {
+            seen += counted(b);
+            if seen >= rank {
                 return Some(Self::value(b));
             }
         }
@@ -173,7 +174,6 @@ pub struct LinkStats {
     pub(crate) occupancy: Occupancy,
     last_delay: Option<Duration>,
     variation: u128,
-    variations: u64,
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
     avg_area: f64,
@@ -199,7 +199,6 @@ impl LinkStats {
             occupancy: Occupancy::default(),
             last_delay: None,
             variation: 0,
-            variations: 0,
             occupied_since: Time::ZERO,
             avg_area: 0.0,
             avg_since: Time::ZERO,
@@ -245,10 +244,8 @@ impl LinkStats {
             self.departed_bytes += u64::from(bytes);
             self.delays[usize::from(data)].add(d);
             self.histogram.add(d);
-            if let Some(last) = self.last_delay {
-                self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
-                self.variations += 1;
-            }
+            let last = self.last_delay.unwrap_or(d);
+            self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
             self.last_delay = Some(d);
         }
     }
@@ -290,7 +287,8 @@ impl LinkStats {
             let from = self.avg_since.max(self.from);
             let to = now.min(self.to);
             if to > from {
-                self.avg_area += avg * to.since(from).as_ticks() as f64;
+                // Signed, which processors convert in one step; the window is shorter than 2^63.
+                self.avg_area += avg * to.since(from).as_ticks() as i64 as f64;
             }
         }
         self.avg = avg;
@@ -304,7 +302,8 @@ impl LinkStats {
 
     /// Mean absolute difference of consecutive departures' delays, in seconds.
     pub(crate) fn variation(&self) -> Option<f64> {
-        (self.variations > 0).then(|| seconds(self.variation as f64 / self.variations as f64))
+        let pairs = self.delays().n.saturating_sub(1);
+        (pairs > 0).then(|| seconds(self.variation as f64 / pairs as f64))
     }
 
     /// The measured window.

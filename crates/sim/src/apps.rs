@@ -1,7 +1,7 @@
 //! What the flows send: long transfers, web sessions, datagrams.
 
 use crate::ends::with_sender;
-use crate::flow::{draw, Flow, FlowKind, TcpApp, Udp, Web};
+use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
@@ -119,7 +119,7 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
-    let (own_host, alone) = (u.own_host, u.alone);
+    let (own_host, company) = (u.own_host, u.company);
     let after = u.after(&mut f.rng);
     if own_host {
         net.enter_at_link(event, p, flows);
@@ -127,8 +127,14 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
         net.depart(now, f.ends.src, p);
     }
     let Some(leaves) = after else { return };
-    let until = if alone { net.foresight(now, p.route) } else { now };
-    udp_next(net, flows, now, leaves, flow, until);
+    match company {
+        Company::Sources => udp_next(net, flows, now, leaves, flow, now),
+        Company::Packets => {
+            let until = net.foresight(now, p.route);
+            udp_next(net, flows, now, leaves, flow, until);
+        }
+        Company::Nobody => udp_ahead(net, flows, now, leaves, flow),
+    }
 }
 
 /// Makes a source's next packet.
@@ -183,6 +189,31 @@ pub(crate) fn udp_next(
             // Its own access link is full.
             u.sent += 1;
             next = u.after(&mut f.rng).filter(|t| *t < net.end);
+        }
+    }
+}
+
+/// As [`udp_next`], where nothing else comes to the first link: packets go through it as far ahead
+/// as nobody can notice.
+fn udp_ahead(net: &mut Network, flows: &mut [Flow], now: Time, leaves: Time, flow: usize) {
+    let route = flows[flow].ends.forward;
+    let until = net.foresight(now, route);
+    let (mut now, mut next) = (now, Some(leaves));
+    while let Some(leaves) = next {
+        let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
+        if let Some(at) = net.hosts[ends.src as usize].up.send(leaves, u.bytes) {
+            if at >= until {
+                net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
+                return;
+            }
+            let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
+            next = u.after(rng);
+            now = at;
+            net.events += 1;
+            net.enter_ahead(at, p, flows);
+        } else {
+            u.sent += 1;
+            next = u.after(rng).filter(|t| *t < net.end);
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Wire<'a> {
 }
 
 impl Io for Wire<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, s: Segment) {
         let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
@@ -127,7 +127,7 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
 }
 
 /// An ACK at its sender. Returns the flow whose transfer it completes.
-#[inline]
+#[inline(always)]
 pub(crate) fn ack(
     net: &mut Network,
     flows: &mut [Flow],

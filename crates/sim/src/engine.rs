@@ -5,7 +5,7 @@ use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, geometry, parts, senders};
+use crate::layout::{capture_links, company, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
@@ -102,7 +102,9 @@ fn flows(c: &Config) -> Vec<Flow> {
         if let FlowKind::Udp(u) = &mut f.kind {
             u.own_host = senders[f.ends.src as usize] == 1
                 && !c.routes[usize::from(f.ends.forward)].is_empty();
-            u.alone = u.own_host && alone;
+            if u.own_host && alone {
+                u.company = company(c, f.ends.forward);
+            }
         }
     }
     flows
@@ -144,7 +146,7 @@ impl Engine {
     /// After so many events the outside is told.
     const WATCH: u64 = 1 << 14;
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, event: &Event) {
         let (now, what) = (event.time(), event.what());
         let (net, flows, index) = (&mut self.net, &mut self.flows[..], what.index());
@@ -167,7 +169,7 @@ impl Engine {
     }
 
     /// A packet arrives: at a link, at its router's end of an access link, or at the host.
-    #[inline]
+    #[inline(always)]
     fn packet(&mut self, event: &Event, index: u32) {
         let now = event.time();
         let (net, flows) = (&mut self.net, &mut self.flows[..]);

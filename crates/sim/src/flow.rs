@@ -98,14 +98,27 @@ pub(crate) struct Udp {
     stop: Time,
     /// When the next packet leaves the source.
     next: Time,
+    /// The gaps between packets where all are alike.
+    even: Option<TxClock>,
     /// Payload delivered in the measured window.
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
-    /// That, and no other source sends datagrams: of two sources with one rhythm the packets may
-    /// come at the same instants for ever, in an order that only their events can tell.
-    pub(crate) alone: bool,
+    /// How far ahead its packets may be worked out.
+    pub(crate) company: Company,
+}
+
+/// Who else sends what may meet a datagram source's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Other sources of datagrams, or its host has other work. Of two sources with one rhythm the
+    /// packets may come at the same instants for ever, in an order that only events can tell.
+    Sources,
+    /// Other packets come to its first link.
+    Packets,
+    /// Nobody: all that comes to its first link is its own.
+    Nobody,
 }
 
 /// When a datagram source's packets leave.
@@ -245,16 +258,23 @@ impl Tcp {
 impl Udp {
     fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
         let stop = stop.unwrap_or(Time::NEVER);
+        let even = match &rhythm {
+            Rhythm::Gaps { gap, pattern: UdpPattern::Cbr, jitter, .. } if *jitter == 0.0 => {
+                Some(*gap)
+            }
+            _ => None,
+        };
         Udp {
             bytes,
             rhythm,
             start,
             stop,
             next: start,
+            even,
             delivered: 0,
             sent: 0,
             own_host: false,
-            alone: false,
+            company: Company::Sources,
         }
     }
 
@@ -277,6 +297,12 @@ impl Udp {
     /// A packet has left at `self.next`: when the one after it does.
     #[inline]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
+        let Some(gap) = &mut self.even else { return self.after_a_gap(rng) };
+        self.next += gap.next(self.bytes);
+        self.on_time()
+    }
+
+    fn after_a_gap(&mut self, rng: &mut Rng) -> Option<Time> {
         let Rhythm::Gaps { gap, gap_ns, pattern, jitter, on_until } = &mut self.rhythm else {
             return self.rarer();
         };

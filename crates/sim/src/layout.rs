@@ -1,6 +1,7 @@
 //! What the engine derives from a configuration before it runs.
 
 use crate::config::{App, Config, Tap};
+use crate::flow::Company;
 use crate::host::Part;
 use penstock_units::Duration;
 
@@ -45,6 +46,21 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
         n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
     }
     n
+}
+
+/// Who else sends to the first link of the only datagram source's route.
+pub(crate) fn company(c: &Config, route: u16) -> Company {
+    let first = c.routes[usize::from(route)].first();
+    let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
+    let others = c.flows.iter().any(|f| match f.app {
+        App::Udp { .. } | App::Replay { .. } => false,
+        App::Ftp { .. } | App::Web { .. } => passes(f.forward) || passes(f.backward),
+    });
+    if others {
+        Company::Packets
+    } else {
+        Company::Nobody
+    }
 }
 
 /// The captured link and its opposite.

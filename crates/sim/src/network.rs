@@ -60,7 +60,7 @@ fn release(
 
 impl Network {
     /// A host sends a packet at `now`: through its access link, to the first hop of its route.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart(&mut self, now: Time, host: u32, p: Pkt) {
         self.entered += 1;
         let index = self.packets.put(p);
@@ -147,30 +147,33 @@ impl Network {
     }
 
     /// A datagram, which has crossed the access link of its host, comes to the first link of its
-    /// route. It needs a place in the pool only if it waits there or goes on from there.
+    /// route.
     #[inline]
     pub(crate) fn enter_at_link(&mut self, event: &Event, p: Pkt, flows: &mut [Flow]) {
         let (now, link) = (event.time(), self.routes.at(p.route, 0));
         self.take_in_before(event, link, flows);
         if self.links[link as usize].holds() || self.capture.is_some() {
             let index = self.enter(p);
-            return self.through(now, link, index, flows);
+            self.through(now, link, index, flows);
+        } else {
+            self.enter_ahead(now, p, flows);
         }
-        match self.pass(now, link, NOWHERE, &p, flows) {
-            Fate::Through(at, _) if !self.goes_on(&p) => {
-                self.entered += 1;
-                self.left += 1;
-                self.delivered(at, &p, flows);
-            }
-            Fate::Through(at, ecn) => {
+    }
+
+    /// The same at `now`, which may lie ahead. The packet needs a place in the pool only if it goes
+    /// on from the link.
+    #[inline]
+    pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
+        let link = self.routes.at(p.route, 0);
+        if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
+            if self.goes_on(&p) {
                 let index = self.enter(p);
-                self.leave(now, at, index, &p, ecn, flows);
+                return self.leave(now, at, index, &p, ecn, flows);
             }
-            Fate::Dropped | Fate::Held(_) => {
-                self.entered += 1;
-                self.left += 1;
-            }
+            self.delivered(at, &p, flows);
         }
+        self.entered += 1;
+        self.left += 1;
     }
 
     /// Returns whether a packet passes more links after this one, or shares its host's access link
@@ -294,7 +297,7 @@ impl Network {
 
     /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
     /// nothing but answer at once, so is the answer: it needs no event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32, flows: &mut [Flow]) {
         let p = &mut self.packets.items[index as usize];
         let (down, answers) = {
@@ -327,7 +330,7 @@ impl Network {
     }
 
     /// Turns the packet at `index` into the ACK that answers it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
         let sack = if ack.n_blocks > 0 {
             let mut blocks = [Block::default(); MAX_BLOCKS];

@@ -336,7 +336,7 @@ impl Sender {
     // ---- the retransmission timer -------------------------------------------------------------
 
     pub(crate) fn set_timer(&mut self, now: Time) {
-        self.rtx_at = Some(now + self.rtt.timeout(&self.p.rtt));
+        self.rtx_at = Some(now + self.rtt.timeout());
     }
 
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
@@ -366,13 +366,14 @@ impl Sender {
 
     /// Forgets the back-off (ns-2: SACK's partial ACKs do).
     pub(crate) fn end_back_off(&mut self) {
-        self.rtt.restore();
+        self.rtt.restore(&self.p.rtt);
     }
 
     // ---- ACKs ---------------------------------------------------------------------------------
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
     /// [`Sender::new_ack`]'s.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
         self.dupacks = 0;
         self.limited = 0;
@@ -382,7 +383,7 @@ impl Sender {
         if let Some((seq, sent)) = self.timed {
             if ack.seq >= seq {
                 if !(self.ecn_backoff && self.mark != Mark::None) {
-                    self.rtt.restore();
+                    self.rtt.restore(&self.p.rtt);
                     self.ecn_backoff = false;
                 }
                 self.timed = None;
@@ -393,6 +394,7 @@ impl Sender {
     }
 
     /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
+    #[inline]
     pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
         let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
         self.advance(now, ack);
@@ -415,7 +417,7 @@ impl Sender {
         self.next = self.next.max(ack.seq + 1);
         if self.timed.is_some_and(|(seq, _)| ack.seq >= seq) {
             self.timed = None;
-            self.rtt.restore();
+            self.rtt.restore(&self.p.rtt);
         }
     }
 }

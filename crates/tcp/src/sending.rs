@@ -22,14 +22,16 @@ impl Sender {
         if self.p.sack() {
             return self.send_around_reports(now, force, io);
         }
-        let mut n = 0;
-        while self.next <= self.highest_ack + self.window() && self.next < self.limit && n < burst {
+        // What is sent moves neither the window nor its left edge.
+        let edge = (self.highest_ack + self.window()).min(self.limit - 1);
+        let mut left = burst;
+        while self.next <= edge && left > 0 {
             if self.delay_send(now, force, io) {
                 return;
             }
-            self.output(now, self.next, io);
+            self.put_out(now, self.next, io);
             self.next += 1;
-            n += 1;
+            left -= 1;
         }
     }
 
@@ -83,11 +85,15 @@ impl Sender {
         }
     }
 
-    /// Puts segment `seq` on the wire.
+    /// Puts segment `seq` on the wire, unless the application has stopped.
     pub(crate) fn output(&mut self, now: Time, seq: i64, io: &mut impl Io) {
-        if self.stopped {
-            return;
+        if !self.stopped {
+            self.put_out(now, seq, io);
         }
+    }
+
+    #[inline(always)]
+    fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
         let ect = if syn {

@@ -93,7 +93,7 @@ impl Buffer {
     }
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
         if start > now {
             self.enters(now, a.pkt.bytes);
