@@ -158,7 +158,10 @@ impl Engine {
             Kind::Service => net.service(now, index as u32, flows),
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
-            Kind::Window => measure::snapshot(flows, index),
+            Kind::Window => {
+                measure::snapshot(flows, index);
+                net.acks_foreseen_until = net.next_look(now);
+            }
             Kind::Inbox => {
                 net.events -= 1; // it stands for no event of the network
                 if net.inboxes[index].called(now) {
@@ -184,6 +187,9 @@ impl Engine {
         }
         if !p.is(flag::ACK) {
             return ends::data(net, flows, now, index, p);
+        }
+        if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+            t.acks_queued -= 1;
         }
         if let Some(flow) = ends::ack(net, flows, now, index, p) {
             self.transfers.extend(apps::transfer_done(net, flows, now, flow));
@@ -253,6 +259,8 @@ impl Engine {
             capture_links,
             entered: 0,
             left: 0,
+            watched: c.record.series.is_some() || c.record.pcap.is_some(),
+            acks_foreseen_until: Time::ZERO,
             events: 0,
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
@@ -280,6 +288,9 @@ impl Engine {
         self.net.sched.push(Time::ZERO, to, What::new(Kind::Window, 1));
         if self.sampling.is_some() {
             self.net.sched.push(Time::ZERO, Time::ZERO, What::new(Kind::Sample, 0));
+        }
+        if !self.net.watched {
+            self.net.acks_foreseen_until = from.min(self.net.end);
         }
         apps::begin(&mut self.net, &mut self.flows);
     }

@@ -45,6 +45,11 @@ pub(crate) struct Tcp {
     /// The times for which timer events stand in the queue.
     pub(crate) ack_timer_at: Time,
     pub(crate) timer_at: Time,
+    /// ACKs before this may be worked out ahead of time: nothing but ACKs and the timer touches the
+    /// sender until then.
+    pub(crate) undisturbed_until: Time,
+    /// ACKs that have events nevertheless; those behind them need events, too.
+    pub(crate) acks_queued: u32,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -210,6 +215,12 @@ impl Tcp {
             p: Arc::clone(p),
             last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
+            undisturbed_until: match app {
+                // The end of a transfer is an event for others as well.
+                TcpApp::Ftp { bytes: Some(_), .. } | TcpApp::Web(_) => Time::ZERO,
+                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
+            },
+            acks_queued: 0,
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
@@ -232,6 +243,16 @@ impl Tcp {
         let last = if self.p.whole_segments { segment } else { short.max(1) };
         self.last = (self.sender.first_data() + n as i64 - 1, last as u32);
         n
+    }
+
+    /// Returns whether an ACK that comes at `at` may be worked out now. If not, it needs an event,
+    /// and so do those behind it.
+    #[inline]
+    pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
+        let free = at < until.min(self.undisturbed_until).min(self.timer_at);
+        let foreseen = free && self.acks_queued == 0;
+        self.acks_queued += u32::from(!foreseen);
+        foreseen
     }
 
     /// Payload bytes acknowledged so far.

@@ -37,6 +37,10 @@ pub(crate) struct Network {
     /// Packets that entered and left the network, for their conservation.
     pub(crate) entered: u64,
     pub(crate) left: u64,
+    /// Flows or packets are written down as they come.
+    pub(crate) watched: bool,
+    /// ACKs before this may be worked out ahead of time: until then nobody looks at the senders.
+    pub(crate) acks_foreseen_until: Time,
     /// What has happened, whether there was an event for it or not.
     pub(crate) events: u64,
 }
@@ -75,6 +79,17 @@ impl Network {
         match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
             Some(at) => self.expect(now, at, link, index),
+        }
+    }
+
+    /// When somebody looks at the senders next, after they did at `now`.
+    pub(crate) fn next_look(&self, now: Time) -> Time {
+        if self.watched {
+            Time::ZERO
+        } else if now < self.window.1 {
+            self.window.1.min(self.end)
+        } else {
+            self.end
         }
     }
 
@@ -310,6 +325,16 @@ impl Network {
             self.events += 1;
             let p = *p;
             return ends::data(self, flows, at, index, p);
+        }
+        if p.is(flag::ACK) {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                if t.foresees(at, self.acks_foreseen_until) {
+                    self.events += 1;
+                    let p = *p;
+                    ends::ack(self, flows, at, index, p);
+                    return;
+                }
+            }
         }
         self.sched.push(now, at, What::new(Kind::Packet, index));
     }
