@@ -42,7 +42,7 @@ macro_rules! disciplines {
 
         impl Discipline {
             /// Lets `visit` work on the discipline itself: one `match` for all that it does there.
-            #[inline]
+            #[inline(always)]
             pub fn visited<V: Visit>(&mut self, visit: V) -> V::Output {
                 match self {
                     $( Discipline::$name(d) => visit.visit(d), )*

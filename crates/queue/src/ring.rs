@@ -31,7 +31,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Adds an item at the end.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: T) {
         if self.len() == self.items.len() {
             self.grow();

@@ -237,7 +237,7 @@ impl LinkStats {
     }
 
     /// A packet that arrived at `arrived` starts to be sent at `start`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn departure(&mut self, arrived: Time, start: Time, bytes: u32, data: bool) {
         if self.inside(start) {
             let d = start.since(arrived);

@@ -47,7 +47,7 @@ pub(crate) struct Network {
 
 /// Takes a packet that is gone out of the pools; where a link is borrowed meanwhile;
 /// else [`Network::discard`].
-#[inline]
+#[inline(always)]
 fn release(
     packets: &mut Pool<Pkt>,
     sacks: &mut Pool<[Block; MAX_BLOCKS]>,
@@ -156,7 +156,7 @@ impl Network {
     }
 
     /// A packet is gone, delivered or dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn discard(&mut self, index: u32) {
         release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }

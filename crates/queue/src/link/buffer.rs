@@ -81,7 +81,7 @@ impl Buffer {
     }
 
     /// The time that [`Buffer::next_start`] names has come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start_next(&mut self) {
         let Some(w) = self.waiting.pop() else { return };
         self.leaves(w.start, w.bytes);
