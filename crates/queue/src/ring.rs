@@ -56,24 +56,23 @@ impl<T: Copy> Ring<T> {
         true
     }
 
-    #[cold]
+    #[inline(never)]
     fn insert_further(&mut self, item: T, most: usize) -> bool
     where
         T: PartialOrd,
     {
         let mask = self.items.len() - 1;
-        let near = self.end.saturating_sub(most).max(self.first);
-        let behind =
-            (near..self.end).rev().take_while(|place| self.items[place & mask] > item).count();
-        if behind == most && self.len() > most && self.items[(near - 1) & mask] > item {
+        if self.len() > most && self.items[(self.end - 1 - most) & mask] > item {
             return false;
         }
         self.push(item);
         let mask = self.items.len() - 1;
-        for place in (self.end - behind..self.end).rev() {
+        let mut place = self.end - 1;
+        while place > self.first && self.items[(place - 1) & mask] > item {
             self.items[place & mask] = self.items[(place - 1) & mask];
+            place -= 1;
         }
-        self.items[(self.end - 1 - behind) & mask] = item;
+        self.items[place & mask] = item;
         true
     }
 

@@ -38,7 +38,7 @@ impl DelayHistogram {
     }
 
     /// Counts a duration.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
         if b >= self.counts.len() {

@@ -5,7 +5,7 @@ use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
-use crate::sched::{Event, Kind, What};
+use crate::sched::{Event, Kind};
 use penstock_tcp::Bits;
 use penstock_units::{Duration, Rng, Time};
 
@@ -20,9 +20,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
                 };
-                net.sched.push(Time::ZERO, start, What::new(Kind::App, i));
+                net.sched.push(Time::ZERO, start, Kind::App, i);
                 if let Some(stop) = stop {
-                    net.sched.push(Time::ZERO, stop, What::new(Kind::App, i));
+                    net.sched.push(Time::ZERO, stop, Kind::App, i);
                 }
             }
             FlowKind::Udp(u) => {
@@ -94,7 +94,7 @@ pub(crate) fn transfer_done(
     let took = now.since(t.began);
     if let TcpApp::Web(w) = &mut t.app {
         let wait = next_object(w, &mut f.rng);
-        net.sched.push(now, now + wait, What::new(Kind::App, flow as u32));
+        net.sched.push(now, now + wait, Kind::App, flow as u32);
     }
     Some(Transfer { end: now, flow: flow as u32, bytes, took })
 }
@@ -178,7 +178,7 @@ pub(crate) fn udp_next(
         };
         if let Some(at) = at {
             if at >= until {
-                net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
+                net.sched.push(now, at, Kind::Udp, flow as u32);
                 return;
             }
             let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
@@ -203,7 +203,7 @@ fn udp_ahead(net: &mut Network, flows: &mut [Flow], now: Time, leaves: Time, flo
         let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         if let Some(at) = net.hosts[ends.src as usize].up.send(leaves, u.bytes) {
             if at >= until {
-                net.sched.push(now, at, What::new(Kind::Udp, flow as u32));
+                net.sched.push(now, at, Kind::Udp, flow as u32);
                 return;
             }
             let p = datagram(u, flow, ends.dst, ends.forward, ends.class);

@@ -13,7 +13,7 @@ use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, RunResult};
 use crate::routes::{Routes, HOST};
-use crate::sched::{Event, Kind, Scheduler, What, MAX_TIME};
+use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, ends, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
@@ -201,7 +201,7 @@ impl Engine {
         let Some(series) = &mut self.flow_series else { return };
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
-            self.net.sched.push(now, now + d, What::new(Kind::Sample, 0));
+            self.net.sched.push(now, now + d, Kind::Sample, 0);
         }
     }
 
@@ -284,10 +284,10 @@ impl Engine {
     /// Schedules the measured window, the first sample and what starts by itself.
     fn begin(&mut self) {
         let (from, to) = self.net.window;
-        self.net.sched.push(Time::ZERO, from, What::new(Kind::Window, 0));
-        self.net.sched.push(Time::ZERO, to, What::new(Kind::Window, 1));
+        self.net.sched.push(Time::ZERO, from, Kind::Window, 0);
+        self.net.sched.push(Time::ZERO, to, Kind::Window, 1);
         if self.sampling.is_some() {
-            self.net.sched.push(Time::ZERO, Time::ZERO, What::new(Kind::Sample, 0));
+            self.net.sched.push(Time::ZERO, Time::ZERO, Kind::Sample, 0);
         }
         if !self.net.watched {
             self.net.acks_foreseen_until = from.min(self.net.end);

@@ -316,7 +316,7 @@ impl Udp {
     }
 
     /// A packet has left at `self.next`: when the one after it does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
         let Some(gap) = &mut self.even else { return self.after_a_gap(rng) };
         self.next += gap.next(self.bytes);

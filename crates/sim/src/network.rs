@@ -8,7 +8,7 @@ use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
 use crate::routes::{Routes, HOST};
-use crate::sched::{Event, Kind, Scheduler, What};
+use crate::sched::{Event, Kind, Scheduler};
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
@@ -112,7 +112,7 @@ impl Network {
     /// link, at `at`.
     #[inline(always)]
     fn expect(&mut self, now: Time, at: Time, link: u32, index: u32) {
-        let event = self.sched.event(now, at, What::new(Kind::Packet, index));
+        let event = self.sched.event(now, at, Kind::Packet, index);
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
             return self.sched.add(event);
         };
@@ -120,7 +120,7 @@ impl Network {
             return self.sched.add(event);
         }
         if let Some(due) = inbox.call(at) {
-            self.sched.push(now, due, What::new(Kind::Inbox, link));
+            self.sched.push(now, due, Kind::Inbox, link);
         }
     }
 
@@ -130,7 +130,7 @@ impl Network {
             self.take_one_in(&event, link, flows);
         }
         if let Some(due) = self.inboxes[link as usize].call_again() {
-            self.sched.push(now, due, What::new(Kind::Inbox, link));
+            self.sched.push(now, due, Kind::Inbox, link);
         }
     }
 
@@ -212,20 +212,26 @@ impl Network {
     /// Through one link and onward.
     #[inline(never)]
     pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
-        let p = &{ self.packets.items[index as usize] };
-        if self.capture.is_none() {
-            if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
-                return self.leave(now, at, index, p, p.ecn(), flows);
-            }
-        }
-        if self.capture.is_some() && self.capture_links.contains(&link) {
-            self.record(now, *p, flows);
-        }
-        let fate = self.pass(now, link, index, p, flows);
+        let p = self.packets.items[index as usize];
         if self.capture.is_some() {
-            self.record_out(link, *p, flows);
+            return self.through_captured(now, link, index, p, flows);
         }
-        self.follow(now, link, index, p, fate, flows);
+        if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
+            return self.leave(now, at, index, &p, p.ecn(), flows);
+        }
+        let fate = self.pass(now, link, index, &p, flows);
+        self.follow(now, link, index, &p, fate, flows);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn through_captured(&mut self, now: Time, link: u32, index: u32, p: Pkt, flows: &mut [Flow]) {
+        if self.capture_links.contains(&link) {
+            self.record(now, p, flows);
+        }
+        let fate = self.pass(now, link, index, &p, flows);
+        self.record_out(link, p, flows);
+        self.follow(now, link, index, &p, fate, flows);
     }
 
     /// What becomes of a packet that arrives at a link.
@@ -276,7 +282,7 @@ impl Network {
             Fate::Held(at) => {
                 self.bury(link);
                 if let Some(at) = at {
-                    self.sched.push(now, at, What::new(Kind::Service, link));
+                    self.sched.push(now, at, Kind::Service, link);
                 }
             }
             Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
@@ -336,7 +342,7 @@ impl Network {
                 }
             }
         }
-        self.sched.push(now, at, What::new(Kind::Packet, index));
+        self.sched.push(now, at, Kind::Packet, index);
     }
 
     /// An eager link's transmitter is free.
@@ -349,7 +355,7 @@ impl Network {
             self.record_out(link, p, flows);
         }
         if let Some(at) = again {
-            self.sched.push(now, at, What::new(Kind::Service, link));
+            self.sched.push(now, at, Kind::Service, link);
         }
         self.follow(now, link, a.index, &p, fate, flows);
     }

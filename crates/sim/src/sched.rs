@@ -198,8 +198,8 @@ impl Scheduler {
 
     /// Makes an event that is scheduled at `now`. See the module for the order of events.
     #[inline]
-    pub(crate) fn event(&mut self, now: Time, at: Time, what: What) -> Event {
-        let half = u64::from(what.kind() != Kind::Service);
+    pub(crate) fn event(&mut self, now: Time, at: Time, kind: Kind, index: u32) -> Event {
+        let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
         self.order = self.order.wrapping_add(1 << WHAT_BITS);
         Event {
             at: at.as_ticks().wrapping_mul(2) | half,
@@ -208,15 +208,15 @@ impl Scheduler {
         }
     }
 
-    /// Schedules `what`, at `now`.
+    /// Schedules an event of this kind, at `now`.
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, at: Time, what: What) {
-        let event = self.event(now, at, what);
+    pub(crate) fn push(&mut self, now: Time, at: Time, kind: Kind, index: u32) {
+        let event = self.event(now, at, kind, index);
         self.add(event);
     }
 
     /// Puts an event into the queue.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn add(&mut self, event: Event) {
         let slot = event.at >> self.shift;
         let ahead = slot.wrapping_sub(self.slot);
@@ -435,7 +435,7 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
-                    s.push(Time::from_ticks(now), Time::from_ticks(at), What::new(kind, n));
+                    s.push(Time::from_ticks(now), Time::from_ticks(at), kind, n);
                     model.push((at, kind != Kind::Service, n));
                     n += 1;
                 } else {
