@@ -78,8 +78,10 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     pub(crate) timed: Option<(i64, Time)>,
     pub(crate) timed_high: i64,
-    pub(crate) rtx_at: Option<Time>,
-    pub(crate) delayed_send_at: Option<Time>,
+    /// When the retransmission timer expires; [`Time::NEVER`]: it does not run.
+    pub(crate) rtx_at: Time,
+    /// When a delayed segment may be sent; [`Time::NEVER`]: none is delayed.
+    pub(crate) delayed_send_at: Time,
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
@@ -130,8 +132,8 @@ impl Sender {
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
             timed_high: -1,
-            rtx_at: None,
-            delayed_send_at: None,
+            rtx_at: Time::NEVER,
+            delayed_send_at: Time::NEVER,
             mark: Mark::None,
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
@@ -163,8 +165,8 @@ impl Sender {
     /// The application stops: nothing more is sent, retransmissions included.
     pub fn stop(&mut self) {
         self.stopped = true;
-        self.rtx_at = None;
-        self.delayed_send_at = None;
+        self.rtx_at = Time::NEVER;
+        self.delayed_send_at = Time::NEVER;
     }
 
     /// Whether everything given has been acknowledged.
@@ -207,10 +209,8 @@ impl Sender {
     /// Returns when [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        match (self.rtx_at, self.delayed_send_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let due = self.rtx_at.min(self.delayed_send_at);
+        (due != Time::NEVER).then_some(due)
     }
 
     // ---- the window ---------------------------------------------------------------------------
@@ -336,7 +336,7 @@ impl Sender {
     // ---- the retransmission timer -------------------------------------------------------------
 
     pub(crate) fn set_timer(&mut self, now: Time) {
-        self.rtx_at = Some(now + self.rtt.timeout());
+        self.rtx_at = now + self.rtt.timeout();
     }
 
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
@@ -346,7 +346,7 @@ impl Sender {
             // below 1.
             self.set_timer(now);
         } else {
-            self.rtx_at = None;
+            self.rtx_at = Time::NEVER;
         }
     }
 

@@ -16,7 +16,8 @@ impl Sender {
 
     /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
     pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
-        if self.stopped || self.waits_for_timer || (!force && self.delayed_send_at.is_some()) {
+        let delayed = !force && self.delayed_send_at != Time::NEVER;
+        if self.stopped || self.waits_for_timer || delayed {
             return;
         }
         if self.p.sack() {
@@ -69,7 +70,7 @@ impl Sender {
             return false;
         }
         let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
-        self.delayed_send_at = Some(now + Duration::from_nanos(wait as u64));
+        self.delayed_send_at = now + Duration::from_nanos(wait as u64);
         true
     }
 
@@ -128,7 +129,7 @@ impl Sender {
                 self.timed_high = seq;
             }
         }
-        if self.rtx_at.is_none() || idle {
+        if self.rtx_at == Time::NEVER || idle {
             self.set_timer(now);
         }
     }
