@@ -20,9 +20,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
                 };
-                net.sched.push(Time::ZERO, start, Kind::App, i);
+                net.sched.push(start, Kind::App, i);
                 if let Some(stop) = stop {
-                    net.sched.push(Time::ZERO, stop, Kind::App, i);
+                    net.sched.push(stop, Kind::App, i);
                 }
             }
             FlowKind::Udp(u) => {
@@ -94,7 +94,7 @@ pub(crate) fn transfer_done(
     let took = now.since(t.began);
     if let TcpApp::Web(w) = &mut t.app {
         let wait = next_object(w, &mut f.rng);
-        net.sched.push(now, now + wait, Kind::App, flow as u32);
+        net.sched.push(now + wait, Kind::App, flow as u32);
     }
     Some(Transfer { end: now, flow: flow as u32, bytes, took })
 }
@@ -178,11 +178,12 @@ pub(crate) fn udp_next(
         };
         if let Some(at) = at {
             if at >= until {
-                net.sched.push(now, at, Kind::Udp, flow as u32);
+                net.sched.push(at, Kind::Udp, flow as u32);
                 return;
             }
             let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
-            net.foresee(now, at, p);
+            net.foresee(at, p);
+            net.sched.begin(at, now);
             now = at;
             next = u.after(&mut f.rng);
         } else {
@@ -203,11 +204,12 @@ fn udp_ahead(net: &mut Network, flows: &mut [Flow], now: Time, leaves: Time, flo
         let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         if let Some(at) = net.hosts[ends.src as usize].up.send(leaves, u.bytes) {
             if at >= until {
-                net.sched.push(now, at, Kind::Udp, flow as u32);
+                net.sched.push(at, Kind::Udp, flow as u32);
                 return;
             }
             let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
             next = u.after(rng);
+            net.sched.begin(at, now);
             now = at;
             net.events += 1;
             net.enter_ahead(at, p, flows);

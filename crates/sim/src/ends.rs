@@ -88,7 +88,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
             let due = t.receiver.deadline().unwrap_or(Time::NEVER);
             if due < t.ack_timer_at {
                 t.ack_timer_at = due;
-                net.sched.push(now, due, Kind::AckTimer, p.flow);
+                net.sched.push(due, Kind::AckTimer, p.flow);
             }
             net.discard(index);
         }
@@ -122,7 +122,7 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
         net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
         t.ack_timer_at = due;
-        net.sched.push(now, due, Kind::AckTimer, flow as u32);
+        net.sched.push(due, Kind::AckTimer, flow as u32);
     }
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn with_sender(
     if let Some(due) = t.sender.deadline() {
         if due < t.timer_at {
             t.timer_at = due;
-            net.sched.push(now, due, Kind::Timer, flow as u32);
+            net.sched.push(due, Kind::Timer, flow as u32);
         }
     }
     t.bytes.is_some() && t.sender.done()
@@ -194,7 +194,7 @@ pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usiz
     if due.is_some_and(|d| d > now) {
         let due = due.expect("checked");
         t.timer_at = due;
-        net.sched.push(now, due, Kind::Timer, flow as u32);
+        net.sched.push(due, Kind::Timer, flow as u32);
     } else if due.is_some() {
         with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
     }

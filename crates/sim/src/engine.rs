@@ -127,6 +127,7 @@ impl Engine {
                 }
             }
             self.warm();
+            self.net.sched.begin_event(&event);
             self.handle(&event);
         }
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
@@ -201,7 +202,7 @@ impl Engine {
         let Some(series) = &mut self.flow_series else { return };
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
-            self.net.sched.push(now, now + d, Kind::Sample, 0);
+            self.net.sched.push(now + d, Kind::Sample, 0);
         }
     }
 
@@ -284,10 +285,10 @@ impl Engine {
     /// Schedules the measured window, the first sample and what starts by itself.
     fn begin(&mut self) {
         let (from, to) = self.net.window;
-        self.net.sched.push(Time::ZERO, from, Kind::Window, 0);
-        self.net.sched.push(Time::ZERO, to, Kind::Window, 1);
+        self.net.sched.push(from, Kind::Window, 0);
+        self.net.sched.push(to, Kind::Window, 1);
         if self.sampling.is_some() {
-            self.net.sched.push(Time::ZERO, Time::ZERO, Kind::Sample, 0);
+            self.net.sched.push(Time::ZERO, Kind::Sample, 0);
         }
         if !self.net.watched {
             self.net.acks_foreseen_until = from.min(self.net.end);

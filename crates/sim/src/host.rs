@@ -32,7 +32,7 @@ impl Host {
     /// A host whose pipes are idle.
     pub(crate) fn new(c: &HostConfig, part: Part) -> Self {
         let mut host = Host { up: Pipe::new(c), down: Pipe::new(c) };
-        host.down.note = u8::from(part.merges) * MERGES | u8::from(part.answers) * ANSWERS;
+        host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);
         host
     }
 

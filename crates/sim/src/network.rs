@@ -78,7 +78,7 @@ impl Network {
         let link = self.routes.at(p.route, p.hop);
         match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.expect(now, at, link, index),
+            Some(at) => self.expect(at, link, index),
         }
     }
 
@@ -100,19 +100,19 @@ impl Network {
         inbox.map_or(now, |inbox| now + inbox.patience).min(self.end)
     }
 
-    /// It is known at `now` that a datagram comes to the first link of its route at `at`.
+    /// It is known that a datagram comes to the first link of its route at `at`.
     #[inline]
-    pub(crate) fn foresee(&mut self, now: Time, at: Time, p: Pkt) {
+    pub(crate) fn foresee(&mut self, at: Time, p: Pkt) {
         let link = self.routes.at(p.route, 0);
         let index = self.enter(p);
-        self.expect(now, at, link, index);
+        self.expect(at, link, index);
     }
 
-    /// It is known at `now` that the packet at `index` comes to `link`, or to its host's access
-    /// link, at `at`.
+    /// It is known that the packet at `index` comes to `link`, or to its host's access link, at
+    /// `at`.
     #[inline(always)]
-    fn expect(&mut self, now: Time, at: Time, link: u32, index: u32) {
-        let event = self.sched.event(now, at, Kind::Packet, index);
+    fn expect(&mut self, at: Time, link: u32, index: u32) {
+        let event = self.sched.event(at, Kind::Packet, index);
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
             return self.sched.add(event);
         };
@@ -120,7 +120,7 @@ impl Network {
             return self.sched.add(event);
         }
         if let Some(due) = inbox.call(at) {
-            self.sched.push(now, due, Kind::Inbox, link);
+            self.sched.push(due, Kind::Inbox, link);
         }
     }
 
@@ -130,7 +130,7 @@ impl Network {
             self.take_one_in(&event, link, flows);
         }
         if let Some(due) = self.inboxes[link as usize].call_again() {
-            self.sched.push(now, due, Kind::Inbox, link);
+            self.sched.push(due, Kind::Inbox, link);
         }
     }
 
@@ -139,12 +139,14 @@ impl Network {
     pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
         while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
             self.take_one_in(&first, link, flows);
+            self.sched.begin_event(event);
         }
     }
 
     #[inline(always)]
     fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
         self.events += 1;
+        self.sched.begin_event(event);
         self.through(event.time(), link, event.what().index() as u32, flows);
     }
 
@@ -282,7 +284,7 @@ impl Network {
             Fate::Held(at) => {
                 self.bury(link);
                 if let Some(at) = at {
-                    self.sched.push(now, at, Kind::Service, link);
+                    self.sched.push(at, Kind::Service, link);
                 }
             }
             Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
@@ -306,7 +308,7 @@ impl Network {
         kept.hop = p.hop + 1;
         if self.goes_on(p) {
             let link = self.routes.at(p.route, p.hop + 1);
-            self.expect(now, at, link, index);
+            self.expect(at, link, index);
         } else if p.is(flag::DATAGRAM) {
             self.delivered(at, p, flows);
             self.discard(index);
@@ -329,6 +331,7 @@ impl Network {
         p.hop = AT_HOST;
         if answers && at < self.end {
             self.events += 1;
+            self.sched.begin(at, now);
             let p = *p;
             return ends::data(self, flows, at, index, p);
         }
@@ -336,13 +339,14 @@ impl Network {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
                 if t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
+                    self.sched.begin(at, now);
                     let p = *p;
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
             }
         }
-        self.sched.push(now, at, Kind::Packet, index);
+        self.sched.push(at, Kind::Packet, index);
     }
 
     /// An eager link's transmitter is free.
@@ -355,7 +359,7 @@ impl Network {
             self.record_out(link, p, flows);
         }
         if let Some(at) = again {
-            self.sched.push(now, at, Kind::Service, link);
+            self.sched.push(at, Kind::Service, link);
         }
         self.follow(now, link, a.index, &p, fate, flows);
     }

@@ -1,11 +1,12 @@
 //! The event queue: a timing wheel for the near future, a coarse one whose slots are turns of the
 //! first for what comes later (timers), a heap for the rest.
 //!
-//! Events of one instant go in this order: departures before arrivals, then by the instant at which
-//! they were scheduled, then by the order of scheduling. The order does not depend on the wheel's
-//! geometry, which is chosen from the scenario's rates for speed alone. Nor does it depend on when
-//! the engine works something out: what it knows ahead of time it schedules with the instant at
-//! which the event for it would have come.
+//! Events of one instant go in the order of scheduling, except that departures go before arrivals.
+//! The order does not depend on the wheel's geometry, which is chosen from the scenario's rates for
+//! speed alone. Nor does it depend on when the engine works something out, which may be ahead of
+//! time ([`crate::inbox`]). So the order of scheduling is not that of the calls: an event has the
+//! instant at which it was scheduled, and the instant at which the event that scheduled it was
+//! scheduled itself. Only where both are the same for two events does the order of the calls tell.
 
 use penstock_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -28,6 +29,8 @@ pub(crate) struct Event {
     at: u64,
     /// The tick at which it was scheduled.
     scheduled: u64,
+    /// The tick at which what scheduled it was scheduled.
+    cause: u64,
     /// The number of its scheduling, above the bits of [`What`]. It may begin again: it orders
     /// events that were scheduled at one instant.
     order: u64,
@@ -35,7 +38,7 @@ pub(crate) struct Event {
 
 impl Event {
     /// Before every event.
-    pub(crate) const FIRST: Event = Event { at: 0, scheduled: 0, order: 0 };
+    pub(crate) const FIRST: Event = Event { at: 0, scheduled: 0, cause: 0, order: 0 };
 
     /// When it is due.
     #[inline]
@@ -45,7 +48,7 @@ impl Event {
 
     #[cold]
     fn among_simultaneous(&self, other: &Self) -> Ordering {
-        (self.scheduled, self.order).cmp(&(other.scheduled, other.order))
+        (self.scheduled, self.cause, self.order).cmp(&(other.scheduled, other.cause, other.order))
     }
 
     /// What is due.
@@ -80,7 +83,7 @@ struct Node {
     next: u32,
 }
 
-const _: () = assert!(size_of::<Node>() == 32);
+const _: () = assert!(size_of::<Node>() == 40);
 
 /// What happens: four bits of kind, 26 bits of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +168,8 @@ pub(crate) struct Scheduler {
     /// The slot of the first event in `far`; `u64::MAX` for none.
     next_far: u64,
     order: u64,
+    /// The event that is being worked out: when it is, and when it was scheduled.
+    present: (u64, u64),
 }
 
 /// As many events of a slot are kept in order; more of them go to a heap.
@@ -193,25 +198,39 @@ impl Scheduler {
             far: BinaryHeap::new(),
             next_far: u64::MAX,
             order: 0,
+            present: (0, 0),
         }
     }
 
-    /// Makes an event that is scheduled at `now`. See the module for the order of events.
+    /// What is worked out from now on happens at `at`, and was scheduled at `scheduled`.
     #[inline]
-    pub(crate) fn event(&mut self, now: Time, at: Time, kind: Kind, index: u32) -> Event {
+    pub(crate) fn begin(&mut self, at: Time, scheduled: Time) {
+        self.present = (at.as_ticks(), scheduled.as_ticks());
+    }
+
+    /// The same for what `event` stands for.
+    #[inline]
+    pub(crate) fn begin_event(&mut self, event: &Event) {
+        self.present = (event.at / 2, event.scheduled);
+    }
+
+    /// Makes an event that is scheduled now. See the module for the order of events.
+    #[inline]
+    pub(crate) fn event(&mut self, at: Time, kind: Kind, index: u32) -> Event {
         let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
         self.order = self.order.wrapping_add(1 << WHAT_BITS);
         Event {
             at: at.as_ticks().wrapping_mul(2) | half,
-            scheduled: now.as_ticks(),
+            scheduled: self.present.0,
+            cause: self.present.1,
             order: self.order | u64::from(what.0),
         }
     }
 
-    /// Schedules an event of this kind, at `now`.
+    /// Schedules an event of this kind.
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, at: Time, kind: Kind, index: u32) {
-        let event = self.event(now, at, kind, index);
+    pub(crate) fn push(&mut self, at: Time, kind: Kind, index: u32) {
+        let event = self.event(at, kind, index);
         self.add(event);
     }
 
@@ -435,7 +454,8 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
-                    s.push(Time::from_ticks(now), Time::from_ticks(at), kind, n);
+                    s.begin(Time::from_ticks(now), Time::ZERO);
+                    s.push(Time::from_ticks(at), kind, n);
                     model.push((at, kind != Kind::Service, n));
                     n += 1;
                 } else {
