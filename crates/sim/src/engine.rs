@@ -5,7 +5,7 @@ use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, company, geometry, parts, senders};
+use crate::layout::{capture_links, company, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
@@ -92,19 +92,24 @@ fn links(c: &Config, capture: &mut [u32; 2], abort: &Abort) -> Result<Vec<Link>,
     Ok(links)
 }
 
-/// Makes the flows. A datagram source whose host serves nobody else can spare an event per packet.
+/// Makes the flows. A source whose host serves nobody else can spare events.
 fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
     let datagrams = |f: &&FlowConfig| matches!(f.app, App::Udp { .. } | App::Replay { .. });
     let alone = c.flows.iter().filter(datagrams).count() == 1;
     let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
     for f in &mut flows {
-        if let FlowKind::Udp(u) = &mut f.kind {
-            u.own_host = senders[f.ends.src as usize] == 1
-                && !c.routes[usize::from(f.ends.forward)].is_empty();
-            if u.own_host && alone {
-                u.company = company(c, f.ends.forward);
+        let own_host = senders[f.ends.src as usize] == 1;
+        match &mut f.kind {
+            FlowKind::Udp(u) => {
+                u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
+                if u.own_host && alone {
+                    u.company = company(c, f.ends.forward);
+                }
             }
+            // The access link is not the flow's own.
+            FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
+            FlowKind::Tcp(_) => {}
         }
     }
     flows
@@ -260,7 +265,7 @@ impl Engine {
             capture_links,
             entered: 0,
             left: 0,
-            watched: c.record.series.is_some() || c.record.pcap.is_some(),
+            watched: c.record.series.is_some() || !foresees(c),
             acks_foreseen_until: Time::ZERO,
             events: 0,
         };

@@ -45,8 +45,8 @@ pub(crate) struct Tcp {
     /// The times for which timer events stand in the queue.
     pub(crate) ack_timer_at: Time,
     pub(crate) timer_at: Time,
-    /// ACKs before this may be worked out ahead of time: nothing but ACKs and the timer touches the
-    /// sender until then.
+    /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
+    /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
     /// ACKs that have events nevertheless; those behind them need events, too.
     pub(crate) acks_queued: u32,

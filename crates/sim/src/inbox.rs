@@ -6,10 +6,11 @@
 //! the lookahead of parallel simulation (Chandy, Misra 1979), used on one core.
 //!
 //! A link has an inbox unless its packets are seen in between: where they wait at the link itself,
-//! a custom discipline sees them, or they are captured. Events are taken in by the time and the
-//! order that they would have had in the event queue.
+//! or a custom discipline sees them. Arrivals are taken in by the time and the order that they
+//! would have had in the event queue.
 
 use crate::config::Config;
+use crate::layout::foresees;
 use crate::sched::Event;
 use penstock_queue::{AqmConfig, Link, Ring};
 use penstock_units::{Duration, Time};
@@ -36,7 +37,7 @@ impl Inbox {
     pub(crate) fn new(c: &Config, i: usize, link: &Link) -> Self {
         let l = &c.links[i];
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
-        let seen = link.holds() || c.record.pcap.is_some() || matches!(l.aqm, AqmConfig::User(_));
+        let seen = link.holds() || !foresees(c) || matches!(l.aqm, AqmConfig::User(_));
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };

@@ -3,13 +3,22 @@
 use crate::config::{App, Config, Tap};
 use crate::flow::Company;
 use crate::host::Part;
+use penstock_queue::{LinkConfig, Schedule};
 use penstock_units::Duration;
+
+/// Returns whether anything may be worked out ahead of time. Not where packets are captured as they
+/// come, nor where a link sends at opportunities: several packets share one, so that they come to
+/// the same place at the same instant, in an order that only their events can tell.
+pub(crate) fn foresees(c: &Config) -> bool {
+    let opportunities = |l: &LinkConfig| matches!(l.schedule, Schedule::Trace(_));
+    c.record.pcap.is_none() && !c.links.iter().any(opportunities)
+}
 
 /// Returns what is known of each host before the run.
 pub(crate) fn parts(c: &Config) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
-    let mut parts = vec![Part { merges: false, answers: c.record.pcap.is_none() }; c.hosts.len()];
+    let mut parts = vec![Part { merges: false, answers: foresees(c) }; c.hosts.len()];
     let mut feed = |host: u32, route: u16| {
         let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
         let f = &mut feeder[host as usize];

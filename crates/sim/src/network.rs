@@ -37,7 +37,7 @@ pub(crate) struct Network {
     /// Packets that entered and left the network, for their conservation.
     pub(crate) entered: u64,
     pub(crate) left: u64,
-    /// Flows or packets are written down as they come.
+    /// Nothing is worked out ahead, or flows are written down as they come.
     pub(crate) watched: bool,
     /// ACKs before this may be worked out ahead of time: until then nobody looks at the senders.
     pub(crate) acks_foreseen_until: Time,
@@ -139,14 +139,14 @@ impl Network {
     pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
         while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
             self.take_one_in(&first, link, flows);
-            self.sched.begin_event(event);
+            self.sched.go_on();
         }
     }
 
     #[inline(always)]
     fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
         self.events += 1;
-        self.sched.begin_event(event);
+        self.sched.begin_arrival(event);
         self.through(event.time(), link, event.what().index() as u32, flows);
     }
 

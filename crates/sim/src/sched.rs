@@ -5,8 +5,8 @@
 //! The order does not depend on the wheel's geometry, which is chosen from the scenario's rates for
 //! speed alone. Nor does it depend on when the engine works something out, which may be ahead of
 //! time ([`crate::inbox`]). So the order of scheduling is not that of the calls: an event has the
-//! instant at which it was scheduled, and the instant at which the event that scheduled it was
-//! scheduled itself. Only where both are the same for two events does the order of the calls tell.
+//! instant at which it was scheduled, and the place among all that happened then. Only where both
+//! are the same for two events does the order of the calls tell.
 
 use penstock_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -22,6 +22,13 @@ pub(crate) const MAX_INDEX: usize = 1 << INDEX_BITS;
 
 const NIL: u32 = u32::MAX;
 
+/// Where something stands among all that happens at its instant: departures first, then by the tick
+/// at which it was scheduled.
+#[inline]
+fn rank(half: u64, scheduled: u64) -> u64 {
+    half << 63 | scheduled
+}
+
 /// An event. Events are ordered by the fields, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
@@ -29,7 +36,7 @@ pub(crate) struct Event {
     at: u64,
     /// The tick at which it was scheduled.
     scheduled: u64,
-    /// The tick at which what scheduled it was scheduled.
+    /// Where, among what happens at that tick, stands what scheduled it: [`rank`].
     cause: u64,
     /// The number of its scheduling, above the bits of [`What`]. It may begin again: it orders
     /// events that were scheduled at one instant.
@@ -168,8 +175,11 @@ pub(crate) struct Scheduler {
     /// The slot of the first event in `far`; `u64::MAX` for none.
     next_far: u64,
     order: u64,
-    /// The event that is being worked out: when it is, and when it was scheduled.
+    /// What is being worked out: its tick and its rank.
     present: (u64, u64),
+    /// The event taken last: its tick, and the highest rank so far of those taken at that tick. An
+    /// event may cause a departure at its own instant, which then comes after it.
+    taken: (u64, u64),
 }
 
 /// As many events of a slot are kept in order; more of them go to a heap.
@@ -199,19 +209,35 @@ impl Scheduler {
             next_far: u64::MAX,
             order: 0,
             present: (0, 0),
+            taken: (0, 0),
         }
     }
 
     /// What is worked out from now on happens at `at`, and was scheduled at `scheduled`.
     #[inline]
     pub(crate) fn begin(&mut self, at: Time, scheduled: Time) {
-        self.present = (at.as_ticks(), scheduled.as_ticks());
+        self.present = (at.as_ticks(), rank(1, scheduled.as_ticks()));
     }
 
-    /// The same for what `event` stands for.
+    /// The same for an arrival that was kept elsewhere.
+    #[inline]
+    pub(crate) fn begin_arrival(&mut self, event: &Event) {
+        self.present = (event.at / 2, rank(1, event.scheduled));
+    }
+
+    /// What is worked out from now on is `event`, which was taken from the queue.
     #[inline]
     pub(crate) fn begin_event(&mut self, event: &Event) {
-        self.present = (event.at / 2, event.scheduled);
+        let (tick, rank) = (event.at / 2, rank(event.at & 1, event.scheduled));
+        let (last, highest) = self.taken;
+        self.taken = (tick, if tick == last { rank.max(highest) } else { rank });
+        self.present = self.taken;
+    }
+
+    /// Goes on with the event that was taken last.
+    #[inline]
+    pub(crate) fn go_on(&mut self) {
+        self.present = self.taken;
     }
 
     /// Makes an event that is scheduled now. See the module for the order of events.
@@ -454,7 +480,7 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
-                    s.begin(Time::from_ticks(now), Time::ZERO);
+                    s.present = (now, 0);
                     s.push(Time::from_ticks(at), kind, n);
                     model.push((at, kind != Kind::Service, n));
                     n += 1;
