@@ -40,6 +40,17 @@ macro_rules! disciplines {
             |values, cx| $name::new(&$params::read(values), cx).map(Discipline::$name)
         ),*];
 
+        impl Discipline {
+            /// Lets `visit` work on the discipline itself: one `match` for all that it does there.
+            #[inline(always)]
+            pub fn visited<V: Visit>(&mut self, visit: V) -> V::Output {
+                match self {
+                    $( Discipline::$name(d) => visit.visit(d), )*
+                    Discipline::User(d) => visit.visit(&mut **d),
+                }
+            }
+        }
+
         macro_rules! each {
             ($self:ident, $d:ident => $e:expr) => {
                 match $self {
@@ -74,6 +85,15 @@ disciplines! {
     Choke(ChokeParams) in alone::choke, "CHOKe.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";
+}
+
+/// What is done to a discipline whose type is known.
+pub trait Visit {
+    /// What that gives.
+    type Output;
+
+    /// Does it.
+    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Self::Output;
 }
 
 impl Aqm for Discipline {

@@ -43,6 +43,11 @@ pub trait Line {
 /// A discipline with its random stream.
 pub struct Driver<A> {
     aqm: A,
+    contract: Contract,
+}
+
+/// What drives a discipline, without the discipline itself.
+pub struct Contract {
     rng: Rng,
     codepoints: Codepoints,
     departs: bool,
@@ -56,10 +61,8 @@ pub struct Driver<A> {
 impl<A: Aqm> Driver<A> {
     /// A driver of `aqm`. All its random numbers come from `rng`.
     pub fn new(aqm: A, rng: Rng) -> Self {
-        let (draws, orders) = (aqm.draws(), aqm.schedules());
-        let departs = aqm.decides_at_departure() || orders;
-        let (evicts, eager) = (draws || orders, draws || departs);
-        Driver { codepoints: aqm.codepoints(), aqm, rng, departs, draws, orders, evicts, eager }
+        let contract = Contract::of(&aqm, rng);
+        Driver { aqm, contract }
     }
 
     /// The discipline.
@@ -67,16 +70,70 @@ impl<A: Aqm> Driver<A> {
         &self.aqm
     }
 
-    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
-    /// may compute departures ahead of time, and never calls [`Driver::serve`].
+    /// See [`Contract::eager`].
     #[inline]
     pub fn eager(&self) -> bool {
-        self.eager
+        self.contract.eager
     }
 
     /// Returns whether the discipline wants to see a waiting packet before each arrival.
     pub fn draws(&self) -> bool {
-        self.draws
+        self.contract.draws
+    }
+
+    /// See [`Contract::orders`].
+    pub fn orders(&self) -> bool {
+        self.contract.orders
+    }
+
+    /// See [`Contract::arrive`].
+    #[inline]
+    pub fn arrive<L: Line>(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        line: &mut L,
+    ) -> Result<Ecn, Reason> {
+        self.contract.arrive(&mut self.aqm, now, pkt, line)
+    }
+
+    /// See [`Contract::enqueued`].
+    #[inline]
+    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        self.contract.enqueued(&mut self.aqm, now, pkt, handle);
+    }
+
+    /// See [`Contract::serve`].
+    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
+        self.contract.serve(&mut self.aqm, now, line)
+    }
+
+    /// Returns when [`Driver::tick`] is due; `None` for never.
+    #[inline]
+    pub fn next_tick(&self) -> Option<Time> {
+        self.aqm.next_tick()
+    }
+
+    /// The time that [`Driver::next_tick`] named has come.
+    pub fn tick(&mut self, now: Time, q: &Queue) {
+        self.aqm.tick(now, q);
+    }
+}
+
+impl Contract {
+    /// The contract of `aqm`. All its random numbers come from `rng`.
+    pub fn of<A: Aqm + ?Sized>(aqm: &A, rng: Rng) -> Self {
+        let (draws, orders) = (aqm.draws(), aqm.schedules());
+        let departs = aqm.decides_at_departure() || orders;
+        let (evicts, eager) = (draws || orders, draws || departs);
+        Contract { rng, codepoints: aqm.codepoints(), departs, draws, orders, evicts, eager }
+    }
+
+    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
+    /// may compute departures ahead of time, and never calls [`Contract::serve`].
+    #[inline]
+    pub fn eager(&self) -> bool {
+        self.eager
     }
 
     /// Returns whether the discipline orders the packets, and so knows each by its handle.
@@ -85,39 +142,33 @@ impl<A: Aqm> Driver<A> {
     }
 
     /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
-    /// queues what is let in, and tells [`Driver::enqueued`].
+    /// queues what is let in, and tells [`Contract::enqueued`].
     #[inline]
-    pub fn arrive<L: Line>(
+    pub fn arrive<A: Aqm + ?Sized, L: Line>(
         &mut self,
+        aqm: &mut A,
         now: Time,
         pkt: &Packet,
         line: &mut L,
     ) -> Result<Ecn, Reason> {
         if self.draws {
-            self.draw(line);
+            self.draw(aqm, line);
         }
-        let verdict = self.aqm.arrive(now, pkt, line.queue(), &mut self.rng);
+        let verdict = aqm.arrive(now, pkt, line.queue(), &mut self.rng);
         if self.evicts {
-            self.evict(now, pkt, line);
+            evict(aqm, now, pkt, line);
         }
         if line.full(pkt) {
-            self.aqm.overflow(now, pkt, line.queue());
+            aqm.overflow(now, pkt, line.queue());
             return Err(Reason::Overflow);
         }
         self.carried_out(verdict, pkt.ecn)
     }
 
     #[cold]
-    fn draw<L: Line>(&mut self, line: &L) {
+    fn draw<A: Aqm + ?Sized, L: Line>(&mut self, aqm: &mut A, line: &L) {
         if let Some((handle, waiting)) = line.draw(&mut self.rng) {
-            self.aqm.drawn(handle, &waiting);
-        }
-    }
-
-    #[cold]
-    fn evict<L: Line>(&mut self, now: Time, pkt: &Packet, line: &mut L) {
-        while let Some((handle, reason)) = self.aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
-            line.evict(now, handle, reason);
+            aqm.drawn(handle, &waiting);
         }
     }
 
@@ -130,41 +181,43 @@ impl<A: Aqm> Driver<A> {
         }
     }
 
-    /// The packet that was let in waits, with its ECN field as [`Driver::arrive`] returned it. The
-    /// handle is the line's; it is not looked at unless [`Driver::orders`].
+    /// The packet that was let in waits, with its ECN field as [`Contract::arrive`] returned it.
+    /// The handle is the line's; it is not looked at unless [`Contract::orders`].
     #[inline]
-    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+    pub fn enqueued<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, pkt: &Packet, handle: u32) {
         if self.orders {
-            self.aqm.enqueued(now, pkt, handle);
+            aqm.enqueued(now, pkt, handle);
         }
     }
 
     /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
     /// sent, with its ECN field; `None` if none is left.
-    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
+    #[inline]
+    pub fn serve<A: Aqm + ?Sized, L: Line>(
+        &mut self,
+        aqm: &mut A,
+        now: Time,
+        line: &mut L,
+    ) -> Option<(L::Waiting, Ecn)> {
         loop {
-            let handle = if self.orders { Some(self.aqm.next(now)?) } else { None };
+            let handle = if self.orders { Some(aqm.next(now)?) } else { None };
             let (pkt, since, waiting) = line.take(now, handle)?;
             if !self.departs {
                 return Some((waiting, pkt.ecn));
             }
             let sojourn = now.since(since);
-            let verdict = self.aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
+            let verdict = aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
             match self.carried_out(verdict, pkt.ecn) {
                 Ok(ecn) => return Some((waiting, ecn)),
                 Err(reason) => line.drop_head(now, waiting, reason),
             }
         }
     }
+}
 
-    /// Returns when [`Driver::tick`] is due; `None` for never.
-    #[inline]
-    pub fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-
-    /// The time that [`Driver::next_tick`] named has come.
-    pub fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
+#[inline]
+fn evict<A: Aqm + ?Sized, L: Line>(aqm: &mut A, now: Time, pkt: &Packet, line: &mut L) {
+    while let Some((handle, reason)) = aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
+        line.evict(now, handle, reason);
     }
 }

@@ -47,7 +47,7 @@ struct Access {
 
 impl Access {
     fn new(left: &HostConfig, right: &HostConfig) -> Self {
-        let pair = |h: &HostConfig| [Pipe::new(h, false), Pipe::new(h, false)];
+        let pair = |h: &HostConfig| [Pipe::new(h), Pipe::new(h)];
         Access { left: pair(left), right: pair(right) }
     }
 
@@ -268,15 +268,13 @@ impl Path {
         let Some(seen) = s.seen else { return };
         let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
         let data = seen.transport.is_none_or(|x| x.payload > 0);
-        let (free, counts, held) =
-            (&mut self.free, &mut self.counts, &mut self.held[from as usize]);
-        let evicted = |index| {
-            counts.dropped += 1;
-            *held -= 1;
-            free.push(index);
-        };
-        let arriving = Arriving { pkt, index: slot, data };
-        let fate = self.links[from as usize].arrive(t, &arriving, || t, evicted);
+        let arriving = Arriving { at: t, pkt, index: slot, data };
+        let link = &mut self.links[from as usize];
+        if link.catch_up(t) {
+            link.settle(t, t);
+        }
+        let fate = link.arrive(&arriving);
+        self.bury(from as usize);
         match fate {
             Fate::Held(None) => {}
             Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),
@@ -285,14 +283,18 @@ impl Path {
         }
     }
 
+    /// Frees the slots of the frames that were dropped while they waited at a link.
+    fn bury(&mut self, link: usize) {
+        for slot in self.links[link].gone() {
+            self.counts.dropped += 1;
+            self.held[link] -= 1;
+            self.free.push(slot);
+        }
+    }
+
     fn serve(&mut self, t: Time, link: u8) {
-        let (free, counts, held) =
-            (&mut self.free, &mut self.counts, &mut self.held[usize::from(link)]);
-        let served = self.links[usize::from(link)].serve(t, |index| {
-            counts.dropped += 1;
-            *held -= 1;
-            free.push(index);
-        });
+        let served = self.links[usize::from(link)].serve(t);
+        self.bury(usize::from(link));
         let Some((arriving, fate, again)) = served else { return };
         if let Some(at) = again {
             self.at(at, Event::Serve(link));

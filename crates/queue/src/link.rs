@@ -11,40 +11,37 @@ mod buffer;
 mod fate;
 mod held;
 mod loss;
+mod port;
 mod transmitter;
 
 pub use fate::{Arriving, Fate};
+pub use port::Served;
 
 use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
-use crate::link::buffer::{Buffer, Open};
+use crate::link::buffer::Buffer;
 use crate::link::loss::Wire;
+use crate::link::port::{Arrival, Port, Service};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
 use crate::user::{Abort, AqmConfig, Start};
-use penstock_aqm::driver::Driver;
-use penstock_aqm::{Aqm, Discipline, Ecn, Packet};
-use penstock_units::{Duration, Rng, Time};
+use penstock_aqm::driver::Contract;
+use penstock_aqm::{Aqm, Discipline, Ecn};
+use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
 /// ones.
 pub struct Link {
-    transmitter: Transmitter,
-    delay: Duration,
-    busy_until: Time,
+    aqm: Discipline,
+    port: Port,
     /// An arrival may go before the departure of its instant.
     ties_by_scheduling: bool,
-    driver: Driver<Discipline>,
-    buffer: Buffer,
-    /// At an eager link: the caller was asked to call [`Link::serve`].
-    due: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
-    wire: Option<Box<Wire>>,
-    /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
-    /// ECN field.
-    tap: Option<Box<Option<(Time, Ecn)>>>,
+    /// Nothing is decided, counted, written down or lost here: while the link is idle, it is a
+    /// delay.
+    plain: bool,
 }
 
 impl Link {
@@ -63,21 +60,19 @@ impl Link {
         let aqm = discipline(c, seed, abort)?;
         let mut columns = vec![];
         aqm.state(&mut |name, _| columns.push(name));
-        let driver = Driver::new(aqm, aqm_stream(seed, &c.name));
+        let contract = Contract::of(&aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let mut link = Link {
-            buffer: Buffer::new(c, keep, driver.orders(), opportunities, &columns),
-            transmitter,
-            delay: c.delay,
-            busy_until: Time::ZERO,
-            ties_by_scheduling,
-            driver,
-            due: false,
-            next_internal: Time::NEVER,
-            wire: Wire::new(c.loss, seed, &c.name).map(Box::new),
-            tap: None,
-        };
+        let buffer = Buffer::new(c, keep, contract.orders(), opportunities, &columns);
+        let wire = Wire::new(c.loss, seed, &c.name);
+        let plain = matches!(aqm, Discipline::DropTail(_))
+            && transmitter.is_steady()
+            && wire.is_none()
+            && buffer.stats.is_none()
+            && buffer.series.is_none()
+            && matches!(c.buffer, QueueLen::Packets(n) if n >= 1.0);
+        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
+        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
         Ok(link)
     }
@@ -85,208 +80,170 @@ impl Link {
     /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
     /// link's mean rate over the window in bits per second.
     pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
-        let stats = self.buffer.stats.as_deref()?.clone();
+        let stats = self.port.buffer.stats.as_deref()?.clone();
         Some(LinkView { stats, mean_rate })
     }
 
     /// The measured window ends at `at`, if it was to end later.
     pub fn close(&mut self, at: Time) {
-        if let Some(stats) = &mut self.buffer.stats {
+        if let Some(stats) = &mut self.port.buffer.stats {
             stats.close(at);
         }
     }
 
     /// The series that were recorded.
     pub fn tables(&mut self) -> Vec<Table> {
-        self.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
+        self.port.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
     }
 
     /// Packets that wait.
     pub fn waiting(&self) -> u32 {
-        self.buffer.q.pkts
+        self.port.buffer.q.pkts
     }
 
     /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
     pub fn crossing(&self, bytes: u32) -> Duration {
-        self.transmitter.alone(bytes) + self.delay
+        self.port.crossing(bytes)
+    }
+
+    /// Returns whether packets wait at the link itself, and so need a place in the caller's pool
+    /// when they arrive.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.port.contract.eager()
     }
 
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
-        self.tap = Some(Box::default());
+        self.port.tap = Some(Box::default());
+        self.plain = false;
     }
 
     /// Takes from the tap when the transmission of the packet that got through last starts, and its
     /// ECN field.
     pub fn tapped(&mut self) -> Option<(Time, Ecn)> {
-        self.tap.as_mut()?.take()
+        self.port.tap.as_mut()?.take()
+    }
+
+    /// Packets that were let in and dropped all the same, by their places in the caller's pool:
+    /// what [`Link::arrive`] and [`Link::serve`] leave behind for the caller to take.
+    pub fn gone(&mut self) -> std::vec::Drain<'_, u32> {
+        self.port.buffer.gone.drain(..)
     }
 
     fn schedule_internal(&mut self) {
-        let tick = self.driver.next_tick().unwrap_or(Time::NEVER);
-        let sample = self.buffer.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
+        let tick = self.aqm.next_tick().unwrap_or(Time::NEVER);
+        let sample = self.port.buffer.series.as_ref().map_or(Time::NEVER, |s| s.next_sample());
         self.next_internal = tick.min(sample);
+        self.port.next = self.port.buffer.next_start().min(self.next_internal);
     }
 
     /// Replays what has happened up to and including `now`: departures first, then timers and
     /// samples.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        while self.buffer.next_start().min(self.next_internal) <= now {
-            self.step();
+        if self.port.next <= now {
+            self.replay_apart(now);
         }
     }
 
-    /// Replays what comes next.
-    fn step(&mut self) {
-        if self.buffer.next_start() <= self.next_internal {
-            self.buffer.start_next();
-        } else {
-            self.internal(self.next_internal);
+    #[inline(never)]
+    fn replay_apart(&mut self, now: Time) {
+        self.replay(now);
+    }
+
+    #[inline(always)]
+    fn replay(&mut self, now: Time) {
+        while self.port.next <= now {
+            let start = self.port.buffer.next_start();
+            if start <= self.next_internal {
+                self.port.buffer.start_next();
+                self.port.next = self.port.buffer.next_start().min(self.next_internal);
+            } else {
+                self.internal(self.next_internal);
+            }
         }
     }
 
-    /// Returns whether the transmitter has nothing to do at `now`.
+    /// Replays what has happened before a packet's arrival at `now`. Returns whether something
+    /// happens at that very instant, of which the order of scheduling says whether it comes before
+    /// the arrival: the caller then calls [`Link::settle`].
     #[inline]
-    fn idle(&self, now: Time) -> bool {
-        self.busy_until <= now && self.buffer.q.pkts == 0
+    pub fn catch_up(&mut self, now: Time) -> bool {
+        if self.port.next > now {
+            return false;
+        }
+        // With ties by scheduling what happens at `now` itself is left for `settle`.
+        let tie = Duration::from_ticks(u64::from(self.ties_by_scheduling));
+        self.replay(now.before(tie));
+        self.port.next == now
+    }
+
+    /// Replays what happens at `now` if it goes before the arrival of a packet that began to be
+    /// sent to this link at `scheduled`.
+    #[cold]
+    pub fn settle(&mut self, now: Time, scheduled: Time) {
+        let buffer = &self.port.buffer;
+        if buffer.next_start() != now || buffer.in_service_since <= scheduled {
+            self.advance(now);
+        }
     }
 
     /// The discipline's timer or a sample, whichever is due at `t`.
     #[cold]
     fn internal(&mut self, t: Time) {
-        if self.driver.next_tick() == Some(t) {
-            self.buffer.q.idle_since = self.idle(t).then_some(self.busy_until);
-            self.driver.tick(t, &self.buffer.q);
+        let idle = self.port.idle(t);
+        let buffer = &mut self.port.buffer;
+        if self.aqm.next_tick() == Some(t) {
+            buffer.q.idle_since = idle.then_some(self.port.busy_until);
+            self.aqm.tick(t, &buffer.q);
         }
-        if let Some(series) = &mut self.buffer.series {
+        if let Some(series) = &mut buffer.series {
             if series.next_sample() == t {
-                series.sample(t, &self.buffer.q, self.driver.aqm());
+                series.sample(t, &buffer.q, &self.aqm);
             }
         }
         self.schedule_internal();
     }
 
-    /// A packet arrives. `scheduled` tells when it began to be sent to this link; it is asked only
-    /// where that matters. Packets that the discipline gives up for it go to `evicted`, by their
-    /// places in the caller's pool.
+    /// A packet of `bytes` arrives at `now`. Returns when it reaches the other end, if that is all
+    /// there is to it; else `None`, and the packet has yet to arrive.
     #[inline]
-    pub fn arrive(
-        &mut self,
-        now: Time,
-        a: &Arriving,
-        scheduled: impl FnOnce() -> Time,
-        evicted: impl FnMut(u32),
-    ) -> Fate {
-        self.replay(now, scheduled);
-        self.buffer.arrived += 1;
-        let idle = self.idle(now);
-        self.buffer.q.idle_since = idle.then_some(self.busy_until);
-        let mut line = Open { buffer: &mut self.buffer, gone: evicted };
-        let entry = self.driver.arrive(now, &a.pkt, &mut line);
-        if let Some(stats) = &mut self.buffer.stats {
-            stats.arrival(now, a.data);
-            stats.average(now, self.driver.aqm().average_pkts());
+    pub fn straight(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        if !self.plain || self.port.busy_until > now {
+            return None;
         }
-        let ecn = match entry {
-            Ok(ecn) => ecn,
-            Err(reason) => {
-                self.buffer.refused(now, a, reason);
-                return Fate::Dropped;
-            }
-        };
-        if self.driver.eager() {
-            return self.hold(now, a, ecn);
-        }
-        let start = self.transmitter.start(self.busy_until, now);
-        if idle {
-            self.transmitter.idle();
-            self.buffer.in_service(start, a.pkt.bytes);
-        }
-        self.busy_until = self.transmitter.finish(start, a.pkt.bytes);
-        self.buffer.pass(now, a, ecn, start);
-        self.over_the_wire(start, ecn)
-    }
-
-    /// Replays what has happened before a packet's arrival at `now`.
-    #[inline]
-    fn replay(&mut self, now: Time, scheduled: impl FnOnce() -> Time) {
-        if self.ties_by_scheduling {
-            self.advance(now.before(Duration::from_ticks(1)));
-            let departs = if self.buffer.next_start() == now {
-                self.buffer.in_service_since <= scheduled()
-            } else {
-                self.next_internal == now
-            };
-            if departs {
-                self.advance(now);
-            }
-        } else {
-            self.advance(now);
-        }
-    }
-
-    /// What the wire makes of the packet whose transmission begins at `start` and ends at
-    /// `busy_until`.
-    #[inline]
-    fn over_the_wire(&mut self, start: Time, ecn: Ecn) -> Fate {
-        if let Some(tap) = &mut self.tap {
-            **tap = Some((start, ecn));
-        }
-        if self.wire.as_mut().is_some_and(|wire| wire.loses()) {
-            return Fate::Dropped;
-        }
-        Fate::Through(self.busy_until + self.delay, ecn)
-    }
-
-    /// A packet waits at an eager link.
-    fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> Fate {
-        let handle = self.buffer.hold(now, a, ecn);
-        self.driver.enqueued(now, &Packet { ecn, ..a.pkt }, handle);
-        if std::mem::replace(&mut self.due, true) {
-            return Fate::Held(None);
-        }
-        Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
-    }
-
-    /// The transmitter is free. Returns the packet that goes next, its fate, and when to be served
-    /// again. Packets that the discipline drops at the head go to `dropped`.
-    pub fn serve(
-        &mut self,
-        now: Time,
-        dropped: impl FnMut(u32),
-    ) -> Option<(Arriving, Fate, Option<Time>)> {
         self.advance(now);
-        self.due = false;
-        let mut line = Open { buffer: &mut self.buffer, gone: dropped };
-        let served = self.driver.serve(now, &mut line);
-        let left = self.buffer.q.pkts;
-        debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
-        let (h, ecn) = served?;
-        self.buffer.sent(now, &h, ecn);
-        if self.busy_until < now {
-            self.transmitter.idle();
-        }
-        self.busy_until = self.transmitter.finish(now, h.arriving.pkt.bytes);
-        self.due = left > 0;
-        let again = self.due.then(|| self.transmitter.next_start(self.busy_until));
-        Some((h.arriving, self.over_the_wire(now, ecn), again))
+        Some(self.port.straight(now, bytes))
+    }
+
+    /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names
+    /// packets that the discipline gives up for it, where the answer is not [`Fate::Through`].
+    #[inline]
+    pub fn arrive(&mut self, a: &Arriving) -> Fate {
+        self.aqm.visited(Arrival { port: &mut self.port, a })
+    }
+
+    /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
+    pub fn serve(&mut self, now: Time) -> Option<Served> {
+        self.advance(now);
+        self.aqm.visited(Service { port: &mut self.port, now })
     }
 
     /// The run ends at `end`.
     pub fn finish(&mut self, end: Time) {
         self.advance(end);
-        let pkts = self.buffer.q.pkts;
-        let avg = self.driver.aqm().average_pkts();
-        if let Some(stats) = &mut self.buffer.stats {
-            stats.held(end, pkts);
+        let buffer = &mut self.port.buffer;
+        let avg = self.aqm.average_pkts();
+        if let Some(stats) = &mut buffer.stats {
+            stats.held(end, buffer.q.pkts);
             stats.average(end, avg);
         }
     }
 
     /// Returns whether packets in = out + dropped + waiting.
     pub fn conserves(&self) -> bool {
-        self.buffer.conserves()
+        self.port.buffer.conserves()
     }
 }
 

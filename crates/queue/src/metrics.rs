@@ -136,7 +136,7 @@ impl<V: AtLink> OfLink<V> {
             "delay_mean_s",
             "Queueing delay, from arrival to the start of transmission: mean over the packets \
              that left.",
-            |v| v.link().stats.delays.mean(),
+            |v| v.link().stats.delays().mean(),
         ),
         Of::new("delay_p50_s", "Median queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.5)
@@ -144,17 +144,19 @@ impl<V: AtLink> OfLink<V> {
         Of::new("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.99)
         }),
-        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| v.link().stats.delays.var()),
+        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| {
+            v.link().stats.delays().var()
+        }),
         Of::new(
             "delay_variation_s",
             "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",
             |v| v.link().stats.variation(),
         ),
         Of::new("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs.", |v| {
-            v.link().stats.data_delays.mean()
+            v.link().stats.data_delays().mean()
         }),
         Of::new("data_delay_var_s2", "delay_var_s2 of data packets alone.", |v| {
-            v.link().stats.data_delays.var()
+            v.link().stats.data_delays().var()
         }),
         Of::new(
             "loss_ratio",
@@ -193,7 +195,7 @@ impl<V: AtLink> OfLink<V> {
             Some(v.link().stats.arrivals as f64)
         }),
         Of::new("departures", "Packets that left the queue.", |v| {
-            Some(v.link().stats.delays.n as f64)
+            Some(v.link().stats.delays().n as f64)
         }),
     ];
 }

@@ -15,9 +15,8 @@ pub struct Pipe {
     /// Ticks that a byte takes, where that is a whole number of them and `slow` is empty; 0: there
     /// is no link, only a delay.
     ticks_per_byte: u32,
-    /// Whether packets reach the router's end from more than one link: each then needs an event
-    /// there. The caller asks; a pipe has no other use for it.
-    pub merges: bool,
+    /// For the caller, who finds it where the pipe is: a pipe has no use for it.
+    pub note: u8,
 }
 
 /// A link whose rate does not divide, or whose buffer is limited.
@@ -29,8 +28,8 @@ struct Slow {
 }
 
 impl Pipe {
-    /// An idle one. `merges`: packets reach the router's end from more than one link.
-    pub fn new(c: &HostConfig, merges: bool) -> Self {
+    /// An idle one.
+    pub fn new(c: &HostConfig) -> Self {
         let tx = c.rate.map(TxClock::new);
         let whole = tx.and_then(|tx| tx.ticks_per_byte()).and_then(|n| u32::try_from(n).ok());
         let slow = match (tx, whole, c.buffer) {
@@ -42,7 +41,7 @@ impl Pipe {
             delay: c.delay,
             slow,
             ticks_per_byte: whole.unwrap_or(0),
-            merges,
+            note: 0,
         }
     }
 
@@ -102,7 +101,7 @@ mod tests {
             delay: Duration::from_millis(2),
             buffer: Some(1),
         };
-        let mut p = Pipe::new(&c, false);
+        let mut p = Pipe::new(&c);
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         assert_eq!(p.send(ms(0), 1000), Some(ms(1002)));
         assert_eq!(p.send(ms(10), 1000), Some(ms(2002)));
@@ -119,7 +118,7 @@ mod tests {
             [None, Rate::from_bps(8_000_000), Rate::from_bps(1_100_000), Rate::from_bps(1_000)]
         {
             let c = HostConfig { rate, delay: Duration::from_millis(2), buffer: None };
-            let (mut p, mut tx) = (Pipe::new(&c, false), rate.map(TxClock::new));
+            let (mut p, mut tx) = (Pipe::new(&c), rate.map(TxClock::new));
             let mut busy = Time::ZERO;
             for t in [0, 0, 1, 1, 50_000] {
                 if let Some(tx) = &mut tx {

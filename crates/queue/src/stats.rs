@@ -14,7 +14,6 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 pub struct DelayHistogram {
     counts: Vec<u32>,
     overflow: Vec<u64>,
-    n: u64,
 }
 
 const SUB: u32 = 7;
@@ -39,7 +38,7 @@ impl DelayHistogram {
     }
 
     /// Counts a duration.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
         if b >= self.counts.len() {
@@ -51,7 +50,6 @@ impl DelayHistogram {
             self.overflow.resize(self.counts.len(), 0);
             self.overflow[b] += 1;
         }
-        self.n += 1;
     }
 
     /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
@@ -61,11 +59,14 @@ impl DelayHistogram {
 
     /// The same in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
-        let rank = (libm::ceil(q * self.n as f64) as u64).max(1);
+        let counted =
+            |b: usize| u64::from(self.counts[b]) + (self.overflow.get(b).map_or(0, |n| n << 32));
+        let n: u64 = (0..self.counts.len()).map(counted).sum();
+        let rank = (libm::ceil(q * n as f64) as u64).max(1);
         let mut seen = 0u64;
-        for (b, c) in self.counts.iter().enumerate() {
-            seen += u64::from(*c) + (self.overflow.get(b).copied().unwrap_or(0) << 32);
-            if seen >= rank && self.n > 0 {
+        for b in 0..self.counts.len() {
+            seen += counted(b);
+            if seen >= rank {
                 return Some(Self::value(b));
             }
         }
@@ -167,13 +168,12 @@ pub struct LinkStats {
     /// Incipient, CE.
     pub(crate) marks: [u64; 2],
     pub(crate) departed_bytes: u64,
-    pub(crate) delays: Delays,
-    pub(crate) data_delays: Delays,
+    /// Of ACKs, and of packets that carry data.
+    delays: [Delays; 2],
     pub(crate) histogram: DelayHistogram,
     pub(crate) occupancy: Occupancy,
     last_delay: Option<Duration>,
     variation: u128,
-    variations: u64,
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
     avg_area: f64,
@@ -194,13 +194,11 @@ impl LinkStats {
             data_drops: 0,
             marks: [0; 2],
             departed_bytes: 0,
-            delays: Delays::default(),
-            data_delays: Delays::default(),
+            delays: <[Delays; 2]>::default(),
             histogram: DelayHistogram::default(),
             occupancy: Occupancy::default(),
             last_delay: None,
             variation: 0,
-            variations: 0,
             occupied_since: Time::ZERO,
             avg_area: 0.0,
             avg_since: Time::ZERO,
@@ -239,22 +237,28 @@ impl LinkStats {
     }
 
     /// A packet that arrived at `arrived` starts to be sent at `start`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn departure(&mut self, arrived: Time, start: Time, bytes: u32, data: bool) {
         if self.inside(start) {
             let d = start.since(arrived);
             self.departed_bytes += u64::from(bytes);
-            self.delays.add(d);
-            if data {
-                self.data_delays.add(d);
-            }
+            self.delays[usize::from(data)].add(d);
             self.histogram.add(d);
-            if let Some(last) = self.last_delay {
-                self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
-                self.variations += 1;
-            }
+            let last = self.last_delay.unwrap_or(d);
+            self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
             self.last_delay = Some(d);
         }
+    }
+
+    /// Of all packets that left.
+    pub(crate) fn delays(&self) -> Delays {
+        let [acks, data] = &self.delays;
+        Delays { n: acks.n + data.n, sum: acks.sum + data.sum, sum_sq: acks.sum_sq + data.sum_sq }
+    }
+
+    /// Of those that carry data.
+    pub(crate) fn data_delays(&self) -> &Delays {
+        &self.delays[1]
     }
 
     /// The window ends at `at`, if it was to end later.
@@ -283,7 +287,8 @@ impl LinkStats {
             let from = self.avg_since.max(self.from);
             let to = now.min(self.to);
             if to > from {
-                self.avg_area += avg * to.since(from).as_ticks() as f64;
+                // Signed, which processors convert in one step; the window is shorter than 2^63.
+                self.avg_area += avg * to.since(from).as_ticks() as i64 as f64;
             }
         }
         self.avg = avg;
@@ -297,7 +302,8 @@ impl LinkStats {
 
     /// Mean absolute difference of consecutive departures' delays, in seconds.
     pub(crate) fn variation(&self) -> Option<f64> {
-        (self.variations > 0).then(|| seconds(self.variation as f64 / self.variations as f64))
+        let pairs = self.delays().n.saturating_sub(1);
+        (pairs > 0).then(|| seconds(self.variation as f64 / pairs as f64))
     }
 
     /// The measured window.

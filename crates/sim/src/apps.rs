@@ -1,11 +1,11 @@
 //! What the flows send: long transfers, web sessions, datagrams.
 
 use crate::ends::with_sender;
-use crate::flow::{draw, Flow, FlowKind, TcpApp, Web};
+use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
-use crate::sched::{Kind, What};
+use crate::sched::{Event, Kind};
 use penstock_tcp::Bits;
 use penstock_units::{Duration, Rng, Time};
 
@@ -20,9 +20,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
                 };
-                net.sched.push(start, What::new(Kind::App, i));
+                net.sched.push(start, Kind::App, i);
                 if let Some(stop) = stop {
-                    net.sched.push(stop, What::new(Kind::App, i));
+                    net.sched.push(stop, Kind::App, i);
                 }
             }
             FlowKind::Udp(u) => {
@@ -33,7 +33,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
         }
     }
     for (t, i) in datagrams {
-        udp_next(net, flows, t, i);
+        udp_next(net, flows, Time::ZERO, t, i, Time::ZERO);
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
                 t.acked_before = t.acked_bytes();
                 t.sender.reset(phase);
                 t.receiver.reset();
-                f.epoch = f.epoch.wrapping_add(1);
+                f.ends.epoch = f.ends.epoch.wrapping_add(1);
             }
             transfer(net, flows, now, flow, Some(bytes));
         }
@@ -94,7 +94,7 @@ pub(crate) fn transfer_done(
     let took = now.since(t.began);
     if let TcpApp::Web(w) = &mut t.app {
         let wait = next_object(w, &mut f.rng);
-        net.sched.push(now + wait, What::new(Kind::App, flow as u32));
+        net.sched.push(now + wait, Kind::App, flow as u32);
     }
     Some(Transfer { end: now, flow: flow as u32, bytes, took })
 }
@@ -111,59 +111,111 @@ fn next_object(w: &mut Web, rng: &mut Rng) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A datagram source's packet leaves its host; where the host is the source's own, it has
-/// already crossed the access link and reaches the first link of its route, which saves an
-/// event.
+/// A datagram source's packet leaves its host; where the host is the source's own, it has already
+/// crossed the access link and reaches the first link of its route, which saves an event.
 #[inline]
-pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: usize) {
+    let now = event.time();
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
+    let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
+    let (own_host, company) = (u.own_host, u.company);
+    let after = u.after(&mut f.rng);
+    if own_host {
+        net.enter_at_link(event, p, flows);
+    } else {
+        net.depart(now, f.ends.src, p);
+    }
+    let Some(leaves) = after else { return };
+    match company {
+        Company::Sources => udp_next(net, flows, now, leaves, flow, now),
+        Company::Packets => {
+            let until = net.foresight(now, p.route);
+            udp_next(net, flows, now, leaves, flow, until);
+        }
+        Company::Nobody => udp_ahead(net, flows, now, leaves, flow),
+    }
+}
+
+/// Makes a source's next packet.
+#[inline]
+fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
-    let p = Pkt {
+    Pkt {
         seq: u.sent as i64,
         flow: flow as u32,
         bytes: u.bytes,
         sack: NO_SACK,
-        host: f.dst,
-        route: f.forward,
+        host,
+        route,
         epoch: 0,
         hop: 0,
         flags: flag::DATAGRAM,
-        class: f.class,
+        class,
         bits: Bits::NONE,
-    };
-    let after = u.after(&mut f.rng);
-    let own_host = u.own_host;
-    if own_host {
-        let link = net.routes[usize::from(f.forward)][0];
-        let index = net.enter(p);
-        net.through(now, link, index, flows);
-    } else {
-        net.depart(now, f.src, p);
-    }
-    if let Some(leaves) = after {
-        udp_next(net, flows, leaves, flow);
     }
 }
 
-/// Schedules a datagram source's next packet, which leaves its host at `leaves`.
+/// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets
+/// that come to their first link before `until` go to its inbox.
 #[inline]
-pub(crate) fn udp_next(net: &mut Network, flows: &mut [Flow], leaves: Time, flow: usize) {
+pub(crate) fn udp_next(
+    net: &mut Network,
+    flows: &mut [Flow],
+    mut now: Time,
+    leaves: Time,
+    flow: usize,
+    until: Time,
+) {
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let mut next = Some(leaves);
     while let Some(leaves) = next {
         let at = if u.own_host {
-            net.hosts[f.src as usize].up.send(leaves, u.bytes)
+            net.hosts[f.ends.src as usize].up.send(leaves, u.bytes)
         } else {
             Some(leaves)
         };
         if let Some(at) = at {
-            net.sched.push(at, What::new(Kind::Udp, flow as u32));
-            return;
+            if at >= until {
+                net.sched.push(at, Kind::Udp, flow as u32);
+                return;
+            }
+            let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
+            net.foresee(at, p);
+            net.sched.begin(at, now);
+            now = at;
+            next = u.after(&mut f.rng);
+        } else {
+            // Its own access link is full.
+            u.sent += 1;
+            next = u.after(&mut f.rng).filter(|t| *t < net.end);
         }
-        // Its own access link is full.
-        u.sent += 1;
-        next = u.after(&mut f.rng).filter(|t| *t < net.end);
+    }
+}
+
+/// As [`udp_next`], where nothing else comes to the first link: packets go through it as far ahead
+/// as nobody can notice.
+fn udp_ahead(net: &mut Network, flows: &mut [Flow], now: Time, leaves: Time, flow: usize) {
+    let route = flows[flow].ends.forward;
+    let until = net.foresight(now, route);
+    let (mut now, mut next) = (now, Some(leaves));
+    while let Some(leaves) = next {
+        let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
+        if let Some(at) = net.hosts[ends.src as usize].up.send(leaves, u.bytes) {
+            if at >= until {
+                net.sched.push(at, Kind::Udp, flow as u32);
+                return;
+            }
+            let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
+            next = u.after(rng);
+            net.sched.begin(at, now);
+            now = at;
+            net.events += 1;
+            net.enter_ahead(at, p, flows);
+        } else {
+            u.sent += 1;
+            next = u.after(rng).filter(|t| *t < net.end);
+        }
     }
 }

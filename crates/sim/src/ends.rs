@@ -2,62 +2,51 @@
 //! sender, and what they answer is sent. One event stands for a timer; it is moved only to an
 //! earlier time, and looked at again when it comes.
 
-use crate::flow::{Flow, FlowKind, Tcp};
+use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
-use crate::sched::{Kind, What};
+use crate::sched::Kind;
 use penstock_aqm::Ecn;
-use penstock_tcp::{Ack, Bits, Io, Reply, Segment, Sender};
+use penstock_tcp::{Ack, Bits, Io, Reply, Segment, Sender, TcpParams};
 use penstock_units::{Rng, Time};
 
 /// What a sender sends through: the network, and what its packets have in common.
 pub(crate) struct Wire<'a> {
     net: &'a mut Network,
     now: Time,
-    flow: u32,
-    src: u32,
-    dst: u32,
-    forward: u16,
-    class: u8,
-    epoch: u16,
-    segment: u32,
-    header: u32,
-    /// The code point of an ECN-capable segment.
-    ect: Ecn,
+    number: u32,
+    flow: &'a Ends,
+    p: &'a TcpParams,
+    /// The last segment of the transfer and its payload.
     last: (i64, u32),
     rng: &'a mut Rng,
 }
 
 impl Io for Wire<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, s: Segment) {
-        let payload = if s.syn {
-            0
-        } else if s.seq < self.last.0 {
-            self.segment
-        } else {
-            self.last.1
-        };
+        let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
-        let bytes = if s.syn { 40 } else { payload + self.header };
-        let mut flags = if s.ect { self.ect as u8 } else { 0 };
+        let bytes = if s.syn { 40 } else { payload + self.p.header_bytes() };
+        let ect = if self.p.literal_codepoints() { Ecn::Ect1 } else { Ecn::Ect0 };
+        let mut flags = if s.ect { ect as u8 } else { 0 };
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
         flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
         let p = Pkt {
             seq: s.seq,
-            flow: self.flow,
+            flow: self.number,
             bytes,
             sack: NO_SACK,
-            host: self.dst,
-            route: self.forward,
-            epoch: self.epoch,
+            host: self.flow.dst,
+            route: self.flow.forward,
+            epoch: self.flow.epoch,
             hop: 0,
             flags,
-            class: self.class,
+            class: self.flow.class,
             bits: s.bits,
         };
-        self.net.depart(self.now, self.src, p);
+        self.net.depart(self.now, self.flow.src, p);
     }
 
     fn random(&mut self) -> f64 {
@@ -78,7 +67,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
             return net.discard(index);
         }
     };
-    if p.epoch != f.epoch {
+    if p.epoch != f.ends.epoch {
         return net.discard(index); // of an earlier connection
     }
     let segment = Segment {
@@ -91,7 +80,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
     };
     match t.receiver.on_segment(now, &segment, p.mark()) {
         Reply::Now(ack) => {
-            let (dst, src, route) = (f.dst, f.src, f.backward);
+            let (dst, src, route) = (f.ends.dst, f.ends.src, f.ends.backward);
             net.answer(index, &ack, segment.syn, src, route);
             net.send_up(now, dst, index);
         }
@@ -99,7 +88,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
             let due = t.receiver.deadline().unwrap_or(Time::NEVER);
             if due < t.ack_timer_at {
                 t.ack_timer_at = due;
-                net.sched.push(due, What::new(Kind::AckTimer, p.flow));
+                net.sched.push(due, Kind::AckTimer, p.flow);
             }
             net.discard(index);
         }
@@ -120,25 +109,25 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
             flow: flow as u32,
             bytes: 40,
             sack: NO_SACK,
-            host: f.src,
-            route: f.backward,
-            epoch: f.epoch,
+            host: f.ends.src,
+            route: f.ends.backward,
+            epoch: f.ends.epoch,
             hop: 0,
             flags: 0,
-            class: f.class,
+            class: f.ends.class,
             bits: Bits::NONE,
         };
         let index = net.enter(p);
-        net.answer(index, &ack, false, f.src, f.backward);
-        net.send_up(now, f.dst, index);
+        net.answer(index, &ack, false, f.ends.src, f.ends.backward);
+        net.send_up(now, f.ends.dst, index);
     } else if let Some(due) = t.receiver.deadline() {
         t.ack_timer_at = due;
-        net.sched.push(due, What::new(Kind::AckTimer, flow as u32));
+        net.sched.push(due, Kind::AckTimer, flow as u32);
     }
 }
 
 /// An ACK at its sender. Returns the flow whose transfer it completes.
-#[inline]
+#[inline(always)]
 pub(crate) fn ack(
     net: &mut Network,
     flows: &mut [Flow],
@@ -153,7 +142,7 @@ pub(crate) fn ack(
     }
     net.discard(index);
     let flow = p.flow as usize;
-    if flows[flow].epoch != p.epoch {
+    if flows[flow].ends.epoch != p.epoch {
         return None; // of an earlier connection
     }
     let done = with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire));
@@ -172,29 +161,23 @@ pub(crate) fn with_sender(
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
-    let t: &mut Tcp = t;
+    let Tcp { sender, p, last, .. } = t;
     let mut wire = Wire {
         net: &mut *net,
         now,
-        flow: flow as u32,
-        src: fl.src,
-        dst: fl.dst,
-        forward: fl.forward,
-        class: fl.class,
-        epoch: fl.epoch,
-        segment: t.p.segment_bytes(),
-        header: t.p.header_bytes(),
-        ect: if t.p.literal_codepoints() { Ecn::Ect1 } else { Ecn::Ect0 },
-        last: t.last,
+        number: flow as u32,
+        flow: &fl.ends,
+        p,
+        last: *last,
         rng: &mut fl.rng,
     };
-    f(&mut t.sender, &mut wire);
+    f(sender, &mut wire);
     // One event stands for the timer; it is looked at again when it comes, and moved only to an
     // earlier time.
     if let Some(due) = t.sender.deadline() {
         if due < t.timer_at {
             t.timer_at = due;
-            net.sched.push(due, What::new(Kind::Timer, flow as u32));
+            net.sched.push(due, Kind::Timer, flow as u32);
         }
     }
     t.bytes.is_some() && t.sender.done()
@@ -211,7 +194,7 @@ pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usiz
     if due.is_some_and(|d| d > now) {
         let due = due.expect("checked");
         t.timer_at = due;
-        net.sched.push(due, What::new(Kind::Timer, flow as u32));
+        net.sched.push(due, Kind::Timer, flow as u32);
     } else if due.is_some() {
         with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
     }

@@ -1,17 +1,19 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
-use crate::config::Config;
+use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
-use crate::layout::{capture_links, feeders, geometry, senders};
+use crate::inbox::Inbox;
+use crate::layout::{capture_links, company, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, RunResult};
-use crate::sched::{Kind, Scheduler, What, MAX_TIME};
+use crate::routes::{Routes, HOST};
+use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, ends, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
@@ -55,7 +57,6 @@ struct Engine {
     measure_links: bool,
     groups: usize,
     seed: u64,
-    events: u64,
     /// Transfers that ended, in the order of their ends.
     transfers: Vec<Transfer>,
     record_transfers: bool,
@@ -91,14 +92,24 @@ fn links(c: &Config, capture: &mut [u32; 2], abort: &Abort) -> Result<Vec<Link>,
     Ok(links)
 }
 
-/// Makes the flows. A datagram source whose host serves nobody else can spare an event per packet.
+/// Makes the flows. A source whose host serves nobody else can spare events.
 fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
+    let datagrams = |f: &&FlowConfig| matches!(f.app, App::Udp { .. } | App::Replay { .. });
+    let alone = c.flows.iter().filter(datagrams).count() == 1;
     let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
     for f in &mut flows {
-        if let FlowKind::Udp(u) = &mut f.kind {
-            u.own_host =
-                senders[f.src as usize] == 1 && !c.routes[usize::from(f.forward)].is_empty();
+        let own_host = senders[f.ends.src as usize] == 1;
+        match &mut f.kind {
+            FlowKind::Udp(u) => {
+                u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
+                if u.own_host && alone {
+                    u.company = company(c, f.ends.forward);
+                }
+            }
+            // The access link is not the flow's own.
+            FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
+            FlowKind::Tcp(_) => {}
         }
     }
     flows
@@ -107,61 +118,84 @@ fn flows(c: &Config) -> Vec<Flow> {
 impl Engine {
     /// Handles events until the run is over.
     fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
-        while let Some((now, what)) = self.net.sched.pop() {
-            if now >= self.net.end {
+        let mut until = Self::WATCH;
+        while let Some(event) = self.net.sched.pop() {
+            if event.time() >= self.net.end {
                 break;
             }
-            self.events += 1;
-            if self.events & 0x3fff == 0 {
-                watch_out(now, control, watch)?;
+            self.net.events += 1;
+            if self.net.events >= until {
+                until = self.net.events + Self::WATCH;
+                watch_out(event.time(), control, watch)?;
                 if control.abort.raised() {
                     return Ok(());
                 }
-                if self.net.sched.exhausted() {
-                    return Err(SimError::TooManyEvents);
-                }
             }
             self.warm();
-            self.handle(now, what);
+            self.net.sched.begin_event(&event);
+            self.handle(&event);
         }
-        if self.net.window.1 >= self.net.end {
-            measure::snapshot(&mut self.flows, 1);
+        let (net, flows) = (&mut self.net, &mut self.flows[..]);
+        for link in 0..net.links.len() {
+            net.take_in(net.end, link as u32, flows);
         }
-        for link in &mut self.net.links {
-            link.finish(self.net.end);
+        if net.window.1 >= net.end {
+            measure::snapshot(flows, 1);
         }
-        control.now_ns.store(self.net.end.as_nanos(), Ordering::Relaxed);
+        for link in &mut net.links {
+            link.finish(net.end);
+        }
+        control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
         Ok(())
     }
 
-    #[inline]
-    fn handle(&mut self, now: Time, what: What) {
+    /// After so many events the outside is told.
+    const WATCH: u64 = 1 << 14;
+
+    #[inline(always)]
+    fn handle(&mut self, event: &Event) {
+        let (now, what) = (event.time(), event.what());
         let (net, flows, index) = (&mut self.net, &mut self.flows[..], what.index());
         match what.kind() {
-            Kind::Packet => self.packet(now, index as u32),
+            Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
-            Kind::Udp => apps::udp(net, flows, now, index),
+            Kind::Udp => apps::udp(net, flows, event, index),
             Kind::Service => net.service(now, index as u32, flows),
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
-            Kind::Window => measure::snapshot(flows, index),
+            Kind::Window => {
+                measure::snapshot(flows, index);
+                net.acks_foreseen_until = net.next_look(now);
+            }
+            Kind::Inbox => {
+                net.events -= 1; // it stands for no event of the network
+                if net.inboxes[index].called(now) {
+                    net.take_in(now, index as u32, flows);
+                }
+            }
         }
     }
 
     /// A packet arrives: at a link, at its router's end of an access link, or at the host.
-    #[inline]
-    fn packet(&mut self, now: Time, index: u32) {
+    #[inline(always)]
+    fn packet(&mut self, event: &Event, index: u32) {
+        let now = event.time();
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
         let p = net.packets.items[index as usize];
         if p.hop != AT_HOST {
-            return match net.routes[usize::from(p.route)].get(usize::from(p.hop)).copied() {
-                Some(link) => net.through(now, link, index, flows),
-                None => net.down(now, p.host, index),
-            };
+            let link = net.routes.at(p.route, p.hop);
+            if link == HOST {
+                return net.down(now, now, p.host, index, flows);
+            }
+            net.take_in_before(event, link, flows);
+            return net.through(now, link, index, flows);
         }
         if !p.is(flag::ACK) {
             return ends::data(net, flows, now, index, p);
+        }
+        if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+            t.acks_queued -= 1;
         }
         if let Some(flow) = ends::ack(net, flows, now, index, p) {
             self.transfers.extend(apps::transfer_done(net, flows, now, flow));
@@ -169,11 +203,11 @@ impl Engine {
     }
 
     fn sample(&mut self, now: Time) {
-        self.events -= 1; // watching a run does not change its numbers
+        self.net.events -= 1; // watching a run does not change its numbers
         let Some(series) = &mut self.flow_series else { return };
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
-            self.net.sched.push(now + d, What::new(Kind::Sample, 0));
+            self.net.sched.push(now + d, Kind::Sample, 0);
         }
     }
 
@@ -213,21 +247,27 @@ impl Engine {
         }
         let mut capture_links = capture_links(c);
         let links = links(c, &mut capture_links, abort)?;
-        let hosts = feeders(c).into_iter().zip(&c.hosts).map(|(m, h)| Host::new(h, m)).collect();
+        let hosts =
+            parts(c).into_iter().zip(&c.hosts).map(|(part, h)| Host::new(h, part)).collect();
+        let inboxes = links.iter().enumerate().map(|(i, link)| Inbox::new(c, i, link)).collect();
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),
             packets: Pool::new(),
             sacks: Pool::new(),
             links,
+            inboxes,
             hosts,
-            routes: c.routes.clone(),
+            routes: Routes::new(&c.routes),
             end,
             window: (c.measure_from, c.measure_to),
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
             capture_links,
             entered: 0,
             left: 0,
+            watched: c.record.series.is_some() || !foresees(c),
+            acks_foreseen_until: Time::ZERO,
+            events: 0,
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
@@ -238,7 +278,6 @@ impl Engine {
             measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
-            events: 0,
             transfers: vec![],
             record_transfers: c.record.series.is_some(),
             sampling: c.record.series,
@@ -251,10 +290,13 @@ impl Engine {
     /// Schedules the measured window, the first sample and what starts by itself.
     fn begin(&mut self) {
         let (from, to) = self.net.window;
-        self.net.sched.push(from, What::new(Kind::Window, 0));
-        self.net.sched.push(to, What::new(Kind::Window, 1));
+        self.net.sched.push(from, Kind::Window, 0);
+        self.net.sched.push(to, Kind::Window, 1);
         if self.sampling.is_some() {
-            self.net.sched.push(Time::ZERO, What::new(Kind::Sample, 0));
+            self.net.sched.push(Time::ZERO, Kind::Sample, 0);
+        }
+        if !self.net.watched {
+            self.net.acks_foreseen_until = from.min(self.net.end);
         }
         apps::begin(&mut self.net, &mut self.flows);
     }
@@ -273,7 +315,7 @@ impl Engine {
         let run = self.view();
         RunResult {
             seed: self.seed,
-            events: self.events,
+            events: self.net.events,
             metrics: run.metrics(),
             groups: run.group_metrics(self.groups),
             flows: run.flow_metrics(),

@@ -29,9 +29,6 @@ pub enum SimError {
     /// A custom discipline gave up; [`Control::abort`] has its error.
     #[error("{0}")]
     Aborted(String),
-    /// More events than their order can be kept of: 10¹¹.
-    #[error("more than 10^11 events: split the run")]
-    TooManyEvents,
     /// The run is longer than the event queue's clock.
     #[error("duration is above {} days", MAX_TIME.as_nanos() / 86_400_000_000_000)]
     TooLong,

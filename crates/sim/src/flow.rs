@@ -9,6 +9,16 @@ use std::sync::Arc;
 /// What all flows have.
 #[repr(C)]
 pub(crate) struct Flow {
+    pub(crate) ends: Ends,
+    pub(crate) kind: FlowKind,
+    pub(crate) rng: Rng,
+    pub(crate) group: u32,
+    pub(crate) counts: bool,
+}
+
+/// Between which hosts a flow's packets go, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) forward: u16,
@@ -16,10 +26,6 @@ pub(crate) struct Flow {
     /// Which of the flow's connections this is: packets of earlier ones are ignored.
     pub(crate) epoch: u16,
     pub(crate) class: u8,
-    pub(crate) kind: FlowKind,
-    pub(crate) rng: Rng,
-    pub(crate) group: u32,
-    pub(crate) counts: bool,
 }
 
 /// What differs between them. Inline, not boxed: a pointer to follow costs a cache miss a packet
@@ -39,6 +45,11 @@ pub(crate) struct Tcp {
     /// The times for which timer events stand in the queue.
     pub(crate) ack_timer_at: Time,
     pub(crate) timer_at: Time,
+    /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
+    /// touches the sender, and nobody else sends from its host.
+    pub(crate) undisturbed_until: Time,
+    /// ACKs that have events nevertheless; those behind them need events, too.
+    pub(crate) acks_queued: u32,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -88,14 +99,31 @@ pub(crate) struct Udp {
     pub(crate) bytes: u32,
     rhythm: Rhythm,
     start: Time,
-    stop: Option<Time>,
+    /// When it ends; [`Time::NEVER`]: with the run.
+    stop: Time,
     /// When the next packet leaves the source.
     next: Time,
+    /// The gaps between packets where all are alike.
+    even: Option<TxClock>,
     /// Payload delivered in the measured window.
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
+    /// How far ahead its packets may be worked out.
+    pub(crate) company: Company,
+}
+
+/// Who else sends what may meet a datagram source's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Other sources of datagrams, or its host has other work. Of two sources with one rhythm the
+    /// packets may come at the same instants for ever, in an order that only events can tell.
+    Sources,
+    /// Other packets come to its first link.
+    Packets,
+    /// Nobody: all that comes to its first link is its own.
+    Nobody,
 }
 
 /// When a datagram source's packets leave.
@@ -164,12 +192,14 @@ impl Flow {
         };
         Flow {
             group: c.group,
-            src: c.src,
-            dst: c.dst,
-            forward: c.forward,
-            backward: c.backward,
-            class: c.class,
-            epoch: 0,
+            ends: Ends {
+                src: c.src,
+                dst: c.dst,
+                forward: c.forward,
+                backward: c.backward,
+                class: c.class,
+                epoch: 0,
+            },
             counts: c.counts,
             rng,
             kind,
@@ -185,6 +215,12 @@ impl Tcp {
             p: Arc::clone(p),
             last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
+            undisturbed_until: match app {
+                // The end of a transfer is an event for others as well.
+                TcpApp::Ftp { bytes: Some(_), .. } | TcpApp::Web(_) => Time::ZERO,
+                TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
+            },
+            acks_queued: 0,
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
@@ -207,6 +243,16 @@ impl Tcp {
         let last = if self.p.whole_segments { segment } else { short.max(1) };
         self.last = (self.sender.first_data() + n as i64 - 1, last as u32);
         n
+    }
+
+    /// Returns whether an ACK that comes at `at` may be worked out now. If not, it needs an event,
+    /// and so do those behind it.
+    #[inline]
+    pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
+        let free = at < until.min(self.undisturbed_until).min(self.timer_at);
+        let foreseen = free && self.acks_queued == 0;
+        self.acks_queued += u32::from(!foreseen);
+        foreseen
     }
 
     /// Payload bytes acknowledged so far.
@@ -232,7 +278,25 @@ impl Tcp {
 
 impl Udp {
     fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
-        Udp { bytes, rhythm, start, stop, next: start, delivered: 0, sent: 0, own_host: false }
+        let stop = stop.unwrap_or(Time::NEVER);
+        let even = match &rhythm {
+            Rhythm::Gaps { gap, pattern: UdpPattern::Cbr, jitter, .. } if *jitter == 0.0 => {
+                Some(*gap)
+            }
+            _ => None,
+        };
+        Udp {
+            bytes,
+            rhythm,
+            start,
+            stop,
+            next: start,
+            even,
+            delivered: 0,
+            sent: 0,
+            own_host: false,
+            company: Company::Sources,
+        }
     }
 
     /// The source is switched on: when its first packet leaves.
@@ -252,8 +316,14 @@ impl Udp {
     }
 
     /// A packet has left at `self.next`: when the one after it does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {
+        let Some(gap) = &mut self.even else { return self.after_a_gap(rng) };
+        self.next += gap.next(self.bytes);
+        self.on_time()
+    }
+
+    fn after_a_gap(&mut self, rng: &mut Rng) -> Option<Time> {
         let Rhythm::Gaps { gap, gap_ns, pattern, jitter, on_until } = &mut self.rhythm else {
             return self.rarer();
         };
@@ -298,8 +368,9 @@ impl Udp {
         self.on_time()
     }
 
+    #[inline]
     fn on_time(&self) -> Option<Time> {
-        self.stop.is_none_or(|stop| self.next < stop).then_some(self.next)
+        (self.next < self.stop).then_some(self.next)
     }
 }
 

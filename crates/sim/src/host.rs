@@ -13,9 +13,38 @@ pub(crate) struct Host {
 
 const _: () = assert!(size_of::<Host>() == 64);
 
+/// [`Pipe::note`] of the pipe down: packets come to it from more than one link, and each needs an
+/// event there.
+const MERGES: u8 = 1;
+/// All that the host does is to answer, at once, what comes down to it.
+const ANSWERS: u8 = 2;
+
+/// What is known of a host before the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Part {
+    /// See [`MERGES`].
+    pub(crate) merges: bool,
+    /// See [`ANSWERS`].
+    pub(crate) answers: bool,
+}
+
 impl Host {
-    /// A host whose pipes are idle. `merges`: packets come down to it from more than one link.
-    pub(crate) fn new(c: &HostConfig, merges: bool) -> Self {
-        Host { up: Pipe::new(c, false), down: Pipe::new(c, merges) }
+    /// A host whose pipes are idle.
+    pub(crate) fn new(c: &HostConfig, part: Part) -> Self {
+        let mut host = Host { up: Pipe::new(c), down: Pipe::new(c) };
+        host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);
+        host
+    }
+
+    /// Returns whether packets come down to it from more than one link.
+    #[inline]
+    pub(crate) fn merges(&self) -> bool {
+        self.down.note & MERGES != 0
+    }
+
+    /// Returns whether all it does is to answer, at once, what comes down to it.
+    #[inline]
+    pub(crate) fn answers(&self) -> bool {
+        self.down.note & ANSWERS != 0
     }
 }

@@ -1,19 +1,30 @@
 //! What the engine derives from a configuration before it runs.
 
 use crate::config::{App, Config, Tap};
+use crate::flow::Company;
+use crate::host::Part;
+use penstock_queue::{LinkConfig, Schedule};
 use penstock_units::Duration;
 
-/// For each host, whether packets come down to it from more than one link.
-pub(crate) fn feeders(c: &Config) -> Vec<bool> {
+/// Returns whether anything may be worked out ahead of time. Not where packets are captured as they
+/// come, nor where a link sends at opportunities: several packets share one, so that they come to
+/// the same place at the same instant, in an order that only their events can tell.
+pub(crate) fn foresees(c: &Config) -> bool {
+    let opportunities = |l: &LinkConfig| matches!(l.schedule, Schedule::Trace(_));
+    c.record.pcap.is_none() && !c.links.iter().any(opportunities)
+}
+
+/// Returns what is known of each host before the run.
+pub(crate) fn parts(c: &Config) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
-    let mut merges = vec![false; c.hosts.len()];
+    let mut parts = vec![Part { merges: false, answers: foresees(c) }; c.hosts.len()];
     let mut feed = |host: u32, route: u16| {
         let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
         let f = &mut feeder[host as usize];
         // Without a link in between, packets come from other hosts' access links.
         if last == NONE || f.is_some_and(|x| x != last) {
-            merges[host as usize] = true;
+            parts[host as usize].merges = true;
         }
         *f = Some(last);
     };
@@ -21,7 +32,19 @@ pub(crate) fn feeders(c: &Config) -> Vec<bool> {
         feed(f.dst, f.forward);
         feed(f.src, f.backward);
     }
-    merges
+    for f in &c.flows {
+        parts[f.src as usize].answers = false;
+        parts[f.dst as usize].answers &= match &f.app {
+            App::Ftp { tcp, .. } => !tcp.delayed_ack,
+            // A session's next object begins at its sender, which starts both ends afresh.
+            App::Web { .. } => false,
+            App::Udp { .. } | App::Replay { .. } => true,
+        };
+    }
+    for part in &mut parts {
+        part.answers &= !part.merges;
+    }
+    parts
 }
 
 /// For each host, how many flow ends send from it.
@@ -32,6 +55,21 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
         n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
     }
     n
+}
+
+/// Who else sends to the first link of the only datagram source's route.
+pub(crate) fn company(c: &Config, route: u16) -> Company {
+    let first = c.routes[usize::from(route)].first();
+    let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
+    let others = c.flows.iter().any(|f| match f.app {
+        App::Udp { .. } | App::Replay { .. } => false,
+        App::Ftp { .. } | App::Web { .. } => passes(f.forward) || passes(f.backward),
+    });
+    if others {
+        Company::Packets
+    } else {
+        Company::Nobody
+    }
 }
 
 /// The captured link and its opposite.
@@ -45,8 +83,8 @@ pub(crate) fn capture_links(c: &Config) -> [u32; 2] {
 pub(crate) fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
     let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));
-    // Some packets a slot: the engine looks a few events ahead within it.
-    let shift = 63 - packet.as_ticks().leading_zeros() + 1;
+    // Few packets a slot: one alone needs no sorting.
+    let shift = 63 - packet.as_ticks().leading_zeros() - 1;
     let hop = c.links.iter().map(|l| l.delay.as_ticks()).max().unwrap_or(0);
     let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
     (shift, slots)

@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod flow;
 mod host;
+mod inbox;
 mod layout;
 mod measure;
 mod metrics;
@@ -19,6 +20,7 @@ mod packet;
 mod pcap;
 mod prefetch;
 mod result;
+mod routes;
 mod sched;
 mod series;
 

@@ -1,15 +1,21 @@
 //! The way of a packet: from its host over the access link, through the links of its route, down to
 //! the host at the other end.
 
+use crate::ends;
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
+use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, NO_SACK};
 use crate::pcap::{Capture, PacketView};
-use crate::sched::{Kind, Scheduler, What};
+use crate::routes::{Routes, HOST};
+use crate::sched::{Event, Kind, Scheduler};
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Link};
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
 use penstock_units::Time;
+
+/// Stands for the place of a packet that has none.
+const NOWHERE: u32 = u32::MAX;
 
 /// Everything but the flows, so that a flow's ends can be called with it at hand.
 pub(crate) struct Network {
@@ -17,8 +23,10 @@ pub(crate) struct Network {
     pub(crate) packets: Pool<Pkt>,
     pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
     pub(crate) links: Vec<Link>,
+    /// Of each link.
+    pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) routes: Vec<Vec<u32>>,
+    pub(crate) routes: Routes,
     /// When the run ends.
     pub(crate) end: Time,
     /// The measured window.
@@ -29,11 +37,17 @@ pub(crate) struct Network {
     /// Packets that entered and left the network, for their conservation.
     pub(crate) entered: u64,
     pub(crate) left: u64,
+    /// Nothing is worked out ahead, or flows are written down as they come.
+    pub(crate) watched: bool,
+    /// ACKs before this may be worked out ahead of time: until then nobody looks at the senders.
+    pub(crate) acks_foreseen_until: Time,
+    /// What has happened, whether there was an event for it or not.
+    pub(crate) events: u64,
 }
 
 /// Takes a packet that is gone out of the pools; where a link is borrowed meanwhile;
 /// else [`Network::discard`].
-#[inline]
+#[inline(always)]
 fn release(
     packets: &mut Pool<Pkt>,
     sacks: &mut Pool<[Block; MAX_BLOCKS]>,
@@ -50,7 +64,7 @@ fn release(
 
 impl Network {
     /// A host sends a packet at `now`: through its access link, to the first hop of its route.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart(&mut self, now: Time, host: u32, p: Pkt) {
         self.entered += 1;
         let index = self.packets.put(p);
@@ -58,13 +72,82 @@ impl Network {
     }
 
     /// The packet at `index` enters the access link of its host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_up(&mut self, now: Time, host: u32, index: u32) {
-        let bytes = self.packets.items[index as usize].bytes;
-        match self.hosts[host as usize].up.send(now, bytes) {
+        let p = &self.packets.items[index as usize];
+        let link = self.routes.at(p.route, p.hop);
+        match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.sched.push(at, What::new(Kind::Packet, index)),
+            Some(at) => self.expect(at, link, index),
         }
+    }
+
+    /// When somebody looks at the senders next, after they did at `now`.
+    pub(crate) fn next_look(&self, now: Time) -> Time {
+        if self.watched {
+            Time::ZERO
+        } else if now < self.window.1 {
+            self.window.1.min(self.end)
+        } else {
+            self.end
+        }
+    }
+
+    /// Until when arrivals at the first link of a route may be foreseen at `now`.
+    pub(crate) fn foresight(&self, now: Time, route: u16) -> Time {
+        let link = self.routes.at(route, 0);
+        let inbox = self.inboxes.get(link as usize);
+        inbox.map_or(now, |inbox| now + inbox.patience).min(self.end)
+    }
+
+    /// It is known that a datagram comes to the first link of its route at `at`.
+    #[inline]
+    pub(crate) fn foresee(&mut self, at: Time, p: Pkt) {
+        let link = self.routes.at(p.route, 0);
+        let index = self.enter(p);
+        self.expect(at, link, index);
+    }
+
+    /// It is known that the packet at `index` comes to `link`, or to its host's access link, at
+    /// `at`.
+    #[inline(always)]
+    fn expect(&mut self, at: Time, link: u32, index: u32) {
+        let event = self.sched.event(at, Kind::Packet, index);
+        let Some(inbox) = self.inboxes.get_mut(link as usize) else {
+            return self.sched.add(event);
+        };
+        if !inbox.take(event) {
+            return self.sched.add(event);
+        }
+        if let Some(due) = inbox.call(at) {
+            self.sched.push(due, Kind::Inbox, link);
+        }
+    }
+
+    /// The link takes in what came to its inbox before `now`.
+    pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        while let Some(event) = self.inboxes[link as usize].before(now) {
+            self.take_one_in(&event, link, flows);
+        }
+        if let Some(due) = self.inboxes[link as usize].call_again() {
+            self.sched.push(due, Kind::Inbox, link);
+        }
+    }
+
+    /// A packet comes to a link by an event of its own: what is in the inbox may go before it.
+    #[inline]
+    pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
+            self.take_one_in(&first, link, flows);
+            self.sched.go_on();
+        }
+    }
+
+    #[inline(always)]
+    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        self.events += 1;
+        self.sched.begin_arrival(event);
+        self.through(event.time(), link, event.what().index() as u32, flows);
     }
 
     /// A packet enters the network at `now` at the first hop of its route.
@@ -75,162 +158,214 @@ impl Network {
     }
 
     /// A packet is gone, delivered or dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn discard(&mut self, index: u32) {
         release(&mut self.packets, &mut self.sacks, &mut self.left, index);
     }
 
-    /// Through one link and onward.
+    /// A datagram, which has crossed the access link of its host, comes to the first link of its
+    /// route.
     #[inline]
-    pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
-        let Some(at) = self.arrive(now, link, index, flows) else { return };
-        self.leave(at, index, flows);
+    pub(crate) fn enter_at_link(&mut self, event: &Event, p: Pkt, flows: &mut [Flow]) {
+        let (now, link) = (event.time(), self.routes.at(p.route, 0));
+        self.take_in_before(event, link, flows);
+        if self.links[link as usize].holds() || self.capture.is_some() {
+            let index = self.enter(p);
+            self.through(now, link, index, flows);
+        } else {
+            self.enter_ahead(now, p, flows);
+        }
     }
 
-    /// A packet reaches the other end of a link at `at`.
+    /// The same at `now`, which may lie ahead. The packet needs a place in the pool only if it goes
+    /// on from the link.
     #[inline]
-    fn leave(&mut self, at: Time, index: u32, flows: &mut [Flow]) {
-        if self.packets.items[index as usize].is(flag::DATAGRAM)
-            && self.deliver_datagram(at, index, flows)
-        {
-            return;
+    pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
+        let link = self.routes.at(p.route, 0);
+        if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
+            if self.goes_on(&p) {
+                let index = self.enter(p);
+                return self.leave(now, at, index, &p, ecn, flows);
+            }
+            self.delivered(at, &p, flows);
         }
-        self.onward(at, index);
+        self.entered += 1;
+        self.left += 1;
     }
 
-    /// Datagrams past their last shared link need no event: nobody answers them. Returns false
-    /// where a link or a shared access link is still ahead.
+    /// Returns whether a packet passes more links after this one, or shares its host's access link
+    /// with packets from elsewhere.
+    #[inline(always)]
+    fn goes_on(&self, p: &Pkt) -> bool {
+        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].merges()
+    }
+
+    /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
     #[inline]
-    fn deliver_datagram(&mut self, at: Time, index: u32, flows: &mut [Flow]) -> bool {
-        let p = self.packets.items[index as usize];
-        let f = &mut flows[p.flow as usize];
-        let host = &mut self.hosts[f.dst as usize];
-        if usize::from(p.hop) < self.routes[usize::from(p.route)].len() || host.down.merges {
-            return false;
-        }
-        let arrives = host.down.send(at, p.bytes);
-        let (from, to) = self.window;
-        if let (Some(t), FlowKind::Udp(u)) = (arrives, &mut f.kind) {
-            if t >= from && t < to {
+    fn delivered(&mut self, at: Time, p: &Pkt, flows: &mut [Flow]) {
+        let Some(at) = self.hosts[p.host as usize].down.send(at, p.bytes) else { return };
+        if at >= self.window.0 && at < self.window.1 {
+            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
                 u.delivered += u64::from(p.bytes);
             }
         }
-        self.discard(index);
-        true
     }
 
-    /// A packet arrives at link `link`. Returns when it reaches the other end, unless it waits or is
-    /// dropped.
-    #[inline]
-    fn arrive(&mut self, now: Time, link: u32, index: u32, flows: &[Flow]) -> Option<Time> {
+    /// Through one link and onward.
+    #[inline(never)]
+    pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
         let p = self.packets.items[index as usize];
-        let data = !p.is(flag::ACK);
-        let a = Arriving {
-            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
-            index,
-            data,
-        };
-        if self.capture.is_some() && self.capture_links.contains(&link) {
+        if self.capture.is_some() {
+            return self.through_captured(now, link, index, p, flows);
+        }
+        if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
+            return self.leave(now, at, index, &p, p.ecn(), flows);
+        }
+        let fate = self.pass(now, link, index, &p, flows);
+        self.follow(now, link, index, &p, fate, flows);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn through_captured(&mut self, now: Time, link: u32, index: u32, p: Pkt, flows: &mut [Flow]) {
+        if self.capture_links.contains(&link) {
             self.record(now, p, flows);
         }
-        let Network { links, hosts, routes, packets, sacks, left, .. } = self;
-        let (before, after) = links.split_at_mut(link as usize);
-        let (this, after) = after.split_first_mut().expect("a link of the route");
-        // How the packet came to the link; asked only for ties.
-        let scheduled = || {
-            let crossing = match p.hop {
-                0 => {
-                    let f = &flows[p.flow as usize];
-                    let from = if data { f.src } else { f.dst };
-                    hosts[from as usize].up.crossing(p.bytes)
-                }
-                hop => {
-                    let last = routes[usize::from(p.route)][usize::from(hop) - 1] as usize;
-                    let last = if last < before.len() {
-                        &before[last]
-                    } else {
-                        &after[last - before.len() - 1]
-                    };
-                    last.crossing(p.bytes)
-                }
-            };
-            now.before(crossing)
-        };
-        let fate = this.arrive(now, &a, scheduled, |index| release(packets, sacks, left, index));
-        if self.capture.is_some() {
-            self.record_out(link, p, flows);
-        }
-        self.follow(link, index, fate)
+        let fate = self.pass(now, link, index, &p, flows);
+        self.record_out(link, p, flows);
+        self.follow(now, link, index, &p, fate, flows);
     }
 
-    /// Does with a packet what its link decided. Returns when it reaches the other end.
-    #[inline]
-    fn follow(&mut self, link: u32, index: u32, fate: Fate) -> Option<Time> {
+    /// What becomes of a packet that arrives at a link.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, link: u32, index: u32, p: &Pkt, flows: &[Flow]) -> Fate {
+        let a = Arriving {
+            at: now,
+            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
+            index,
+            data: !p.is(flag::ACK),
+        };
+        if self.links[link as usize].catch_up(now) {
+            let scheduled = self.scheduled(now, p, flows);
+            self.links[link as usize].settle(now, scheduled);
+        }
+        self.links[link as usize].arrive(&a)
+    }
+
+    /// When a packet that arrives at a link at `now` began to be sent to it.
+    #[cold]
+    fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
+        let crossing = if p.hop == 0 {
+            let f = &flows[p.flow as usize];
+            let from = if p.is(flag::ACK) { f.ends.dst } else { f.ends.src };
+            self.hosts[from as usize].up.crossing(p.bytes)
+        } else {
+            self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)
+        };
+        now.before(crossing)
+    }
+
+    /// Does with a packet what its link decided.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        now: Time,
+        link: u32,
+        index: u32,
+        p: &Pkt,
+        fate: Fate,
+        flows: &mut [Flow],
+    ) {
         match fate {
             Fate::Dropped => {
+                self.bury(link);
                 self.discard(index);
-                None
             }
             Fate::Held(at) => {
+                self.bury(link);
                 if let Some(at) = at {
-                    self.sched.push(at, What::new(Kind::Service, link));
+                    self.sched.push(at, Kind::Service, link);
                 }
-                None
             }
-            Fate::Through(at, ecn) => {
-                let p = &mut self.packets.items[index as usize];
-                p.flags = p.flags & !flag::ECN | ecn as u8;
-                p.hop += 1;
-                Some(at)
-            }
+            Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
         }
     }
 
-    /// A packet reaches the end of a hop at `at`: on to the next link, or down to the host.
-    #[inline]
-    fn onward(&mut self, at: Time, index: u32) {
-        let p = self.packets.items[index as usize];
-        let host = p.host;
-        let route = &self.routes[usize::from(p.route)];
-        if usize::from(p.hop) < route.len() || self.hosts[host as usize].down.merges {
-            self.sched.push(at, What::new(Kind::Packet, index));
+    /// Discards the packets that were dropped while they waited at a link.
+    fn bury(&mut self, link: u32) {
+        let Network { links, packets, sacks, left, .. } = self;
+        for index in links[link as usize].gone() {
+            release(packets, sacks, left, index);
+        }
+    }
+
+    /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
+    /// its host.
+    #[inline(always)]
+    fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
+        let kept = &mut self.packets.items[index as usize];
+        kept.flags = p.flags & !flag::ECN | ecn as u8;
+        kept.hop = p.hop + 1;
+        if self.goes_on(p) {
+            let link = self.routes.at(p.route, p.hop + 1);
+            self.expect(at, link, index);
+        } else if p.is(flag::DATAGRAM) {
+            self.delivered(at, p, flows);
+            self.discard(index);
         } else {
-            self.down(at, host, index);
+            // The access link has one feeder: the packet's arrival at its end is known.
+            self.down(now, at, p.host, index, flows);
         }
     }
 
-    /// A packet enters a host's access link at `at` (which may lie ahead: the link has one feeder).
-    #[inline]
-    pub(crate) fn down(&mut self, at: Time, host: u32, index: u32) {
+    /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
+    /// nothing but answer at once, so is the answer: it needs no event.
+    #[inline(always)]
+    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32, flows: &mut [Flow]) {
         let p = &mut self.packets.items[index as usize];
-        match self.hosts[host as usize].down.send(at, p.bytes) {
-            None => self.discard(index),
-            Some(at) => {
-                p.hop = AT_HOST;
-                self.sched.push(at, What::new(Kind::Packet, index));
+        let (down, answers) = {
+            let host = &mut self.hosts[host as usize];
+            (host.down.send(at, p.bytes), host.answers())
+        };
+        let Some(at) = down else { return self.discard(index) };
+        p.hop = AT_HOST;
+        if answers && at < self.end {
+            self.events += 1;
+            self.sched.begin(at, now);
+            let p = *p;
+            return ends::data(self, flows, at, index, p);
+        }
+        if p.is(flag::ACK) {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                if t.foresees(at, self.acks_foreseen_until) {
+                    self.events += 1;
+                    self.sched.begin(at, now);
+                    let p = *p;
+                    ends::ack(self, flows, at, index, p);
+                    return;
+                }
             }
         }
+        self.sched.push(at, Kind::Packet, index);
     }
 
     /// An eager link's transmitter is free.
     pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
-        let Network { links, packets, sacks, left, .. } = self;
-        let served = links[link as usize].serve(now, |index| release(packets, sacks, left, index));
+        let served = self.links[link as usize].serve(now);
+        self.bury(link);
         let Some((a, fate, again)) = served else { return };
+        let p = self.packets.items[a.index as usize];
         if self.capture.is_some() {
-            let p = self.packets.items[a.index as usize];
             self.record_out(link, p, flows);
         }
         if let Some(at) = again {
-            self.sched.push(at, What::new(Kind::Service, link));
+            self.sched.push(at, Kind::Service, link);
         }
-        if let Some(at) = self.follow(link, a.index, fate) {
-            self.leave(at, a.index, flows);
-        }
+        self.follow(now, link, a.index, &p, fate, flows);
     }
 
     /// Turns the packet at `index` into the ACK that answers it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
         let sack = if ack.n_blocks > 0 {
             let mut blocks = [Block::default(); MAX_BLOCKS];
@@ -279,8 +414,8 @@ impl Network {
         let view = PacketView {
             udp: tcp.is_none(),
             flow: p.flow,
-            src: f.src,
-            dst: f.dst,
+            src: f.ends.src,
+            dst: f.ends.dst,
             epoch: p.epoch,
             ack: p.is(flag::ACK),
             syn: p.is(flag::SYN),
@@ -291,7 +426,7 @@ impl Network {
             segment: tcp.map_or(0, |t| t.p.segment_bytes()),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
-            last: tcp.filter(|_| p.epoch == f.epoch).map(|t| t.last),
+            last: tcp.filter(|_| p.epoch == f.ends.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks,

@@ -1,40 +1,98 @@
 //! The event queue: a timing wheel for the near future, a coarse one whose slots are turns of the
 //! first for what comes later (timers), a heap for the rest.
 //!
-//! An event is a 16-byte value: time (60 bits of ticks, 5 days), one bit of class (departures
-//! before arrivals at the same instant), the order of scheduling (38 bits, 2.7·10¹¹ events), and 29
-//! bits of payload. Its order does not depend on the wheel's geometry, which is chosen from the
-//! scenario's rates for speed alone.
+//! Events of one instant go in the order of scheduling, except that departures go before arrivals.
+//! The order does not depend on the wheel's geometry, which is chosen from the scenario's rates for
+//! speed alone. Nor does it depend on when the engine works something out, which may be ahead of
+//! time ([`crate::inbox`]). So the order of scheduling is not that of the calls: an event has the
+//! instant at which it was scheduled, and the place among all that happened then. Only where both
+//! are the same for two events does the order of the calls tell.
 
 use penstock_units::Time;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The longest run that the key of an event can hold.
-pub const MAX_TIME: Time = Time::from_ticks((1 << TIME_BITS) - 1);
+/// The longest run that an event can stand for.
+pub const MAX_TIME: Time = Time::from_ticks((1 << 60) - 1);
 
-const TIME_BITS: u32 = 60;
-const SEQ_BITS: u32 = 38;
 const INDEX_BITS: u32 = 26;
-const WHAT_BITS: u32 = INDEX_BITS + 3;
+const WHAT_BITS: u32 = INDEX_BITS + 4;
 /// The most packets, flows or links that an event can name.
 pub(crate) const MAX_INDEX: usize = 1 << INDEX_BITS;
 
-/// The key of an event: time, class, order of scheduling, payload, in this order.
-const _: () = assert!(TIME_BITS + 1 + SEQ_BITS + WHAT_BITS == 128);
-
-#[inline]
-fn time_of(key: u128) -> u64 {
-    (key >> (128 - TIME_BITS)) as u64
-}
-
-#[inline]
-fn what_of(key: u128) -> What {
-    What(key as u32 & ((1 << WHAT_BITS) - 1))
-}
 const NIL: u32 = u32::MAX;
 
-/// What happens: three bits of kind, 26 bits of index.
+/// Where something stands among all that happens at its instant: departures first, then by the tick
+/// at which it was scheduled.
+#[inline]
+fn rank(half: u64, scheduled: u64) -> u64 {
+    half << 63 | scheduled
+}
+
+/// An event. Events are ordered by the fields, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// When, in half ticks: departures fall on the whole ones, all others half a tick later.
+    at: u64,
+    /// The tick at which it was scheduled.
+    scheduled: u64,
+    /// Where, among what happens at that tick, stands what scheduled it: [`rank`].
+    cause: u64,
+    /// The number of its scheduling, above the bits of [`What`]. It may begin again: it orders
+    /// events that were scheduled at one instant.
+    order: u64,
+}
+
+impl Event {
+    /// Before every event.
+    pub(crate) const FIRST: Event = Event { at: 0, scheduled: 0, cause: 0, order: 0 };
+
+    /// When it is due.
+    #[inline]
+    pub(crate) fn time(&self) -> Time {
+        Time::from_ticks(self.at / 2)
+    }
+
+    #[cold]
+    fn among_simultaneous(&self, other: &Self) -> Ordering {
+        (self.scheduled, self.cause, self.order).cmp(&(other.scheduled, other.cause, other.order))
+    }
+
+    /// What is due.
+    #[inline]
+    pub(crate) fn what(&self) -> What {
+        What(self.order as u32 & ((1 << WHAT_BITS) - 1))
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Few events fall on one instant: what orders those stays out of the way.
+        match self.at.cmp(&other.at) {
+            Ordering::Equal => self.among_simultaneous(other),
+            order => order,
+        }
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// An event in a slot, and the next one there.
+#[derive(Clone, Copy)]
+struct Node {
+    event: Event,
+    next: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 40);
+
+/// What happens: four bits of kind, 26 bits of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct What(u32);
 
@@ -58,6 +116,8 @@ pub(crate) enum Kind {
     Sample = 6,
     /// The measured window begins or ends.
     Window = 7,
+    /// A link takes in what has come to its inbox.
+    Inbox = 8,
 }
 
 impl What {
@@ -76,7 +136,8 @@ impl What {
             4 => Kind::Service,
             5 => Kind::App,
             6 => Kind::Sample,
-            _ => Kind::Window,
+            7 => Kind::Window,
+            _ => Kind::Inbox,
         }
     }
     #[inline]
@@ -87,32 +148,38 @@ impl What {
 
 /// The event queue.
 pub(crate) struct Scheduler {
-    /// log2 of a slot's width in ticks.
+    /// log2 of a slot's width in half ticks.
     shift: u32,
     mask: u64,
     /// Number of the slot whose events are in `current`.
     slot: u64,
     /// Events of the present slot, the next one last.
-    current: Vec<u128>,
+    current: Vec<Event>,
     /// What the present slot got after it was full: thousands of flows that start at one instant
     /// would else be inserted one by one.
-    crowd: BinaryHeap<Reverse<u128>>,
+    crowd: BinaryHeap<Reverse<Event>>,
     /// First node of each slot's list.
     heads: Vec<u32>,
     occupied: Vec<u64>,
-    /// Nodes: the freed ones are reused first, so that they stay in the cache.
-    keys: Vec<u128>,
-    next: Vec<u32>,
+    /// The freed ones are reused first, so that they stay in the cache.
+    nodes: Vec<Node>,
     free: u32,
     /// log2 of the number of slots: a turn of the wheel.
     turn_bits: u32,
     /// Events of later turns of the wheel, by turn.
-    turns: Vec<Vec<u128>>,
+    turns: Vec<Vec<Event>>,
     turns_occupied: [u64; TURNS / 64],
     /// The first slot of the next turn that holds something; `u64::MAX` for none.
     next_turn: u64,
-    far: BinaryHeap<Reverse<u128>>,
-    seq: u64,
+    far: BinaryHeap<Reverse<Event>>,
+    /// The slot of the first event in `far`; `u64::MAX` for none.
+    next_far: u64,
+    order: u64,
+    /// What is being worked out: its tick and its rank.
+    present: (u64, u64),
+    /// The event taken last: its tick, and the highest rank so far of those taken at that tick. An
+    /// event may cause a departure at its own instant, which then comes after it.
+    taken: (u64, u64),
 }
 
 /// As many events of a slot are kept in order; more of them go to a heap.
@@ -125,80 +192,131 @@ impl Scheduler {
     pub(crate) fn new(shift: u32, slots: usize) -> Self {
         let slots = slots.next_power_of_two().max(64);
         Scheduler {
-            shift,
+            shift: shift + 1,
             mask: slots as u64 - 1,
             slot: 0,
             current: Vec::with_capacity(64),
             crowd: BinaryHeap::new(),
             heads: vec![NIL; slots],
             occupied: vec![0; slots / 64],
-            keys: Vec::new(),
-            next: Vec::new(),
+            nodes: Vec::new(),
             free: NIL,
             turn_bits: slots.trailing_zeros(),
             turns: vec![Vec::new(); TURNS],
             turns_occupied: [0; TURNS / 64],
             next_turn: u64::MAX,
             far: BinaryHeap::new(),
-            seq: 0,
+            next_far: u64::MAX,
+            order: 0,
+            present: (0, 0),
+            taken: (0, 0),
         }
     }
 
-    /// Schedules `what`; at one instant departures (`Kind::Service`) come first, then the order of
-    /// scheduling.
+    /// What is worked out from now on happens at `at`, and was scheduled at `scheduled`.
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, what: What) {
-        if at > MAX_TIME {
-            return; // never
+    pub(crate) fn begin(&mut self, at: Time, scheduled: Time) {
+        self.present = (at.as_ticks(), rank(1, scheduled.as_ticks()));
+    }
+
+    /// The same for an arrival that was kept elsewhere.
+    #[inline]
+    pub(crate) fn begin_arrival(&mut self, event: &Event) {
+        self.present = (event.at / 2, rank(1, event.scheduled));
+    }
+
+    /// What is worked out from now on is `event`, which was taken from the queue.
+    #[inline]
+    pub(crate) fn begin_event(&mut self, event: &Event) {
+        let (tick, rank) = (event.at / 2, rank(event.at & 1, event.scheduled));
+        let (last, highest) = self.taken;
+        self.taken = (tick, if tick == last { rank.max(highest) } else { rank });
+        self.present = self.taken;
+    }
+
+    /// Goes on with the event that was taken last.
+    #[inline]
+    pub(crate) fn go_on(&mut self) {
+        self.present = self.taken;
+    }
+
+    /// Makes an event that is scheduled now. See the module for the order of events.
+    #[inline]
+    pub(crate) fn event(&mut self, at: Time, kind: Kind, index: u32) -> Event {
+        let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
+        self.order = self.order.wrapping_add(1 << WHAT_BITS);
+        Event {
+            at: at.as_ticks().wrapping_mul(2) | half,
+            scheduled: self.present.0,
+            cause: self.present.1,
+            order: self.order | u64::from(what.0),
         }
-        let class = u64::from(what.kind() != Kind::Service);
-        self.seq += 1;
-        let order = u128::from(class << SEQ_BITS | self.seq) << WHAT_BITS;
-        let key = u128::from(at.as_ticks()) << (128 - TIME_BITS) | order | u128::from(what.0);
-        let slot = at.as_ticks() >> self.shift;
-        if slot <= self.slot {
-            if self.current.len() >= CROWD {
-                self.crowd.push(Reverse(key));
-                return;
-            }
-            let i = self.current.partition_point(|k| *k > key);
-            self.current.insert(i, key);
-        } else if slot - self.slot <= self.mask {
-            self.put(slot, key);
+    }
+
+    /// Schedules an event of this kind.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Time, kind: Kind, index: u32) {
+        let event = self.event(at, kind, index);
+        self.add(event);
+    }
+
+    /// Puts an event into the queue.
+    #[inline(never)]
+    pub(crate) fn add(&mut self, event: Event) {
+        let slot = event.at >> self.shift;
+        let ahead = slot.wrapping_sub(self.slot);
+        if ahead.wrapping_sub(1) < self.mask {
+            self.put(slot, event);
         } else {
-            self.later(slot, key);
+            self.put_elsewhere(slot, event);
         }
     }
 
     /// An event of the wheel's present window.
     #[inline]
-    fn put(&mut self, slot: u64, key: u128) {
-        let node = if self.free != NIL {
-            let n = self.free;
-            self.free = self.next[n as usize];
-            self.keys[n as usize] = key;
-            n
-        } else {
-            self.keys.push(key);
-            self.next.push(NIL);
-            (self.keys.len() - 1) as u32
-        };
+    fn put(&mut self, slot: u64, event: Event) {
         let s = (slot & self.mask) as usize;
-        self.next[node as usize] = self.heads[s];
-        self.heads[s] = node;
+        if self.free == NIL {
+            self.add_node();
+        }
+        let (place, here) = (&mut self.heads[s], self.free);
+        let free = &mut self.nodes[here as usize];
+        self.free = free.next;
+        *free = Node { event, next: std::mem::replace(place, here) };
         self.occupied[s / 64] |= 1 << (s % 64);
     }
 
-    /// An event of a later turn, or of one too late to tell.
-    fn later(&mut self, slot: u64, key: u128) {
+    #[cold]
+    #[inline(never)]
+    fn add_node(&mut self) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { event: Event::FIRST, next: NIL });
+    }
+
+    /// An event of the present slot or of one that the wheel does not hold yet.
+    #[inline(never)]
+    fn put_elsewhere(&mut self, slot: u64, event: Event) {
+        if event.time() > MAX_TIME {
+            return; // never
+        }
+        if slot <= self.slot {
+            if self.current.len() >= CROWD {
+                self.crowd.push(Reverse(event));
+                return;
+            }
+            let i = self.current.partition_point(|e| *e > event);
+            self.current.insert(i, event);
+            return;
+        }
         let turn = slot >> self.turn_bits;
         if turn - (self.slot >> self.turn_bits) < TURNS as u64 {
             let t = turn as usize % TURNS;
-            self.turns[t].push(key);
+            self.turns[t].push(event);
             self.turns_occupied[t / 64] |= 1 << (t % 64);
             self.next_turn = self.next_turn.min(turn << self.turn_bits);
         } else {
-            self.far.push(Reverse(key));
+            self.far.push(Reverse(event));
+            self.next_far = self.next_far.min(slot);
         }
     }
 
@@ -212,8 +330,8 @@ impl Scheduler {
         self.turns_occupied[t / 64] &= !(1 << (t % 64));
         // Its memory is given back: a run may pass through many turns, each as long as what is
         // under way.
-        for key in std::mem::take(&mut self.turns[t]) {
-            self.put(time_of(key) >> self.shift, key);
+        for event in std::mem::take(&mut self.turns[t]) {
+            self.put(event.at >> self.shift, event);
         }
         self.next_turn = (turn + 1..turn + TURNS as u64)
             .find(|t| {
@@ -223,106 +341,124 @@ impl Scheduler {
             .map_or(u64::MAX, |t| t << self.turn_bits);
     }
 
-    /// Whether the order of scheduling can no longer be told: far more events than a run of hours
-    /// has.
-    pub(crate) fn exhausted(&self) -> bool {
-        self.seq >> (SEQ_BITS - 1) != 0
-    }
-
     /// The event `ahead` places after the next one, where it falls into the same slot.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<What> {
         let i = self.current.len().checked_sub(ahead + 1)?;
-        self.current.get(i).map(|key| what_of(*key))
+        self.current.get(i).map(Event::what)
     }
 
     /// The next event.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, What)> {
-        loop {
-            if !self.crowd.is_empty() {
-                return self.pop_of_crowd();
-            }
-            if let Some(key) = self.current.pop() {
-                return Some((Time::from_ticks(time_of(key)), what_of(key)));
-            }
-            if !self.next_slot() {
-                return None;
-            }
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if !self.crowd.is_empty() {
+            return self.pop_of_crowd();
+        }
+        match self.current.pop() {
+            Some(event) => Some(event),
+            None => self.pop_of_next_slot(),
         }
     }
 
     /// The next event, where the present slot is crowded.
     #[cold]
-    fn pop_of_crowd(&mut self) -> Option<(Time, What)> {
+    #[inline(never)]
+    fn pop_of_crowd(&mut self) -> Option<Event> {
         let Reverse(first) = *self.crowd.peek()?;
-        let key = if self.current.last().is_some_and(|key| *key < first) {
-            self.current.pop()?
-        } else {
-            self.crowd.pop()?.0
-        };
-        Some((Time::from_ticks(time_of(key)), what_of(key)))
+        if self.current.last().is_some_and(|e| *e < first) {
+            return self.current.pop();
+        }
+        self.crowd.pop().map(|Reverse(event)| event)
     }
 
-    /// Moves on to the next slot that holds something.
-    fn next_slot(&mut self) -> bool {
-        let far = self.far.peek().map(|Reverse(k)| time_of(*k) >> self.shift);
-        let mut near = self.next_occupied();
+    /// Moves on to the next slot that holds something, and takes its first event.
+    #[inline]
+    fn pop_of_next_slot(&mut self) -> Option<Event> {
+        let near = self.next_occupied();
+        if near >= self.next_turn.min(self.next_far) {
+            return self.pop_of_rest();
+        }
+        self.slot = near;
+        let s = (near & self.mask) as usize;
+        let first = std::mem::replace(&mut self.heads[s], NIL);
+        self.occupied[s / 64] &= !(1 << (s % 64));
+        let node = &mut self.nodes[first as usize];
+        let (event, next) = (node.event, node.next);
+        node.next = std::mem::replace(&mut self.free, first);
+        if next != NIL {
+            return Some(self.first_of(event, next));
+        }
+        Some(event)
+    }
+
+    /// The first of several events of a slot: one, and the list of the others. The rest of them are
+    /// kept in order.
+    #[inline(never)]
+    fn first_of(&mut self, event: Event, mut others: u32) -> Event {
+        self.current.push(event);
+        while let Some(node) = self.nodes.get_mut(others as usize) {
+            self.current.push(node.event);
+            let here = std::mem::replace(&mut others, node.next);
+            node.next = std::mem::replace(&mut self.free, here);
+        }
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        self.current.pop().unwrap_or(event)
+    }
+
+    /// The next event, where a turn or the heap may hold it.
+    #[cold]
+    #[inline(never)]
+    fn pop_of_rest(&mut self) -> Option<Event> {
+        let near = self.next_occupied();
         // A turn may hold earlier events than the wheel and the heap do: it is unrolled first.
-        while self.next_turn != u64::MAX
-            && near.is_none_or(|n| n >= self.next_turn)
-            && far.is_none_or(|f| f >= self.next_turn)
-        {
+        if self.next_turn != u64::MAX && self.next_turn <= near.min(self.next_far) {
             self.unroll();
-            near = self.next_occupied();
+            return self.pop_of_next_slot();
         }
-        let slot = match (near, far) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) => a,
-            (None, Some(b)) => b,
-            (None, None) => return false,
-        };
-        self.slot = slot;
-        if near == Some(slot) {
-            let s = (slot & self.mask) as usize;
-            let mut node = std::mem::replace(&mut self.heads[s], NIL);
-            self.occupied[s / 64] &= !(1 << (s % 64));
-            while node != NIL {
-                let n = node as usize;
-                self.current.push(self.keys[n]);
-                let after = self.next[n];
-                self.next[n] = self.free;
-                self.free = node;
-                node = after;
+        if self.next_far == u64::MAX {
+            return None;
+        }
+        // Those of the heap's first slot join the others of that slot, if there are any.
+        self.slot = self.next_far - 1;
+        let slot = self.next_far;
+        while let Some(Reverse(event)) = self.far.peek().copied() {
+            self.next_far = event.at >> self.shift;
+            if self.next_far != slot {
+                return self.pop_of_next_slot();
             }
+            self.far.pop();
+            self.put(slot, event);
         }
-        while let Some(Reverse(k)) = self.far.peek() {
-            if time_of(*k) >> self.shift != slot {
-                break;
-            }
-            let Reverse(k) = self.far.pop().expect("peeked");
-            self.current.push(k);
-        }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
-        }
-        true
+        self.next_far = u64::MAX;
+        self.pop_of_next_slot()
     }
 
-    fn next_occupied(&self) -> Option<u64> {
+    /// The next slot of the wheel that holds something; `u64::MAX` for none.
+    #[inline]
+    fn next_occupied(&self) -> u64 {
         let start = (self.slot + 1) & self.mask;
-        let (mut word, bit) = ((start / 64) as usize, start % 64);
-        let mut bits = self.occupied[word] & (u64::MAX << bit);
-        // One word more than there are: the first is looked at again for the bits below the start.
-        for _ in 0..=self.occupied.len() {
+        let word = (start / 64) as usize;
+        let bits = self.occupied[word] >> (start % 64);
+        if bits != 0 {
+            return self.slot + 1 + u64::from(bits.trailing_zeros());
+        }
+        self.next_occupied_word(word)
+    }
+
+    #[inline(never)]
+    fn next_occupied_word(&self, first: usize) -> u64 {
+        let start = (self.slot + 1) & self.mask;
+        let words = self.occupied.len();
+        // The first word comes again at the end, for its bits below the start.
+        for i in 1..=words {
+            let word = (first + i) & (words - 1);
+            let bits = self.occupied[word];
             if bits != 0 {
                 let s = word as u64 * 64 + u64::from(bits.trailing_zeros());
-                return Some(self.slot + 1 + (s.wrapping_sub(start) & self.mask));
+                return self.slot + 1 + (s.wrapping_sub(start) & self.mask);
             }
-            word = (word + 1) % self.occupied.len();
-            bits = self.occupied[word];
         }
-        None
+        u64::MAX
     }
 }
 
@@ -344,20 +480,23 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
-                    s.push(Time::from_ticks(at), What::new(kind, n));
+                    s.present = (now, 0);
+                    s.push(Time::from_ticks(at), kind, n);
                     model.push((at, kind != Kind::Service, n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
                     let want = model.swap_remove(i);
-                    let (t, what) = s.pop().unwrap();
+                    let event = s.pop().unwrap();
+                    let (t, what) = (event.time(), event.what());
                     now = t.as_ticks();
                     assert_eq!((now, what.index() as u32), (want.0, want.2));
                 }
             }
             model.sort_unstable();
             for want in model {
-                let (t, what) = s.pop().unwrap();
+                let event = s.pop().unwrap();
+                let (t, what) = (event.time(), event.what());
                 assert_eq!((t.as_ticks(), what.index() as u32), (want.0, want.2));
             }
             assert!(s.pop().is_none());

@@ -37,12 +37,12 @@ impl Sender {
 
     /// The deadline has come.
     pub fn on_timer(&mut self, now: Time, io: &mut impl Io) {
-        if self.delayed_send_at.is_some_and(|t| t <= now) {
-            self.delayed_send_at = None;
+        if self.delayed_send_at <= now {
+            self.delayed_send_at = Time::NEVER;
             self.send_much(now, true, u32::MAX, io);
         }
-        if self.rtx_at.is_some_and(|t| t <= now) {
-            self.rtx_at = None;
+        if self.rtx_at <= now {
+            self.rtx_at = Time::NEVER;
             self.timeout(now, io);
         }
     }

@@ -44,6 +44,8 @@ pub struct RttEstimator {
     /// The timeout before bounds and back-off.
     rto: Duration,
     backoff: u32,
+    /// The timeout in force.
+    timeout: Duration,
     last: Option<Duration>,
 }
 
@@ -59,7 +61,8 @@ impl RttEstimator {
     /// Returns an estimator without samples. `phase` is where in its tick the host's clock stood at
     /// time zero.
     pub fn new(p: &RttParams, phase: Duration) -> Self {
-        RttEstimator {
+        let mut made = RttEstimator {
+            timeout: Duration::ZERO,
             state: match p.rtt_clock {
                 RttClock::Ticks => State::Ticks { srtt8: 0, rttvar4: 0, phase },
                 RttClock::Exact => State::Exact { srtt: None, rttvar: 0.0 },
@@ -67,7 +70,9 @@ impl RttEstimator {
             rto: p.initial_rto,
             backoff: 1,
             last: None,
-        }
+        };
+        made.bound(p);
+        made
     }
 
     /// Returns the last sample.
@@ -132,18 +137,25 @@ impl RttEstimator {
                 self.rto = Duration::from_nanos(rto as u64 * tick);
             }
         }
+        self.bound(p);
     }
 
     /// Returns the timeout in force.
-    pub fn timeout(&self, p: &RttParams) -> Duration {
+    #[inline]
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Brings the timeout within its bounds.
+    fn bound(&mut self, p: &RttParams) {
         let base = self.rto.max(p.min_rto).as_nanos();
         let backed = base.saturating_mul(u64::from(self.backoff)).min(p.max_rto.as_nanos());
-        Duration::from_nanos(backed.max(2 * p.tick.as_nanos()))
+        self.timeout = Duration::from_nanos(backed.max(2 * p.tick.as_nanos()));
     }
 
     /// The timer expired: back off (RFC 6298, 5.5).
     pub fn back_off(&mut self, p: &RttParams) {
-        if self.backoff < 64 || self.timeout(p) < p.max_rto {
+        if self.backoff < 64 || self.timeout < p.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
@@ -157,10 +169,15 @@ impl RttEstimator {
                 }
             }
         }
+        self.bound(p);
     }
 
     /// A valid sample came: the back-off ends.
-    pub fn restore(&mut self) {
-        self.backoff = 1;
+    #[inline]
+    pub fn restore(&mut self, p: &RttParams) {
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.bound(p);
+        }
     }
 }

@@ -78,8 +78,10 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     pub(crate) timed: Option<(i64, Time)>,
     pub(crate) timed_high: i64,
-    pub(crate) rtx_at: Option<Time>,
-    pub(crate) delayed_send_at: Option<Time>,
+    /// When the retransmission timer expires; [`Time::NEVER`]: it does not run.
+    pub(crate) rtx_at: Time,
+    /// When a delayed segment may be sent; [`Time::NEVER`]: none is delayed.
+    pub(crate) delayed_send_at: Time,
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
@@ -130,8 +132,8 @@ impl Sender {
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
             timed_high: -1,
-            rtx_at: None,
-            delayed_send_at: None,
+            rtx_at: Time::NEVER,
+            delayed_send_at: Time::NEVER,
             mark: Mark::None,
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
@@ -163,8 +165,8 @@ impl Sender {
     /// The application stops: nothing more is sent, retransmissions included.
     pub fn stop(&mut self) {
         self.stopped = true;
-        self.rtx_at = None;
-        self.delayed_send_at = None;
+        self.rtx_at = Time::NEVER;
+        self.delayed_send_at = Time::NEVER;
     }
 
     /// Whether everything given has been acknowledged.
@@ -207,10 +209,8 @@ impl Sender {
     /// Returns when [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        match (self.rtx_at, self.delayed_send_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let due = self.rtx_at.min(self.delayed_send_at);
+        (due != Time::NEVER).then_some(due)
     }
 
     // ---- the window ---------------------------------------------------------------------------
@@ -336,7 +336,7 @@ impl Sender {
     // ---- the retransmission timer -------------------------------------------------------------
 
     pub(crate) fn set_timer(&mut self, now: Time) {
-        self.rtx_at = Some(now + self.rtt.timeout(&self.p.rtt));
+        self.rtx_at = now + self.rtt.timeout();
     }
 
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
@@ -346,7 +346,7 @@ impl Sender {
             // below 1.
             self.set_timer(now);
         } else {
-            self.rtx_at = None;
+            self.rtx_at = Time::NEVER;
         }
     }
 
@@ -366,13 +366,14 @@ impl Sender {
 
     /// Forgets the back-off (ns-2: SACK's partial ACKs do).
     pub(crate) fn end_back_off(&mut self) {
-        self.rtt.restore();
+        self.rtt.restore(&self.p.rtt);
     }
 
     // ---- ACKs ---------------------------------------------------------------------------------
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
     /// [`Sender::new_ack`]'s.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
         self.dupacks = 0;
         self.limited = 0;
@@ -382,7 +383,7 @@ impl Sender {
         if let Some((seq, sent)) = self.timed {
             if ack.seq >= seq {
                 if !(self.ecn_backoff && self.mark != Mark::None) {
-                    self.rtt.restore();
+                    self.rtt.restore(&self.p.rtt);
                     self.ecn_backoff = false;
                 }
                 self.timed = None;
@@ -393,6 +394,7 @@ impl Sender {
     }
 
     /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
+    #[inline]
     pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
         let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
         self.advance(now, ack);
@@ -415,7 +417,7 @@ impl Sender {
         self.next = self.next.max(ack.seq + 1);
         if self.timed.is_some_and(|(seq, _)| ack.seq >= seq) {
             self.timed = None;
-            self.rtt.restore();
+            self.rtt.restore(&self.p.rtt);
         }
     }
 }

@@ -16,20 +16,23 @@ impl Sender {
 
     /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
     pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
-        if self.stopped || self.waits_for_timer || (!force && self.delayed_send_at.is_some()) {
+        let delayed = !force && self.delayed_send_at != Time::NEVER;
+        if self.stopped || self.waits_for_timer || delayed {
             return;
         }
         if self.p.sack() {
             return self.send_around_reports(now, force, io);
         }
-        let mut n = 0;
-        while self.next <= self.highest_ack + self.window() && self.next < self.limit && n < burst {
+        // What is sent moves neither the window nor its left edge.
+        let edge = (self.highest_ack + self.window()).min(self.limit - 1);
+        let mut left = burst;
+        while self.next <= edge && left > 0 {
             if self.delay_send(now, force, io) {
                 return;
             }
-            self.output(now, self.next, io);
+            self.put_out(now, self.next, io);
             self.next += 1;
-            n += 1;
+            left -= 1;
         }
     }
 
@@ -67,7 +70,7 @@ impl Sender {
             return false;
         }
         let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
-        self.delayed_send_at = Some(now + Duration::from_nanos(wait as u64));
+        self.delayed_send_at = now + Duration::from_nanos(wait as u64);
         true
     }
 
@@ -83,11 +86,15 @@ impl Sender {
         }
     }
 
-    /// Puts segment `seq` on the wire.
+    /// Puts segment `seq` on the wire, unless the application has stopped.
     pub(crate) fn output(&mut self, now: Time, seq: i64, io: &mut impl Io) {
-        if self.stopped {
-            return;
+        if !self.stopped {
+            self.put_out(now, seq, io);
         }
+    }
+
+    #[inline(always)]
+    fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
         let ect = if syn {
@@ -122,7 +129,7 @@ impl Sender {
                 self.timed_high = seq;
             }
         }
-        if self.rtx_at.is_none() || idle {
+        if self.rtx_at == Time::NEVER || idle {
             self.set_timer(now);
         }
     }

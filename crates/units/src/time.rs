@@ -168,6 +168,8 @@ pub struct TxClock {
     /// rest of the packet.
     ticks_per_byte: u64,
     rest: u64,
+    /// The size of the last packet, the whole ticks that it takes, and what they leave of it.
+    last: (u32, u64, u64),
 }
 
 /// Ticks that a byte takes at one bit per second.
@@ -181,6 +183,7 @@ impl TxClock {
             bps: rate.0,
             ticks_per_byte: if whole { BYTE_AT_ONE_BPS / rate.0 } else { 0 },
             rest: 0,
+            last: (0, 0, 0),
         }
     }
 
@@ -189,6 +192,22 @@ impl TxClock {
     pub fn next(&mut self, bytes: u32) -> Duration {
         if self.ticks_per_byte != 0 {
             return Duration(u64::from(bytes).saturating_mul(self.ticks_per_byte));
+        }
+        let (size, ticks, left) = self.last;
+        if bytes == size {
+            // The same without a division: two remainders make less than two ticks.
+            let rest = self.rest + left;
+            let more = rest >= self.bps;
+            self.rest = if more { rest - self.bps } else { rest };
+            return Duration(ticks + u64::from(more));
+        }
+        self.next_size(bytes)
+    }
+
+    fn next_size(&mut self, bytes: u32) -> Duration {
+        let alone = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS);
+        if let Ok(alone) = u64::try_from(alone) {
+            self.last = (bytes, alone / self.bps, alone % self.bps);
         }
         // Fits 64 bits up to 900 kB a packet.
         let work = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS) + u128::from(self.rest);

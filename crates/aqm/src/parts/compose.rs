@@ -154,9 +154,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
 }
 
 impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
-    // One copy per member: inlined, the copies would make the link's code too large to be inlined
-    // itself, which costs more.
-    #[inline(never)]
+    #[inline]
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         let (length, avg) = self.average(now, q);
         self.decide(now, length, avg, pkt, rng)

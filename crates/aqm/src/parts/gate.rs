@@ -83,7 +83,7 @@ impl Gate {
     }
 
     /// Returns whether this packet, of `bytes`, is signalled at probability `p_b`.
-    #[inline]
+    #[inline(always)]
     pub fn decide(&mut self, p_b: f64, bytes: u32, rng: &mut Rng) -> bool {
         if !self.inside {
             self.inside = true;

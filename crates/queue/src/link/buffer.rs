@@ -3,14 +3,15 @@
 use crate::config::{Keep, LinkConfig};
 use crate::link::fate::Arriving;
 use crate::link::held::{Held, HeldPacket};
+use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::driver::Line;
 use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
 use penstock_units::{QueueLen, Rng, Time};
-use std::collections::VecDeque;
 
 /// A packet that waits at a lazy link: when it starts to be sent.
+#[derive(Clone, Copy)]
 struct Waiting {
     start: Time,
     bytes: u32,
@@ -27,12 +28,14 @@ pub(crate) struct Buffer {
     in_service_bytes: u32,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     held: Held,
     /// Of the whole run, for the conservation of packets.
     pub(crate) arrived: u64,
     departed: u64,
     lost: u64,
+    /// Dropped after they were let in, by their places in the caller's pool.
+    pub(crate) gone: Vec<u32>,
     pub(crate) stats: Option<Box<LinkStats>>,
     pub(crate) series: Option<Box<QueueSeries>>,
 }
@@ -60,11 +63,12 @@ impl Buffer {
             count_in_service: c.count_in_service && !opportunities,
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
-            waiting: VecDeque::new(),
+            waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
             held: Held::new(ordered),
             arrived: 0,
             departed: 0,
             lost: 0,
+            gone: vec![],
             stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
             series,
         }
@@ -73,13 +77,13 @@ impl Buffer {
     /// Returns when the first waiting packet starts to be sent, where that is known.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
-        self.waiting.front().map_or(Time::NEVER, |w| w.start)
+        self.waiting.get(0).map_or(Time::NEVER, |w| w.start)
     }
 
     /// The time that [`Buffer::next_start`] names has come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start_next(&mut self) {
-        let Some(w) = self.waiting.pop_front() else { return };
+        let Some(w) = self.waiting.pop() else { return };
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
@@ -89,11 +93,11 @@ impl Buffer {
     }
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
         if start > now {
             self.enters(now, a.pkt.bytes);
-            self.waiting.push_back(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            self.waiting.push(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
         } else {
             self.departed += 1;
         }
@@ -108,13 +112,21 @@ impl Buffer {
         }
     }
 
+    /// A packet of `bytes` that arrives at `now` is sent at once.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32) {
+        self.arrived += 1;
+        self.departed += 1;
+        self.in_service(now, bytes);
+    }
+
     /// A packet that arrives at `now` is let in, and held. Returns its handle.
     pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
         self.enters(now, a.pkt.bytes);
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(HeldPacket { arrived: now, arriving: *a, ecn })
+        self.held.put(HeldPacket { arriving: *a, ecn })
     }
 
     /// A packet that was held starts to be sent.
@@ -122,7 +134,7 @@ impl Buffer {
         self.departed += 1;
         let (pkt, bytes) = (h.arriving.pkt, h.arriving.pkt.bytes);
         if let Some(stats) = &mut self.stats {
-            stats.departure(h.arrived, now, bytes, h.arriving.data);
+            stats.departure(h.arriving.at, now, bytes, h.arriving.data);
             if let Some(level) = raised(pkt.ecn, ecn) {
                 stats.mark(now, level);
             }
@@ -189,58 +201,52 @@ impl Buffer {
     }
 }
 
-/// A buffer as the driver of its discipline sees it. `gone` is told of the packets that are dropped
-/// after they were let in, by their places in the caller's pool.
-pub(crate) struct Open<'a, F> {
-    pub(crate) buffer: &'a mut Buffer,
-    pub(crate) gone: F,
-}
-
-impl<F: FnMut(u32)> Line for Open<'_, F> {
+/// The buffer as the driver of its discipline sees it.
+impl Line for Buffer {
     type Waiting = HeldPacket;
 
     #[inline]
     fn queue(&self) -> &Queue {
-        &self.buffer.q
+        &self.q
     }
 
     #[inline]
     fn full(&self, pkt: &Packet) -> bool {
-        let b = &*self.buffer;
-        let busy = b.count_in_service && b.q.idle_since.is_none();
-        if b.limit_in_bytes {
-            let in_service = if busy { u64::from(b.in_service_bytes) } else { 0 };
-            b.q.bytes + in_service + u64::from(pkt.bytes) > b.limit
+        let busy = self.count_in_service && self.q.idle_since.is_none();
+        if self.limit_in_bytes {
+            let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
+            self.q.bytes + in_service + u64::from(pkt.bytes) > self.limit
         } else {
-            u64::from(b.q.pkts) + u64::from(busy) >= b.limit
+            u64::from(self.q.pkts) + u64::from(busy) >= self.limit
         }
     }
 
     fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
-        self.buffer.held.draw(rng)
+        self.held.draw(rng)
     }
 
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
-        let h = self.buffer.held.take(handle);
-        self.buffer.leaves(now, h.arriving.pkt.bytes);
-        self.buffer.dropped(now, &h.arriving, reason, "evict");
-        (self.gone)(h.arriving.index);
+        let h = self.held.take(handle);
+        self.leaves(now, h.arriving.pkt.bytes);
+        self.dropped(now, &h.arriving, reason, "evict");
+        self.gone.push(h.arriving.index);
     }
 
+    #[inline]
     fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, HeldPacket)> {
         let h = match handle {
-            Some(handle) => self.buffer.held.take(handle),
-            None => self.buffer.held.first()?,
+            Some(handle) => self.held.take(handle),
+            None => self.held.first()?,
         };
-        self.buffer.leaves(now, h.arriving.pkt.bytes);
-        self.buffer.in_service(now, h.arriving.pkt.bytes);
-        self.buffer.q.idle_since = None;
-        Some((h.packet(), h.arrived, h))
+        self.leaves(now, h.arriving.pkt.bytes);
+        self.in_service(now, h.arriving.pkt.bytes);
+        self.q.idle_since = None;
+        Some((h.packet(), h.arriving.at, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
-        self.buffer.dropped(now, &h.arriving, reason, "drop_head");
-        (self.gone)(h.arriving.index);
+        self.dropped(now, &h.arriving, reason, "drop_head");
+        self.gone.push(h.arriving.index);
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Fate {
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving {
+    /// When it arrives.
+    pub at: Time,
     /// What the discipline sees of it.
     pub pkt: Packet,
     /// Its place in the caller's pool.

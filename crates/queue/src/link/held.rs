@@ -2,13 +2,12 @@
 
 use crate::link::fate::Arriving;
 use penstock_aqm::{Ecn, Packet};
-use penstock_units::{Rng, Time};
+use penstock_units::Rng;
 use std::collections::VecDeque;
 
 /// A packet with what the link needs to know of it when its turn comes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldPacket {
-    pub(crate) arrived: Time,
     pub(crate) arriving: Arriving,
     /// Its ECN field since it was let in.
     pub(crate) ecn: Ecn,

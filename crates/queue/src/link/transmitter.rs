@@ -116,6 +116,11 @@ impl Transmitter {
         self.trace.is_some()
     }
 
+    /// Whether there is a rate that changes no more.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.steady
+    }
+
     /// It had nothing to send.
     #[inline]
     pub(crate) fn idle(&mut self) {

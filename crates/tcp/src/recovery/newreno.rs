@@ -26,6 +26,7 @@ pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
     }
 }
 
+#[inline(always)]
 fn full(s: &mut Sender, now: Time, ack: &Ack) {
     let recovered = s.in_recovery;
     if s.inflation > 0.0 {

@@ -1,0 +1,101 @@
+//! What the engine works out ahead of time, without events, is what it works out with them. A
+//! capture has it use an event for everything, so a run with one must give the numbers of a run
+//! without: over the kept scenarios, random ones, and some in which packets meet at the same
+//! instants again and again.
+
+#[path = "common/space.rs"]
+mod space;
+
+use penstock_scenario::Scenario;
+use penstock_sim::{run, Config, Control, Record, Tap};
+use penstock_units::Rng;
+use std::path::PathBuf;
+
+fn the_same(text: &str, name: &str) {
+    let scenario = Scenario::from_toml(text, name).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let config = scenario.lower(scenario.seed()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let runs = [None, Some(Tap { link: config.bottleneck as u32, out: false })].map(|pcap| {
+        let record = Record { pcap, ..Record::default() };
+        run(&Config { record, ..config.clone() }, &Control::default()).expect("it runs")
+    });
+    let [ahead, mut one_by_one] = runs;
+    one_by_one.pcap = None;
+    assert_eq!(ahead, one_by_one, "{name}\n{text}");
+}
+
+#[test]
+fn the_kept_scenarios() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).expect("tests/documents") {
+        let path = file.expect("an entry").path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            the_same(&std::fs::read_to_string(&path).expect("a file"), &path.to_string_lossy());
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 50);
+}
+
+/// `PENSTOCK_CASES=5000` looks further.
+#[test]
+fn random_scenarios() {
+    let cases = std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let mut rng = Rng::stream(2, "ahead");
+    let mut ran = 0;
+    while ran < cases {
+        let bytes: Vec<u8> = (0..300).map(|_| (rng.unit() * 256.0) as u8).collect();
+        let text = space::scenario(&bytes);
+        let Ok(scenario) = Scenario::from_toml(&text, "drawn.toml") else { continue };
+        if scenario.lower_within(1, 1 << 30).is_ok() {
+            the_same(&text, "drawn.toml");
+            ran += 1;
+        }
+    }
+}
+
+/// Access links as fast as the bottleneck and a start every packet time or so: timers, ACKs and
+/// starts of different flows fall on one instant, and their packets meet at the bottleneck.
+#[test]
+fn packets_that_meet() {
+    for (flows, every, access, egress, extra) in [
+        (300, "0.1 ms", "100 Mbit/s", "100 Mbit/s", ""),
+        (300, "0 ms", "100 Mbit/s", "1 Gbit/s", ""),
+        (50, "1.2 ms", "100 Mbit/s", "50 Mbit/s", "delayed_ack = true\n"),
+        (
+            40,
+            "0.12 ms",
+            "100 Mbit/s",
+            "100 Mbit/s",
+            "[[traffic]]\nkind = \"cbr\"\nrate = \"10 Mbit/s\"\npacket = \"1500 B\"\n",
+        ),
+        (
+            20,
+            "0.12 ms",
+            "100 Mbit/s",
+            "100 Mbit/s",
+            "[[traffic]]\nkind = \"cbr\"\nflows = 5\nrate = \"10 Mbit/s\"\npacket = \"1500 B\"\n",
+        ),
+        (
+            30,
+            "0.12 ms",
+            "100 Mbit/s",
+            "100 Mbit/s",
+            "[[traffic]]\nkind = \"ftp\"\nflows = 30\ndirection = \"reverse\"\n",
+        ),
+    ] {
+        for profile in ["ns-2", "rfc"] {
+            let text = format!(
+                "duration = \"4 s\"\nprofile = \"{profile}\"\nmeasure = {{ from = \"1 s\" }}\n\
+                 [topology]\n\
+                 bottleneck = {{ rate = \"100 Mbit/s\", delay = \"10 ms\", buffer = 60 }}\n\
+                 access = {{ rate = \"{access}\", delay = \"0.12 ms\" }}\n\
+                 egress = {{ rate = \"{egress}\", delay = \"0.12 ms\" }}\n\
+                 [aqm]\nkind = \"red\"\nmin_th = 5\nmax_th = 20\n\
+                 [[traffic]]\nkind = \"ftp\"\nflows = {flows}\ntcp = \"newreno\"\n\
+                 start = {{ every = \"{every}\", from = \"0 s\" }}\nsegment = \"1460 B\"\n{extra}"
+            );
+            the_same(&text, "meet.toml");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Inboxes: what comes to a link before anybody can notice.
+//!
+//! A packet that arrives at a link comes out of it after the link's delay at the earliest. Until
+//! then nothing else in the network depends on the arrival. So it needs no event: it goes to the
+//! link's inbox, in order, and one event per delay has the link take in all that has come. This is
+//! the lookahead of parallel simulation (Chandy, Misra 1979), used on one core.
+//!
+//! A link has an inbox unless its packets are seen in between: where they wait at the link itself,
+//! or a custom discipline sees them. Arrivals are taken in by the time and the order that they
+//! would have had in the event queue.
+
+use crate::config::Config;
+use crate::layout::foresees;
+use crate::sched::Event;
+use penstock_queue::{AqmConfig, Link, Ring};
+use penstock_units::{Duration, Time};
+
+/// So far from the end of the inbox a packet is looked a place for. One that belongs further ahead
+/// gets an event of its own.
+const NEAR: usize = 16;
+/// An inbox pays if so many packets may pass during the link's delay.
+const WORTH: u64 = 8;
+/// It is emptied after so many packets or before, while they are in the processor's cache.
+const BATCH: u64 = 128;
+
+/// See the module.
+pub(crate) struct Inbox {
+    pending: Ring<Event>,
+    /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
+    pub(crate) patience: Duration,
+    /// When the link takes in what has come; [`Time::NEVER`] while that is nothing.
+    due: Time,
+}
+
+impl Inbox {
+    /// The inbox of link `i`.
+    pub(crate) fn new(c: &Config, i: usize, link: &Link) -> Self {
+        let l = &c.links[i];
+        let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
+        let seen = link.holds() || !foresees(c) || matches!(l.aqm, AqmConfig::User(_));
+        let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
+        let batch = Duration::from_ticks(BATCH * packet.as_ticks());
+        let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
+        Inbox { pending: Ring::new(Event::FIRST), patience, due: Time::NEVER }
+    }
+
+    /// Takes an arrival. Returns false where it needs an event of its own.
+    #[inline]
+    pub(crate) fn take(&mut self, event: Event) -> bool {
+        self.patience != Duration::ZERO && self.pending.insert(event, NEAR)
+    }
+
+    /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said
+    /// before.
+    #[inline]
+    pub(crate) fn call(&mut self, at: Time) -> Option<Time> {
+        let due = at + self.patience;
+        (due < self.due).then(|| {
+            self.due = due;
+            due
+        })
+    }
+
+    /// The same for what is left.
+    pub(crate) fn call_again(&mut self) -> Option<Time> {
+        let first = self.pending.get(0)?.time();
+        self.call(first)
+    }
+
+    /// The time to take in what has come is `now`, or has passed. Returns false where another event
+    /// has seen to that.
+    pub(crate) fn called(&mut self, now: Time) -> bool {
+        let due = self.due == now;
+        if due {
+            self.due = Time::NEVER;
+        }
+        due
+    }
+
+    /// The first arrival, if it comes before `now`.
+    #[inline]
+    pub(crate) fn before(&mut self, now: Time) -> Option<Event> {
+        let first = self.pending.get(0).filter(|event| event.time() < now);
+        first.is_some().then(|| self.pending.pop())?
+    }
+
+    /// The first arrival, if it goes before `event`.
+    #[inline]
+    pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {
+        let first = self.pending.get(0).filter(|first| *first < event);
+        first.is_some().then(|| self.pending.pop())?
+    }
+}
