@@ -5,7 +5,7 @@ use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, company, foresees, geometry, parts, senders};
+use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pool, AT_HOST};
@@ -131,7 +131,9 @@ impl Engine {
                     return Ok(());
                 }
             }
-            self.warm();
+            if self.net.crowded {
+                self.warm();
+            }
             self.net.sched.begin_event(&event);
             self.handle(&event);
         }
@@ -211,31 +213,17 @@ impl Engine {
         }
     }
 
-    /// Begins to load what the next event will touch, while this one is worked on: with thousands
-    /// of flows a packet would else wait for memory four times.
+    /// Begins to load what the next event will touch, while this one is worked on.
     #[inline]
     fn warm(&self) {
-        if let Some(later) = self.net.sched.peek(2 * AHEAD) {
-            if later.kind() == Kind::Packet {
-                prefetch::<_, 1>(&self.net.packets.items[later.index()]);
-            }
+        let (net, flows) = (&self.net, &self.flows[..]);
+        if let Some(later) = net.sched.peek(2 * AHEAD).filter(|e| e.kind() == Kind::Packet) {
+            net.warm_packet(later.index());
         }
-        let Some(next) = self.net.sched.peek(AHEAD) else { return };
-        match next.kind() {
-            Kind::Packet => {}
-            Kind::Timer => return prefetch::<_, 3>(&self.flows[next.index()]),
-            _ => return,
-        }
-        let p = &self.net.packets.items[next.index()];
-        prefetch::<_, 1>(&self.net.hosts[p.host as usize]);
-        if p.hop != AT_HOST {
-            return;
-        }
-        // A data packet touches the receiver, an ACK the sender behind it.
-        if p.is(flag::ACK) {
-            prefetch::<_, 7>(&self.flows[p.flow as usize]);
-        } else {
-            prefetch::<_, 2>(&self.flows[p.flow as usize]);
+        match net.sched.peek(AHEAD) {
+            Some(next) if next.kind() == Kind::Packet => net.warm_flow(next.index(), flows),
+            Some(next) if next.kind() == Kind::Timer => prefetch::<_, 3>(&flows[next.index()]),
+            _ => {}
         }
     }
 
@@ -265,6 +253,7 @@ impl Engine {
             capture_links,
             entered: 0,
             left: 0,
+            crowded: crowded(c),
             watched: c.record.series.is_some() || !foresees(c),
             acks_foreseen_until: Time::ZERO,
             events: 0,

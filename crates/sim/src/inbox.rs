@@ -84,6 +84,12 @@ impl Inbox {
         first.is_some().then(|| self.pending.pop())?
     }
 
+    /// The arrival `ahead` places behind the first.
+    #[inline]
+    pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
+        self.pending.get(ahead)
+    }
+
     /// The first arrival, if it goes before `event`.
     #[inline]
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {

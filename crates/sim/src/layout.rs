@@ -14,6 +14,12 @@ pub(crate) fn foresees(c: &Config) -> bool {
     c.record.pcap.is_none() && !c.links.iter().any(opportunities)
 }
 
+/// Returns whether the flows are too many for the processor's caches. The engine then asks for what
+/// it will need: a packet would else wait for memory several times.
+pub(crate) fn crowded(c: &Config) -> bool {
+    c.flows.len() > 256
+}
+
 /// Returns what is known of each host before the run.
 pub(crate) fn parts(c: &Config) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
@@ -83,8 +89,8 @@ pub(crate) fn capture_links(c: &Config) -> [u32; 2] {
 pub(crate) fn geometry(c: &Config) -> (u32, usize) {
     let bps = c.links.iter().map(|l| l.rate.as_bps()).max().unwrap_or(1_000_000);
     let packet = Duration::from_nanos((1000 * 8 * 1_000_000_000u64 / bps).clamp(1 << 8, 1 << 22));
-    // Few packets a slot: one alone needs no sorting.
-    let shift = 63 - packet.as_ticks().leading_zeros() - 1;
+    // Few packets a slot: one alone needs no sorting. With many flows the engine looks ahead in it.
+    let shift = 63 - packet.as_ticks().leading_zeros() - 1 + 2 * u32::from(crowded(c));
     let hop = c.links.iter().map(|l| l.delay.as_ticks()).max().unwrap_or(0);
     let slots = ((hop * 4) >> shift).clamp(1 << 8, 1 << 14) as usize;
     (shift, slots)

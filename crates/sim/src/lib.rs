@@ -23,6 +23,7 @@ mod result;
 mod routes;
 mod sched;
 mod series;
+mod way;
 
 pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern};
 pub use engine::{run, run_watched};

@@ -1,0 +1,266 @@
+//! The way of a packet: through the links of its route, down to the host at its end, and what the
+//! host makes of it, as far ahead as nobody can notice ([`crate::inbox`]).
+
+use crate::ends;
+use crate::flow::{Flow, FlowKind};
+use crate::network::{release, Network};
+use crate::packet::{flag, Pkt, AT_HOST};
+use crate::routes::HOST;
+use crate::sched::{Event, Kind};
+use penstock_aqm::{Ecn, Packet};
+use penstock_queue::{Arriving, Fate};
+use penstock_units::Time;
+
+/// Stands for the place of a packet that has none.
+const NOWHERE: u32 = u32::MAX;
+impl Network {
+    /// The link takes in what came to its inbox before `now`.
+    pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        while let Some(event) = self.inboxes[link as usize].before(now) {
+            self.take_one_in(&event, link, flows);
+        }
+        if let Some(due) = self.inboxes[link as usize].call_again() {
+            self.sched.push(due, Kind::Inbox, link);
+        }
+    }
+
+    /// A packet comes to a link by an event of its own: what is in the inbox may go before it.
+    #[inline]
+    pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
+            self.take_one_in(&first, link, flows);
+            self.sched.go_on();
+        }
+    }
+
+    #[inline(always)]
+    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        self.events += 1;
+        self.sched.begin_arrival(event);
+        if self.crowded {
+            self.warm(link, flows);
+        }
+        self.through(event.time(), link, event.what().index() as u32, flows);
+    }
+
+    /// Begins to load what the next arrivals at a link will touch.
+    #[inline]
+    fn warm(&self, link: u32, flows: &[Flow]) {
+        let inbox = &self.inboxes[link as usize];
+        if let Some(later) = inbox.peek(3) {
+            self.warm_packet(later.what().index());
+        }
+        if let Some(next) = inbox.peek(1) {
+            self.warm_flow(next.what().index(), flows);
+        }
+    }
+
+    /// A datagram, which has crossed the access link of its host, comes to the first link of its
+    /// route.
+    #[inline]
+    pub(crate) fn enter_at_link(&mut self, event: &Event, p: Pkt, flows: &mut [Flow]) {
+        let (now, link) = (event.time(), self.routes.at(p.route, 0));
+        self.take_in_before(event, link, flows);
+        if self.links[link as usize].holds() || self.capture.is_some() {
+            let index = self.enter(p);
+            self.through(now, link, index, flows);
+        } else {
+            self.enter_ahead(now, p, flows);
+        }
+    }
+
+    /// The same at `now`, which may lie ahead. The packet needs a place in the pool only if it goes
+    /// on from the link.
+    #[inline]
+    pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
+        let link = self.routes.at(p.route, 0);
+        if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
+            if self.goes_on(&p) {
+                let index = self.enter(p);
+                return self.leave(now, at, index, &p, ecn, flows);
+            }
+            self.delivered(at, &p, flows);
+        }
+        self.entered += 1;
+        self.left += 1;
+    }
+
+    /// Returns whether a packet passes more links after this one, or shares its host's access link
+    /// with packets from elsewhere.
+    #[inline(always)]
+    fn goes_on(&self, p: &Pkt) -> bool {
+        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].merges()
+    }
+
+    /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
+    #[inline]
+    fn delivered(&mut self, at: Time, p: &Pkt, flows: &mut [Flow]) {
+        let Some(at) = self.hosts[p.host as usize].down.send(at, p.bytes) else { return };
+        if at >= self.window.0 && at < self.window.1 {
+            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
+                u.delivered += u64::from(p.bytes);
+            }
+        }
+    }
+
+    /// Through one link and onward.
+    #[inline(never)]
+    pub(crate) fn through(&mut self, now: Time, link: u32, index: u32, flows: &mut [Flow]) {
+        let p = self.packets.items[index as usize];
+        if self.capture.is_some() {
+            return self.through_captured(now, link, index, p, flows);
+        }
+        if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
+            return self.leave(now, at, index, &p, p.ecn(), flows);
+        }
+        let fate = self.pass(now, link, index, &p, flows);
+        self.follow(now, link, index, &p, fate, flows);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn through_captured(&mut self, now: Time, link: u32, index: u32, p: Pkt, flows: &mut [Flow]) {
+        if self.capture_links.contains(&link) {
+            self.record(now, p, flows);
+        }
+        let fate = self.pass(now, link, index, &p, flows);
+        self.record_out(link, p, flows);
+        self.follow(now, link, index, &p, fate, flows);
+    }
+
+    /// What becomes of a packet that arrives at a link.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, link: u32, index: u32, p: &Pkt, flows: &[Flow]) -> Fate {
+        let a = Arriving {
+            at: now,
+            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
+            index,
+            data: !p.is(flag::ACK),
+        };
+        if self.links[link as usize].catch_up(now) {
+            let scheduled = self.scheduled(now, p, flows);
+            self.links[link as usize].settle(now, scheduled);
+        }
+        self.links[link as usize].arrive(&a)
+    }
+
+    /// When a packet that arrives at a link at `now` began to be sent to it.
+    #[cold]
+    fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
+        let crossing = if p.hop == 0 {
+            let f = &flows[p.flow as usize];
+            let from = if p.is(flag::ACK) { f.ends.dst } else { f.ends.src };
+            self.hosts[from as usize].up.crossing(p.bytes)
+        } else {
+            self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)
+        };
+        now.before(crossing)
+    }
+
+    /// Does with a packet what its link decided.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        now: Time,
+        link: u32,
+        index: u32,
+        p: &Pkt,
+        fate: Fate,
+        flows: &mut [Flow],
+    ) {
+        match fate {
+            Fate::Dropped => {
+                self.bury(link);
+                self.discard(index);
+            }
+            Fate::Held(at) => {
+                self.bury(link);
+                if let Some(at) = at {
+                    self.sched.push(at, Kind::Service, link);
+                }
+            }
+            Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
+        }
+    }
+
+    /// Discards the packets that were dropped while they waited at a link.
+    fn bury(&mut self, link: u32) {
+        let Network { links, packets, sacks, left, .. } = self;
+        for index in links[link as usize].gone() {
+            release(packets, sacks, left, index);
+        }
+    }
+
+    /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
+    /// its host.
+    #[inline(always)]
+    fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
+        let kept = &mut self.packets.items[index as usize];
+        kept.flags = p.flags & !flag::ECN | ecn as u8;
+        kept.hop = p.hop + 1;
+        if self.goes_on(p) {
+            let link = self.routes.at(p.route, p.hop + 1);
+            self.expect(at, link, index);
+        } else if p.is(flag::DATAGRAM) {
+            self.delivered(at, p, flows);
+            self.discard(index);
+        } else {
+            // The access link has one feeder: the packet's arrival at its end is known.
+            self.down(now, at, p.host, index, flows);
+        }
+    }
+
+    /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
+    /// nothing but answer at once, so is the answer: it needs no event.
+    #[inline(always)]
+    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32, flows: &mut [Flow]) {
+        let p = &mut self.packets.items[index as usize];
+        let (down, answers) = {
+            let host = &mut self.hosts[host as usize];
+            (host.down.send(at, p.bytes), host.answers())
+        };
+        let Some(at) = down else { return self.discard(index) };
+        p.hop = AT_HOST;
+        if answers && at < self.end {
+            self.events += 1;
+            self.sched.begin(at, now);
+            let p = *p;
+            return ends::data(self, flows, at, index, p);
+        }
+        if p.is(flag::ACK) {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                if t.foresees(at, self.acks_foreseen_until) {
+                    self.events += 1;
+                    self.sched.begin(at, now);
+                    let p = *p;
+                    ends::ack(self, flows, at, index, p);
+                    return;
+                }
+            }
+        }
+        self.sched.push(at, Kind::Packet, index);
+    }
+
+    /// An eager link's transmitter is free.
+    pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        let served = self.links[link as usize].serve(now);
+        self.bury(link);
+        let Some((a, fate, again)) = served else { return };
+        let p = self.packets.items[a.index as usize];
+        if self.capture.is_some() {
+            self.record_out(link, p, flows);
+        }
+        if let Some(at) = again {
+            self.sched.push(at, Kind::Service, link);
+        }
+        self.follow(now, link, a.index, &p, fate, flows);
+    }
+
+    /// Captures `p` if the link has a tap behind its queue and `p` got through just now.
+    #[cold]
+    fn record_out(&mut self, link: u32, p: Pkt, flows: &[Flow]) {
+        if let Some((start, ecn)) = self.links[link as usize].tapped() {
+            self.record(start, Pkt { flags: p.flags & !flag::ECN | ecn as u8, ..p }, flows);
+        }
+    }
+}
