@@ -44,7 +44,7 @@ test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tes
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
-	fuzz/run.sh 30 scenario units
+	fuzz/run.sh 15 scenario units
 	$(BIN)/pytest -m 'not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser

@@ -76,7 +76,7 @@ class Cluster:
             process.send_signal(signal.SIGTERM)
         for process in (*self.workers, *filter(None, [self.scheduler])):
             try:
-                process.wait(30)
+                process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -83,7 +83,7 @@ def _settle() -> None:
     discipline in Python pays that for every packet.
     """
     if "__getattr__" in globals():
-        for name in _find("__all__"):
+        for name in (*_WHOLE, *_find("__all__")):
             _find(name)
         globals().pop("__getattr__", None)
 

@@ -2,8 +2,9 @@
 //!
 //! A packet that arrives at a link comes out of it after the link's delay at the earliest. Until
 //! then nothing else in the network depends on the arrival. So it needs no event: it goes to the
-//! link's inbox, in order, and one event per delay has the link take in all that has come. This is
-//! the lookahead of parallel simulation (Chandy, Misra 1979), used on one core.
+//! link's inbox, in order. One event per delay, or per hundred packets, has the link take in all
+//! that has come. This is the lookahead of parallel simulation (Chandy, Misra 1979), used on one
+//! core.
 //!
 //! A link has an inbox unless its packets are seen in between: where they wait at the link itself,
 //! or a custom discipline sees them. Arrivals are taken in by the time and the order that they

@@ -17,7 +17,7 @@ pub(crate) fn foresees(c: &Config) -> bool {
 /// Returns whether the flows are too many for the processor's caches. The engine then asks for what
 /// it will need: a packet would else wait for memory several times.
 pub(crate) fn crowded(c: &Config) -> bool {
-    c.flows.len() > 256
+    c.flows.len() > 2048
 }
 
 /// Returns what is known of each host before the run.

@@ -13,6 +13,7 @@ use penstock_units::Time;
 
 /// Stands for the place of a packet that has none.
 const NOWHERE: u32 = u32::MAX;
+
 impl Network {
     /// The link takes in what came to its inbox before `now`.
     pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
