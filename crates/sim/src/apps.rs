@@ -127,14 +127,8 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
         net.depart(now, f.ends.src, p);
     }
     let Some(leaves) = after else { return };
-    match company {
-        Company::Sources => udp_next(net, flows, now, leaves, flow, now),
-        Company::Packets => {
-            let until = net.foresight(now, p.route);
-            udp_next(net, flows, now, leaves, flow, until);
-        }
-        Company::Nobody => udp_ahead(net, flows, now, leaves, flow),
-    }
+    let until = if company == Company::Sources { now } else { net.foresight(now, p.route) };
+    udp_next(net, flows, now, leaves, flow, until);
 }
 
 /// Makes a source's next packet.
@@ -157,7 +151,8 @@ fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
 }
 
 /// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets
-/// that come to their first link before `until` go to its inbox.
+/// that come to their first link before `until` need no event: they go to its inbox, or through the
+/// link at once if nobody else's packets come to it.
 #[inline]
 pub(crate) fn udp_next(
     net: &mut Network,
@@ -167,55 +162,34 @@ pub(crate) fn udp_next(
     flow: usize,
     until: Time,
 ) {
-    let f = &mut flows[flow];
-    let FlowKind::Udp(u) = &mut f.kind else { return };
     let mut next = Some(leaves);
     while let Some(leaves) = next {
+        let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         let at = if u.own_host {
-            net.hosts[f.ends.src as usize].up.send(leaves, u.bytes)
+            net.hosts[ends.src as usize].up.send(leaves, u.bytes)
         } else {
             Some(leaves)
         };
-        if let Some(at) = at {
-            if at >= until {
-                net.sched.push(at, Kind::Udp, flow as u32);
-                return;
-            }
-            let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
-            net.foresee(at, p);
-            net.sched.begin(at, now);
-            now = at;
-            next = u.after(&mut f.rng);
-        } else {
+        let Some(at) = at else {
             // Its own access link is full.
             u.sent += 1;
-            next = u.after(&mut f.rng).filter(|t| *t < net.end);
+            next = u.after(rng).filter(|t| *t < net.end);
+            continue;
+        };
+        if at >= until {
+            net.sched.push(at, Kind::Udp, flow as u32);
+            return;
         }
-    }
-}
-
-/// As [`udp_next`], where nothing else comes to the first link: packets go through it as far ahead
-/// as nobody can notice.
-fn udp_ahead(net: &mut Network, flows: &mut [Flow], now: Time, leaves: Time, flow: usize) {
-    let route = flows[flow].ends.forward;
-    let until = net.foresight(now, route);
-    let (mut now, mut next) = (now, Some(leaves));
-    while let Some(leaves) = next {
-        let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
-        if let Some(at) = net.hosts[ends.src as usize].up.send(leaves, u.bytes) {
-            if at >= until {
-                net.sched.push(at, Kind::Udp, flow as u32);
-                return;
-            }
-            let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
-            next = u.after(rng);
+        let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
+        next = u.after(rng);
+        if u.company == Company::Nobody {
             net.sched.begin(at, now);
-            now = at;
             net.events += 1;
             net.enter_ahead(at, p, flows);
         } else {
-            u.sent += 1;
-            next = u.after(rng).filter(|t| *t < net.end);
+            net.foresee(at, p);
+            net.sched.begin(at, now);
         }
+        now = at;
     }
 }

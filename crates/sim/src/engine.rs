@@ -235,9 +235,11 @@ impl Engine {
         }
         let mut capture_links = capture_links(c);
         let links = links(c, &mut capture_links, abort)?;
-        let hosts =
-            parts(c).into_iter().zip(&c.hosts).map(|(part, h)| Host::new(h, part)).collect();
-        let inboxes = links.iter().enumerate().map(|(i, link)| Inbox::new(c, i, link)).collect();
+        let foresees = foresees(c);
+        let hosts = parts(c, foresees).into_iter().zip(&c.hosts);
+        let hosts = hosts.map(|(part, h)| Host::new(h, part)).collect();
+        let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
+        let inboxes = links.iter().enumerate().map(inbox).collect();
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),
@@ -254,7 +256,7 @@ impl Engine {
             entered: 0,
             left: 0,
             crowded: crowded(c),
-            watched: c.record.series.is_some() || !foresees(c),
+            watched: c.record.series.is_some() || !foresees,
             acks_foreseen_until: Time::ZERO,
             events: 0,
         };
@@ -284,9 +286,7 @@ impl Engine {
         if self.sampling.is_some() {
             self.net.sched.push(Time::ZERO, Kind::Sample, 0);
         }
-        if !self.net.watched {
-            self.net.acks_foreseen_until = from.min(self.net.end);
-        }
+        self.net.acks_foreseen_until = self.net.next_look(Time::ZERO);
         apps::begin(&mut self.net, &mut self.flows);
     }
 

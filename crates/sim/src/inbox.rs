@@ -11,7 +11,6 @@
 //! would have had in the event queue.
 
 use crate::config::Config;
-use crate::layout::foresees;
 use crate::sched::Event;
 use penstock_queue::{AqmConfig, Link, Ring};
 use penstock_units::{Duration, Time};
@@ -34,11 +33,11 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// The inbox of link `i`.
-    pub(crate) fn new(c: &Config, i: usize, link: &Link) -> Self {
+    /// The inbox of link `i`, which stays empty unless the run `foresees`.
+    pub(crate) fn new(c: &Config, i: usize, link: &Link, foresees: bool) -> Self {
         let l = &c.links[i];
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
-        let seen = link.holds() || !foresees(c) || matches!(l.aqm, AqmConfig::User(_));
+        let seen = link.holds() || !foresees || matches!(l.aqm, AqmConfig::User(_));
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
@@ -81,8 +80,7 @@ impl Inbox {
     /// The first arrival, if it comes before `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: Time) -> Option<Event> {
-        let first = self.pending.get(0).filter(|event| event.time() < now);
-        first.is_some().then(|| self.pending.pop())?
+        self.pending.pop_if(|first| first.time() < now)
     }
 
     /// The arrival `ahead` places behind the first.
@@ -94,7 +92,6 @@ impl Inbox {
     /// The first arrival, if it goes before `event`.
     #[inline]
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {
-        let first = self.pending.get(0).filter(|first| *first < event);
-        first.is_some().then(|| self.pending.pop())?
+        self.pending.pop_if(|first| first < event)
     }
 }

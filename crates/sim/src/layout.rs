@@ -21,10 +21,10 @@ pub(crate) fn crowded(c: &Config) -> bool {
 }
 
 /// Returns what is known of each host before the run.
-pub(crate) fn parts(c: &Config) -> Vec<Part> {
+pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
-    let mut parts = vec![Part { merges: false, answers: foresees(c) }; c.hosts.len()];
+    let mut parts = vec![Part { merges: false, answers: foresees }; c.hosts.len()];
     let mut feed = |host: u32, route: u16| {
         let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
         let f = &mut feeder[host as usize];

@@ -65,8 +65,7 @@ impl Network {
     /// A host sends a packet at `now`: through its access link, to the first hop of its route.
     #[inline(always)]
     pub(crate) fn depart(&mut self, now: Time, host: u32, p: Pkt) {
-        self.entered += 1;
-        let index = self.packets.put(p);
+        let index = self.enter(p);
         self.send_up(now, host, index);
     }
 
@@ -81,15 +80,14 @@ impl Network {
         }
     }
 
-    /// When somebody looks at the senders next, after they did at `now`.
+    /// When somebody looks at the senders next, after `now`.
     pub(crate) fn next_look(&self, now: Time) -> Time {
         if self.watched {
-            Time::ZERO
-        } else if now < self.window.1 {
-            self.window.1.min(self.end)
-        } else {
-            self.end
+            return Time::ZERO;
         }
+        let (from, to) = self.window;
+        let look = [from, to].into_iter().find(|look| now < *look);
+        look.unwrap_or(self.end).min(self.end)
     }
 
     /// Until when arrivals at the first link of a route may be foreseen at `now`.

@@ -193,32 +193,25 @@ impl TxClock {
         if self.ticks_per_byte != 0 {
             return Duration(u64::from(bytes).saturating_mul(self.ticks_per_byte));
         }
-        let (size, ticks, left) = self.last;
-        if bytes == size {
-            // The same without a division: two remainders make less than two ticks.
-            let rest = self.rest + left;
-            let more = rest >= self.bps;
-            self.rest = if more { rest - self.bps } else { rest };
-            return Duration(ticks + u64::from(more));
+        if bytes != self.last.0 {
+            // Fits 64 bits up to 900 kB a packet.
+            let work = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS);
+            let Ok(work) = u64::try_from(work) else { return self.next_huge(work) };
+            self.last = (bytes, work / self.bps, work % self.bps);
         }
-        self.next_size(bytes)
+        let (_, ticks, left) = self.last;
+        // Two remainders make less than two ticks.
+        let rest = self.rest + left;
+        let more = rest >= self.bps;
+        self.rest = if more { rest - self.bps } else { rest };
+        Duration(ticks + u64::from(more))
     }
 
-    fn next_size(&mut self, bytes: u32) -> Duration {
-        let alone = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS);
-        if let Ok(alone) = u64::try_from(alone) {
-            self.last = (bytes, alone / self.bps, alone % self.bps);
-        }
-        // Fits 64 bits up to 900 kB a packet.
-        let work = u128::from(bytes) * u128::from(BYTE_AT_ONE_BPS) + u128::from(self.rest);
-        if let Ok(small) = u64::try_from(work) {
-            self.rest = small % self.bps;
-            Duration(small / self.bps)
-        } else {
-            let bps = u128::from(self.bps);
-            self.rest = (work % bps) as u64;
-            Duration(u64::try_from(work / bps).unwrap_or(u64::MAX))
-        }
+    #[cold]
+    fn next_huge(&mut self, work: u128) -> Duration {
+        let (work, bps) = (work + u128::from(self.rest), u128::from(self.bps));
+        self.rest = (work % bps) as u64;
+        Duration(u64::try_from(work / bps).unwrap_or(u64::MAX))
     }
 
     /// Ticks that a byte takes, where that is a whole number.
