@@ -26,7 +26,14 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 REAL = ("07_bufferbloat", "08_own_program", "09_own_discipline_real")
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+#: It shows a minute of real time.
+LONG = ("07_bufferbloat",)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(each, id=each.stem, marks=pytest.mark.long if each.stem in LONG else ()) for each in EXAMPLES],
+)
 def test_example(example: Path, tmp_path: Path) -> None:
     if example.stem in REAL:
         needs_real_packets()

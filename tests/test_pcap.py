@@ -239,7 +239,14 @@ def test_retransmissions_are_where_the_simulator_counted_them(
 DUMBBELLS = [file for file in sorted(SCENARIOS.glob("*.toml")) if 'kind = "dumbbell"' in file.read_text("utf-8")]
 
 
-@pytest.mark.parametrize("file", DUMBBELLS, ids=lambda file: file.stem)
+#: Captures of a minute and more, which tshark takes ten seconds to read.
+LARGE = ("mixed-ecn", "single-flow")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, id=file.stem, marks=pytest.mark.long if file.stem in LARGE else ()) for file in DUMBBELLS],
+)
 def test_shipped_scenarios(penstock: Command, tmp_path: Path, file: Path) -> None:
     scenario = tmp_path / file.name
     shutil.copy(file, scenario)
