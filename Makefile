@@ -9,13 +9,18 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
+# The optimised wheel holds the package's own files as well.
+WHEELS       := target/wheels
+PACKAGE      := $(shell find python -type f ! -name '*.so' ! -path '*/__pycache__/*')
+HAS_PROFDATA := ls "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata* >/dev/null 2>&1
+
 # The BPF programs are a build of their own, because clang and libelf are not everywhere.
 BPF        := --manifest-path bpf/Cargo.toml --target-dir target
 CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long accept debs clean
+.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -27,7 +32,7 @@ $(VENV)/bin/maturin:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Penstock needs Python 3.10 or newer")'
 	@command -v cargo >/dev/null || { echo "Penstock needs Rust: https://rustup.rs"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.9,<2'
+	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.16,<2'
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test
@@ -79,6 +84,14 @@ validate-real: setup ## the simulator against real packets on this machine, twel
 oracle: setup ## sch_red itself and our router under real TCP in a virtual machine, three seeds: a table, out/oracle.json
 	cargo build --release --quiet -p penstock-emulate
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock target/release/penstock-emulate --ecn --adaptive --json out/oracle.json
+
+wheel: $(WHEELS)/.built ## target/wheels: the wheel with profile-guided optimisation, as it is published; minutes
+
+$(WHEELS)/.built: $(VENV)/bin/maturin $(SOURCES) $(PACKAGE) $(wildcard benches/train.py benches/b?.toml)
+	@$(HAS_PROFDATA) || { echo "make wheel needs llvm-profdata: rustup component add llvm-tools"; exit 1; }
+	rm -f $(WHEELS)/penstock-*.whl
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --pgo --quiet --out $(WHEELS) --target-dir target/pgo
+	@touch $@
 
 bench: setup ## every target of docs/performance.md, beside ns-2 where it is installed; ARGS=--quick, HTSIM=path of csg-htsim
 	$(BIN)/python benches/bench.py $(ARGS)

@@ -169,7 +169,7 @@ def test_every_target_of_instructions_has_an_aim_below_it() -> None:
 def test_the_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "record.json"
     assert Record.load(file) == Record(), "where there is none, it is empty"
-    record = Record("2026-01-02", "1.95.0", {"B1": 3050}, {"B4": 6580}, {})
+    record = Record("2026-01-02", "1.95.0", {"B1": 3050}, {"B1": 3400}, {"B4": 6580}, {})
     record.save(file)
     assert Record.load(file) == record
     assert record.under() == "2026-01-02, Rust 1.95.0"
@@ -177,7 +177,7 @@ def test_the_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_record_has_every_case() -> None:
     record = Record.load()
-    assert set(record.penstock) == {"B1", "B2", "B3", "B4"}
+    assert set(record.penstock) == set(record.plain) == {"B1", "B2", "B3", "B4"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", record.date)
     assert record.rustc
 

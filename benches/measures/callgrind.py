@@ -41,7 +41,15 @@ def count(command: Sequence[str | Path], by_file: bool = False) -> Count:
     """Runs a command under callgrind; with `by_file`, its first word is the program to look up."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out")
-        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--quiet"]
+        # Python hashes alike in both lengths of a run: its start-up then cancels.
+        tool = [
+            "env",
+            "PYTHONHASHSEED=0",
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={out}",
+            "--quiet",
+        ]
         tool += ["--dump-instr=yes"] if by_file else []
         document = spend([*tool, *command], watch=False).document
         text = out.read_text(encoding="utf-8", errors="replace")
@@ -165,12 +173,16 @@ def between(short: Count, long: Count, packets: Callable[[Any], int]) -> PerPack
 Pair = tuple[Sequence[str | Path], Sequence[str | Path]]
 
 
+def packets(document: Any) -> int:
+    """The packets that the runner without Python reports."""
+    return int(document["packets"])
+
+
 def per_packet(
-    pairs: Sequence[Pair], key: str = "packets", by_file: bool = False
+    pairs: Sequence[Pair], key: Callable[[Any], int] = packets, by_file: bool = False
 ) -> list[PerPacket]:
     """Counts pairs of a shorter and a longer run, several at once; `key` is what is divided by."""
     counts = at_once(lambda line: count(line, by_file), [line for pair in pairs for line in pair])
     return [
-        between(short, long, lambda document: int(document[key]))
-        for short, long in zip(counts[::2], counts[1::2], strict=True)
+        between(short, long, key) for short, long in zip(counts[::2], counts[1::2], strict=True)
     ]

@@ -66,7 +66,7 @@ def _counted(kinds: list[str]) -> dict[tuple[str, str], float]:
             natively(scenario(case), f"aqm.kind={kind}", f"duration={s:g} s") for s in COUNTED[case]
         )
         pairs.append((short, long))
-    counted = per_packet(pairs, key="arrivals")
+    counted = per_packet(pairs, key=lambda document: int(document["arrivals"]))
     return {key: each.instructions for key, each in zip(keys, counted, strict=True)}
 
 

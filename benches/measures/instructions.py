@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from .callgrind import ELSEWHERE, Pair, PerPacket, per_packet
 from .plan import Plan
 from .processes import say
-from .programs import CASES, htsim, natively, ns2, scenario
+from .programs import CASES, htsim, metrics, natively, ns2, optimised, penstock, scenario
 from .record import Counts, Record, rustc, today
 from .tables import NONE, per_cent, table
 from .targets import TARGETS, beside
@@ -53,14 +53,26 @@ def _windows(plan: Plan) -> dict[str, tuple[float, float]]:
 
 
 @functools.cache
-def ours(plan: Plan) -> dict[str, PerPacket]:
-    """Counts every case, by source file."""
+def plain(plan: Plan) -> dict[str, PerPacket]:
+    """Counts every case without Python and without a profile, by source file."""
     say("instructions of Penstock")
     pairs: list[Pair] = []
     for case in CASES:
         short, long = (natively(scenario(case), f"duration={s:g} s") for s in _windows(plan)[case])
         pairs.append((short, long))
     return dict(zip(CASES, per_packet(pairs, by_file=True), strict=True))
+
+
+def wheel(plan: Plan) -> dict[str, PerPacket]:
+    """Counts every case in the wheel. Python's own start-up cancels."""
+    python = optimised(plan)
+    say("instructions of the wheel")
+    pairs: list[Pair] = []
+    for case in CASES:
+        short, long = (penstock(python, case, s) for s in _windows(plan)[case])
+        pairs.append((short, long))
+    counted = per_packet(pairs, key=lambda document: int(metrics(document)["departures"]))
+    return dict(zip(CASES, counted, strict=True))
 
 
 def _theirs(
@@ -87,7 +99,7 @@ def instructions(plan: Plan) -> str:
     if not plan.valgrind:
         return "valgrind is not installed here.\n"
     record = Record.load()
-    counted = ours(plan)
+    before, counted = plain(plan), wheel(plan)
     ns = record.ns2
     if plan.ns:
         ns = _theirs("ns-2", plan, ns, NS2_CASES, lambda case, s: ns2(case, s, count=True))
@@ -95,25 +107,35 @@ def instructions(plan: Plan) -> str:
     if (sim := plan.htsim) is not None:
         driver = str(htsim(sim))
         other = _theirs("csg-htsim", plan, other, CASES, lambda case, s: [driver, case, f"{s:g}"])
-    rows = [_row(case, plan, counted[case], record, ns, other) for case in CASES]
-    head = ["", "simulated s", "packets", "instructions a packet", "target", "met", "aim"]
-    head += ["recorded", "change", "ns-2", "csg-htsim"]
+    rows = [_row(case, plan, before[case], counted[case], record, ns, other) for case in CASES]
+    head = ["", "simulated s", "packets", "instructions a packet", "without a profile", "target"]
+    head += ["met", "aim", "recorded", "change", "ns-2", "csg-htsim"]
     under = f"Recorded: {record.under()}.\n" if record.date else "Nothing is recorded yet.\n"
     if plan.record and not plan.quick:
         # Counts of peers stay as they are where this run has not made them anew.
-        own: Counts = {case: round(each.instructions) for case, each in counted.items()}
-        Record(today(), rustc(), own, ns, other).save()
+        own, without = (
+            {case: float(round(each.instructions)) for case, each in counts.items()}
+            for counts in (counted, before)
+        )
+        Record(today(), rustc(), own, without, ns, other).save()
     return table(head, rows) + "\n" + under
 
 
 def _row(
-    case: str, plan: Plan, each: PerPacket, record: Record, ns: Counts, other: Counts
+    case: str,
+    plan: Plan,
+    without: PerPacket,
+    each: PerPacket,
+    record: Record,
+    ns: Counts,
+    other: Counts,
 ) -> list[object]:
     first, last = _windows(plan)[case]
     aim = TARGETS[f"instructions {case}"].aim
     before = record.penstock.get(case)
     row: list[object] = [case, f"{first:g} to {last:g}", f"{each.packets:,}"]
-    row += [f"{each.instructions:,.0f}", *beside(f"instructions {case}", each.instructions)]
+    row += [f"{each.instructions:,.0f}", f"{without.instructions:,.0f}"]
+    row += beside(f"instructions {case}", each.instructions)
     row.append(f"{aim:,g}" if aim else NONE)
     row += [f"{before:,.0f}", per_cent(each.instructions / before - 1)] if before else [NONE, NONE]
     return row + [f"{of[case]:,.0f}" if case in of else NONE for of in (ns, other)]
@@ -123,7 +145,7 @@ def floor(plan: Plan) -> str:
     """Where the instructions of a packet go, by part of the simulator and by file."""
     if not plan.valgrind:
         return "valgrind is not installed here.\n"
-    shown = {case: ours(plan)[case] for case in ("B2", "B4")}
+    shown = {case: plain(plan)[case] for case in ("B2", "B4")}
     sums = {case: sum(each.files.values()) for case, each in shown.items()}
     files = {name for each in shown.values() for name in each.files}
 

@@ -1,4 +1,8 @@
-"""The programs that are measured: Penstock with and without Python, ns-2, csg-htsim."""
+"""The programs that are measured: Penstock with and without Python, ns-2, csg-htsim.
+
+What is compared with ns-2 is the wheel as it is published, with profile-guided optimisation. It
+lives in an environment of its own under `target/`, so that the developer's stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import functools
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
+from .plan import Plan
 from .processes import HERE, ROOT, say
 
 CASES = ("B1", "B2", "B3", "B4")
@@ -25,11 +31,34 @@ def scenario(case: str) -> str:
     return f"benches/{case.lower()}.toml"
 
 
-def penstock(case: str, seconds: float, seeds: int = 1) -> list[str]:
+def penstock(python: str, case: str, seconds: float, seeds: int = 1) -> list[str]:
     """The command that runs a benchmark case, one seed after the other."""
     length = f"duration={seconds:g} s"
     options = ["--json", "--set", length, "--seeds", str(seeds), "--jobs", "1"]
-    return [sys.executable, "-m", "penstock", "run", scenario(case), *options]
+    return [python, "-m", "penstock", "run", scenario(case), *options]
+
+
+@functools.cache
+def optimised(plan: Plan) -> str:
+    """A Python with the wheel of `make wheel`; in a smoke test the one that runs this."""
+    if plan.quick:
+        return sys.executable
+    say("building the wheel with profile-guided optimisation: some minutes where it is out of date")
+    subprocess.run(["make", "--silent", "wheel"], cwd=ROOT, check=True)
+    folder = _target() / "wheel-bench"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        # Its dependencies are the developer's. The path does not lead to the package itself: that
+        # is installed there by a .pth file, which is not read from here.
+        here, there = ({"base": str(f), "platbase": str(f)} for f in (sys.prefix, folder))
+        purelib = sysconfig.get_path("purelib", vars=there)
+        borrowed = sysconfig.get_path("purelib", vars=here)
+        Path(purelib, "borrowed.pth").write_text(f"{borrowed}\n", encoding="utf-8")
+    (wheel,) = (ROOT / "target" / "wheels").glob("penstock-*.whl")
+    install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]
+    subprocess.run([*install, str(wheel)], check=True)
+    return str(python)
 
 
 def ns2(case: str, seconds: float, count: bool, seed: int = 0) -> list[str]:

@@ -25,6 +25,9 @@ class Record:
     date: str = ""
     rustc: str = ""
     penstock: Counts = field(default_factory=dict)
+    """Of the wheel, which has profile-guided optimisation."""
+    plain: Counts = field(default_factory=dict)
+    """Of the same code without it."""
     ns2: Counts = field(default_factory=dict)
     htsim: Counts = field(default_factory=dict)
 

@@ -15,6 +15,7 @@ from .programs import (
     drops,
     metrics,
     ns2,
+    optimised,
     penstock,
 )
 from .tables import NONE, mib, millions, table
@@ -32,9 +33,10 @@ def _timed(case: str, plan: Plan) -> list[object]:
     seconds = TIMED[case] / plan.shorter
     ours: list[Cost] = []
     theirs: list[Cost] = []
+    python = optimised(plan)
     for i in range(plan.repeats):
         say(f"{case}, {seconds:g} s simulated, {i + 1} of {plan.repeats}")
-        ours.append(spend(penstock(case, seconds)))
+        ours.append(spend(penstock(python, case, seconds)))
         if plan.ns:
             theirs.append(spend(ns2(case, seconds, count=False)))
     packets = metrics(ours[0].document)["departures"]
@@ -68,7 +70,7 @@ def _compared(case: str, plan: Plan) -> list[object]:
     seeds = plan.seeds if case in SEGMENT else 1
     seconds = COMPARED[case]
     say(f"{case}, results over {seconds} s, {seeds} seeds")
-    m = metrics(spend(penstock(case, seconds, seeds)).document)
+    m = metrics(spend(penstock(optimised(plan), case, seconds, seeds)).document)
     there = [spend(ns2(case, seconds, count=True, seed=i)).document for i in range(seeds)]
     keys = ("goodput_wire_bps", "drops", "packets")
     theirs = {key: sum(d[key] for d in there) / seeds for key in keys}

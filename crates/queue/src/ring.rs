@@ -1,6 +1,7 @@
 //! A queue in a ring, whose places are found by a mask.
 
-/// See the module. It grows to the most that it ever held, and keeps that memory.
+/// See the module. It grows to the most that it ever held, and keeps that memory unless it is asked
+/// to give some back.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     /// As many as a power of two, at least 16.
@@ -84,6 +85,29 @@ impl<T: Copy> Ring<T> {
         (self.first, self.end) = (0, n);
     }
 
+    /// Gives half of its memory back where it holds much and uses less than three eighths of it.
+    /// What is under way moves in bursts from ring to ring; each would else keep room for all of
+    /// it.
+    #[inline]
+    pub fn relax(&mut self) {
+        let n = self.items.len();
+        if n > Self::KEEP && self.len() < 3 * n / 8 {
+            self.shrink();
+        }
+    }
+
+    /// It keeps memory for so many items in any case.
+    const KEEP: usize = 4096;
+
+    #[cold]
+    fn shrink(&mut self) {
+        let (n, held) = (self.items.len(), self.len());
+        self.items.rotate_left(self.first & (n - 1));
+        self.items.truncate(n / 2);
+        self.items.shrink_to_fit();
+        (self.first, self.end) = (0, held);
+    }
+
     /// Returns the item `ahead` places behind the first.
     #[inline]
     pub fn get(&self, ahead: usize) -> Option<&T> {
@@ -133,6 +157,24 @@ mod tests {
         while !ring.is_empty() {
             assert_eq!(ring.pop(), Some(list.remove(0)));
         }
+    }
+
+    #[test]
+    fn it_gives_memory_back() {
+        let mut ring = Ring::new(0u32);
+        let mut taken = 0;
+        for i in 0..40_000u32 {
+            ring.push(i);
+        }
+        assert_eq!(ring.items.len(), 65_536);
+        while ring.len() > 5 {
+            assert_eq!(ring.pop(), Some(taken));
+            taken += 1;
+            ring.relax();
+            assert!(ring.len() >= 3 * ring.items.len() / 8 || ring.items.len() == 4096);
+        }
+        ring.push(40_000);
+        assert_eq!(ring.get(5), Some(&40_000));
     }
 
     /// Against a deque, through several growths with the first item anywhere.

@@ -142,7 +142,7 @@ impl Engine {
             net.take_in(net.end, link as u32, flows);
         }
         if net.window.1 >= net.end {
-            measure::snapshot(flows, 1);
+            measure::end(flows);
         }
         for link in &mut net.links {
             link.finish(net.end);
@@ -167,7 +167,11 @@ impl Engine {
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
             Kind::Window => {
-                measure::snapshot(flows, index);
+                if index == 0 {
+                    measure::begin(flows);
+                } else {
+                    measure::end(flows);
+                }
                 net.acks_foreseen_until = net.next_look(now);
             }
             Kind::Inbox => {
@@ -301,29 +305,32 @@ impl Engine {
             series.push(transfer_table(&self.transfers));
         }
         let links = if self.measure_links { self.links() } else { vec![] };
+        let (seed, events, groups) = (self.seed, self.net.events, self.groups);
+        let pcap = self.net.capture.take().map(|c| c.finish());
         let run = self.view();
         RunResult {
-            seed: self.seed,
-            events: self.net.events,
+            seed,
+            events,
             metrics: run.metrics(),
-            groups: run.group_metrics(self.groups),
+            groups: run.group_metrics(groups),
             flows: run.flow_metrics(),
             links,
             series,
-            pcap: self.net.capture.take().map(|c| c.finish()),
+            pcap,
         }
     }
 
-    /// Returns what the metrics are computed from.
-    fn view(&self) -> RunView {
+    /// Returns what the metrics are computed from. The run's memory is given back first, so that a
+    /// hundred thousand flows do not need it twice.
+    fn view(self) -> RunView {
         let (from, to) = self.net.window;
         let seconds = to.since(from).as_secs_f64();
         let inside = |t: &&Transfer| t.end >= from && t.end < to;
-        RunView {
-            link: self.link_view(self.bottleneck).expect("the bottleneck is measured"),
-            flows: self.flows.iter().map(|f| measure::flow_view(f, seconds)).collect(),
-            ended: self.transfers.iter().filter(inside).copied().collect(),
-        }
+        let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
+        let ended = self.transfers.iter().filter(inside).copied().collect();
+        drop(self.net);
+        let flows = self.flows.iter().map(|f| measure::flow_view(f, seconds)).collect();
+        RunView { link, flows, ended }
     }
 
     /// Returns what the metrics of link `i` are computed from, where it is measured.

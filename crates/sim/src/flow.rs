@@ -59,13 +59,14 @@ pub(crate) struct Tcp {
     pub(crate) app: TcpApp,
     /// Payload bytes acknowledged by earlier connections.
     pub(crate) acked_before: u64,
-    /// What had been counted when the measured window began, and when it ended.
-    pub(crate) window: [Snapshot; 2],
+    /// What had been counted when the measured window began; from its end on, what was counted in
+    /// it.
+    pub(crate) window: Snapshot,
     /// When the present transfer began.
     pub(crate) began: Time,
 }
 
-/// Counters at an end of the measured window.
+/// Counters at an end of the measured window, or within it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Snapshot {
     pub(crate) acked_bytes: u64,
@@ -74,10 +75,22 @@ pub(crate) struct Snapshot {
     pub(crate) connected: bool,
 }
 
-/// What runs over TCP.
+impl Snapshot {
+    /// Returns what has come since `then`.
+    pub(crate) fn since(self, then: Self) -> Self {
+        Snapshot {
+            acked_bytes: self.acked_bytes - then.acked_bytes,
+            counters: self.counters.since(then.counters),
+            connected: self.connected && !then.connected,
+        }
+    }
+}
+
+/// What runs over TCP. Sessions of the web are boxed: transfers, of which there may be a hundred
+/// thousand, need a third of their memory.
 pub(crate) enum TcpApp {
     Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
-    Web(Web),
+    Web(Box<Web>),
 }
 
 /// A web session.
@@ -162,7 +175,7 @@ impl Flow {
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
             App::Web { tcp, start, stop, object, objects_per_page, think, inter_object } => {
-                let app = TcpApp::Web(Web {
+                let app = TcpApp::Web(Box::new(Web {
                     start: *start,
                     stop: *stop,
                     object: *object,
@@ -171,7 +184,7 @@ impl Flow {
                     inter_object: *inter_object,
                     left: *objects_per_page,
                     active: false,
-                });
+                }));
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
             App::Udp { rate, packet, pattern, jitter, start, stop } => {
@@ -224,7 +237,7 @@ impl Tcp {
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
-            window: [Snapshot::default(); 2],
+            window: Snapshot::default(),
             began: Time::ZERO,
             bytes: None,
         }

@@ -63,6 +63,7 @@ impl Inbox {
 
     /// The same for what is left.
     pub(crate) fn call_again(&mut self) -> Option<Time> {
+        self.pending.relax();
         let first = self.pending.get(0)?.time();
         self.call(first)
     }

@@ -1,16 +1,25 @@
 //! Reads off a run what its metrics and series are computed from.
 
-use crate::flow::{Flow, FlowKind, Tcp, TcpApp, Udp};
+use crate::flow::{Flow, FlowKind, Snapshot, Tcp, TcpApp, Udp};
 use crate::metrics::{FlowView, TcpView};
 use crate::series::FlowSeries;
 use penstock_tcp::Ecn;
 use penstock_units::Time;
 
-/// Keeps the flows' counters at the beginning (0) or the end (1) of the measured window.
-pub(crate) fn snapshot(flows: &mut [Flow], which: usize) {
+/// Keeps what the flows have counted when the measured window begins.
+pub(crate) fn begin(flows: &mut [Flow]) {
     for f in flows {
         if let FlowKind::Tcp(t) = &mut f.kind {
-            t.window[which] = t.snapshot();
+            t.window = t.snapshot();
+        }
+    }
+}
+
+/// Keeps instead what they have counted since then: the window ends.
+pub(crate) fn end(flows: &mut [Flow]) {
+    for f in flows {
+        if let FlowKind::Tcp(t) = &mut f.kind {
+            t.window = t.snapshot().since(t.window);
         }
     }
 }
@@ -47,18 +56,15 @@ fn udp_view(u: &Udp, view: FlowView) -> FlowView {
 }
 
 fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
-    let [from, to] = t.window;
-    let (a, b) = (from.counters, to.counters);
+    let Snapshot { acked_bytes, counters, connected } = t.window;
     let ftp = matches!(t.app, TcpApp::Ftp { .. });
-    let connected = to.connected && !from.connected && t.p.handshake;
     let tcp = TcpView {
-        retransmits: b.retransmits - a.retransmits,
-        timeouts: Some(b.timeouts - a.timeouts),
-        cuts: Some(b.ecn_cuts - a.ecn_cuts),
-        cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(b.cuts_incipient - a.cuts_incipient),
-        connections: ftp.then_some(u64::from(connected)),
+        retransmits: counters.retransmits,
+        timeouts: Some(u64::from(counters.timeouts)),
+        cuts: Some(u64::from(counters.ecn_cuts)),
+        cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(u64::from(counters.cuts_incipient)),
+        connections: ftp.then_some(u64::from(connected && t.p.handshake)),
         srtt_s: t.sender.srtt(),
     };
-    let (bytes, sent) = (to.acked_bytes - from.acked_bytes, b.sent - a.sent);
-    FlowView { bytes, sent, tcp: Some(tcp), ..view }
+    FlowView { bytes: acked_bytes, sent: counters.sent, tcp: Some(tcp), ..view }
 }

@@ -91,11 +91,21 @@ impl<T: Copy> Pool<T> {
             self.items[i as usize] = item;
             i
         } else {
-            assert!(self.items.len() < MAX_INDEX, "at most {MAX_INDEX} packets under way");
+            self.grow();
             self.items.push(item);
             (self.items.len() - 1) as u32
         }
     }
+
+    /// Makes room for one more. Memory grows by a quarter, not to the double.
+    fn grow(&mut self) {
+        let n = self.items.len();
+        assert!(n < MAX_INDEX, "at most {MAX_INDEX} packets under way");
+        if n == self.items.capacity() {
+            self.items.reserve_exact((n / 4).max(256));
+        }
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, i: u32) {
         self.free.push(i);

@@ -427,6 +427,9 @@ impl Scheduler {
                 return self.pop_of_next_slot();
             }
             self.far.pop();
+            if self.far.len() < self.far.capacity() / 4 {
+                self.far.shrink_to(2 * self.far.len().max(CROWD));
+            }
             self.put(slot, event);
         }
         self.next_far = u64::MAX;

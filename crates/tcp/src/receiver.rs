@@ -24,8 +24,8 @@ pub struct Receiver {
     marks: u8,
     unsaid: u8,
     echo_survives: bool,
-    /// When a held-back ACK is due.
-    delayed_until: Option<Time>,
+    /// When a held-back ACK is due; [`Time::NEVER`]: none is held back.
+    delayed_until: Time,
     delay: Option<Duration>,
     sack: bool,
     counts_marks: bool,
@@ -71,7 +71,7 @@ impl Receiver {
             marks: accecn::FIRST,
             unsaid: 0,
             echo_survives: p.ecn_across_connections,
-            delayed_until: None,
+            delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.sack(),
             counts_marks: p.control.counts_marks(),
@@ -90,13 +90,13 @@ impl Receiver {
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
-        self.delayed_until = None;
+        self.delayed_until = Time::NEVER;
     }
 
     /// Returns when [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.delayed_until
+        (self.delayed_until != Time::NEVER).then_some(self.delayed_until)
     }
 
     /// Returns how many segments have been received in order, the SYN among them.
@@ -115,20 +115,20 @@ impl Receiver {
         let news = self.take_mark(s, mark);
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
-            let hold = self.delayed_until.is_none() && in_order && !gap && !news;
+            let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
             if hold {
-                self.delayed_until = Some(now + delay);
+                self.delayed_until = now + delay;
                 return Reply::Later;
             }
-            self.delayed_until = None;
+            self.delayed_until = Time::NEVER;
         }
         Reply::Now(self.ack())
     }
 
     /// A held-back ACK is due.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
-        if self.delayed_until.is_some_and(|t| t <= now) {
-            self.delayed_until = None;
+        if self.delayed_until <= now {
+            self.delayed_until = Time::NEVER;
             return Some(self.ack());
         }
         None
@@ -147,7 +147,7 @@ impl Receiver {
         if s.owes_cwr {
             self.level = Mark::None;
         }
-        self.delayed_until = None;
+        self.delayed_until = Time::NEVER;
         // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
         let bits = bits::confirm(agreed, s.ect, mark == Mark::Ce);
         Ack { bits, ect: s.ect, ..self.ack() }

@@ -46,8 +46,11 @@ pub struct RttEstimator {
     backoff: u32,
     /// The timeout in force.
     timeout: Duration,
-    last: Option<Duration>,
+    /// The last sample; [`NO_SAMPLE`] before the first.
+    last: Duration,
 }
+
+const NO_SAMPLE: Duration = Duration::from_ticks(u64::MAX);
 
 #[derive(Clone, Debug)]
 enum State {
@@ -69,7 +72,7 @@ impl RttEstimator {
             },
             rto: p.initial_rto,
             backoff: 1,
-            last: None,
+            last: NO_SAMPLE,
         };
         made.bound(p);
         made
@@ -77,7 +80,7 @@ impl RttEstimator {
 
     /// Returns the last sample.
     pub fn last(&self) -> Option<Duration> {
-        self.last
+        (self.last != NO_SAMPLE).then_some(self.last)
     }
 
     /// Returns the smoothed round-trip time in seconds; `None` before the first sample.
@@ -92,14 +95,14 @@ impl RttEstimator {
 
     /// Returns the smoothed round trip in seconds, or where there is none the last sample, or 0.
     pub(crate) fn smoothed(&self, p: &RttParams) -> f64 {
-        self.srtt(p).unwrap_or_else(|| self.last.map_or(0.0, Duration::as_secs_f64))
+        self.srtt(p).unwrap_or_else(|| self.last().map_or(0.0, Duration::as_secs_f64))
     }
 
     /// Takes a sample: a segment sent at `sent` was acknowledged at `now`. The caller leaves out
     /// retransmissions (Karn's rule).
     pub fn sample(&mut self, p: &RttParams, sent: Time, now: Time) {
         let r = now.since(sent);
-        self.last = Some(r);
+        self.last = r;
         match &mut self.state {
             State::Exact { srtt, rttvar } => {
                 // RFC 6298 (2.2), (2.3): alpha = 1/8, beta = 1/4.

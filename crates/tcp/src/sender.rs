@@ -32,14 +32,30 @@ pub struct Counters {
     pub sent: u64,
     /// Retransmissions.
     pub retransmits: u64,
-    /// Retransmission timeouts with data outstanding.
-    pub timeouts: u64,
+    /// Retransmission timeouts with data outstanding. This and what follows happens once in a round
+    /// trip or less often, and is counted in 32 bits: a run may have many senders.
+    pub timeouts: u32,
     /// Cuts of the window in answer to marks.
-    pub ecn_cuts: u64,
+    pub ecn_cuts: u32,
     /// Those of `ecn_cuts` that answer multi-level ECN's incipient marks.
-    pub cuts_incipient: u64,
+    pub cuts_incipient: u32,
     /// Fast retransmits.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: u32,
+}
+
+impl Counters {
+    /// Returns what was counted since `then`.
+    #[must_use]
+    pub fn since(self, then: Self) -> Self {
+        Counters {
+            sent: self.sent - then.sent,
+            retransmits: self.retransmits - then.retransmits,
+            timeouts: self.timeouts - then.timeouts,
+            ecn_cuts: self.ecn_cuts - then.ecn_cuts,
+            cuts_incipient: self.cuts_incipient - then.cuts_incipient,
+            fast_retransmits: self.fast_retransmits - then.fast_retransmits,
+        }
+    }
 }
 
 /// The last event that cut the window or would have.

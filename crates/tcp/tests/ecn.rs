@@ -177,7 +177,7 @@ fn each_level_has_its_cut() {
                 let c = s.tcp.counters();
                 assert_eq!(
                     (c.ecn_cuts, c.cuts_incipient),
-                    (1, u64::from(mark == Mark::Incipient)),
+                    (1, u32::from(mark == Mark::Incipient)),
                     "{variant:?}"
                 );
                 s.acks(7..=8);

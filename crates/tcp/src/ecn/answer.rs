@@ -103,7 +103,7 @@ fn cut_by_level(s: &mut Sender, mark: Mark) {
     s.control.before_cut(&s.cut(Cause::Mark, window));
     cut_to(s, left);
     s.cut_level = mark;
-    s.counters.cuts_incipient += u64::from(mark == Mark::Incipient);
+    s.counters.cuts_incipient += u32::from(mark == Mark::Incipient);
 }
 
 /// `escalate`: a moderate mark in a window cut for an incipient one leaves what it would have left
