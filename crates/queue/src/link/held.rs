@@ -45,6 +45,7 @@ impl Held {
     }
 
     /// Keeps a packet. Returns its handle; in a FIFO that is its place now.
+    #[inline]
     pub(crate) fn put(&mut self, p: HeldPacket) -> u32 {
         let handle = match self {
             Held::Fifo(line) => {
@@ -64,6 +65,7 @@ impl Held {
     }
 
     /// Takes the first packet of a FIFO.
+    #[inline]
     pub(crate) fn first(&mut self) -> Option<HeldPacket> {
         let Held::Fifo(line) = self else { return None };
         line.pop_front()
