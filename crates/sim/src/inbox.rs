@@ -66,6 +66,13 @@ impl Inbox {
         keeps
     }
 
+    /// The link's service, if it goes before `event`.
+    #[inline(always)]
+    pub(crate) fn service_ahead_of(&mut self, event: &Event) -> Option<Event> {
+        let first = self.service < *event;
+        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
+    }
+
     /// The link's service, if it goes before `event` and before all arrivals.
     #[inline]
     pub(crate) fn served_ahead_of(&mut self, event: &Event) -> Option<Event> {

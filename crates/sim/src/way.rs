@@ -47,9 +47,7 @@ impl Network {
         loop {
             let inbox = &mut self.inboxes[link as usize];
             if let Some(service) = inbox.served_ahead_of(bound) {
-                self.events += 1;
-                self.sched.begin_service(&service);
-                self.service(service.time(), link, flows);
+                self.serve(&service, link, flows);
             } else if let Some(first) = inbox.ahead_of(bound) {
                 self.take_one_in(&first, link, flows);
             } else {
@@ -58,13 +56,22 @@ impl Network {
         }
     }
 
+    /// An eager link is served as its inbox says.
+    #[inline(always)]
+    fn serve(&mut self, service: &Event, link: u32, flows: &mut [Flow]) {
+        self.events += 1;
+        self.sched.begin_service(service);
+        self.service(service.time(), link, flows);
+    }
+
     /// The first link of a route, which nobody else's packets come to, sends what was due until
     /// `at`.
     #[inline]
     pub(crate) fn serve_until(&mut self, at: Time, route: u16, flows: &mut [Flow]) {
         let link = self.routes.at(route, 0);
-        if self.inboxes[link as usize].eager {
-            self.take_in_and_serve(&Event::first_arrival_at(at), link, flows);
+        let bound = Event::first_arrival_at(at);
+        while let Some(service) = self.inboxes[link as usize].service_ahead_of(&bound) {
+            self.serve(&service, link, flows);
         }
     }
 
@@ -124,7 +131,8 @@ impl Network {
         let link = self.routes.at(p.route, 0);
         if self.inboxes[link as usize].eager {
             let index = self.enter(p);
-            return self.through(now, link, index, flows);
+            let fate = self.pass(now, link, index, &p, flows);
+            return self.stay(link, index, fate);
         }
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
@@ -221,17 +229,19 @@ impl Network {
         flows: &mut [Flow],
     ) {
         match fate {
-            Fate::Dropped => {
-                self.bury(link);
-                self.discard(index);
-            }
-            Fate::Held(at) => {
-                self.bury(link);
-                if let Some(at) = at {
-                    self.ask_for_service(at, link);
-                }
-            }
             Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
+            _ => self.stay(link, index, fate),
+        }
+    }
+
+    /// Does with a packet what its link decided, where it does not leave the link.
+    #[inline(always)]
+    fn stay(&mut self, link: u32, index: u32, fate: Fate) {
+        self.bury(link);
+        match fate {
+            Fate::Dropped => self.discard(index),
+            Fate::Held(Some(at)) => self.ask_for_service(at, link),
+            Fate::Held(None) | Fate::Through(..) => {}
         }
     }
 
