@@ -6,14 +6,14 @@
 //! that has come. This is the lookahead of parallel simulation (Chandy, Misra 1979), used on one
 //! core.
 //!
-//! A link has an inbox unless its packets are seen in between: where a custom discipline sees them.
-//! Where packets wait at the link itself, the inbox also keeps when the link is to be served: a
+//! A link has an inbox unless the order of what happens at several links is seen: custom disciplines
+//! of several links may share something, such as a file that they write. Where packets wait at the link itself, the inbox also keeps when the link is to be served: a
 //! packet that leaves then needs the link's delay, too. Arrivals and services are taken in by the
 //! time and the order that they would have had in the event queue.
 
 use crate::config::Config;
 use crate::sched::Event;
-use penstock_queue::{AqmConfig, Link, Ring};
+use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// So far from the end of the inbox a packet is looked a place for. One that belongs further ahead
@@ -42,7 +42,8 @@ impl Inbox {
     pub(crate) fn new(c: &Config, i: usize, link: &Link, foresees: bool) -> Self {
         let l = &c.links[i];
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
-        let seen = !foresees || matches!(l.aqm, AqmConfig::User(_));
+        let custom = |l: &LinkConfig| matches!(l.aqm, AqmConfig::User(_));
+        let seen = !foresees || custom(l) && c.links.iter().filter(|l| custom(l)).count() > 1;
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
