@@ -18,6 +18,9 @@ from typing import Any, TypeVar
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CORES = len(os.sched_getaffinity(0))
+#: What the processes see of the environment. Python may keep what it has compiled, as it does for
+#: a user: without that it would compile a development install at every start.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,7 +50,8 @@ def spend(command: Sequence[str | Path], watch: bool = True) -> Cost:
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begun = time.monotonic()
-        process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, cwd=ROOT)
+        line = [str(c) for c in command]
+        process = subprocess.Popen(line, stdout=out, stderr=err, cwd=ROOT, env=ENVIRONMENT)
         peak, pid = 0, 0
         while not pid:
             if watch:
@@ -61,9 +65,8 @@ def spend(command: Sequence[str | Path], watch: bool = True) -> Cost:
         out.seek(0)
         err.seek(0)
         if process.returncode != 0:
-            line = " ".join(map(str, command))
             message = err.read().decode(errors="replace").strip()
-            raise SystemExit(f"bench: {line}: exit {process.returncode}: {message}")
+            raise SystemExit(f"bench: {' '.join(line)}: exit {process.returncode}: {message}")
         return Cost(usage.ru_utime + usage.ru_stime, wall, peak, out.read().decode())
 
 

@@ -192,7 +192,7 @@ impl Contract {
 
     /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
     /// sent, with its ECN field; `None` if none is left.
-    #[inline]
+    #[inline(always)]
     pub fn serve<A: Aqm + ?Sized, L: Line>(
         &mut self,
         aqm: &mut A,

@@ -295,13 +295,13 @@ impl Path {
     fn serve(&mut self, t: Time, link: u8) {
         let served = self.links[usize::from(link)].serve(t);
         self.bury(usize::from(link));
-        let Some((arriving, fate, again)) = served else { return };
+        let Some((slot, fate, again)) = served else { return };
         if let Some(at) = again {
             self.at(at, Event::Serve(link));
         }
         match fate {
-            Fate::Through(at, ecn) => self.through(at, ecn, arriving.index),
-            _ => self.drop(arriving.index),
+            Fate::Through(at, ecn) => self.through(at, ecn, slot),
+            _ => self.drop(slot),
         }
     }
 

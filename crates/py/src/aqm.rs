@@ -1,7 +1,7 @@
 //! A discipline written in Python behind the core's trait.
 //!
-//! It runs on the thread that holds the GIL. Its packet, its queue and the tuple of its arguments
-//! are three objects for the whole run, refilled for every call, and its methods are looked up
+//! It runs on the thread that holds the GIL. Its packet, its queue and the tuples of its methods'
+//! arguments are objects for the whole run, refilled for every call, and its methods are looked up
 //! once. Python's own work is then most of a call. An exception that it raises ends the run.
 
 use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
@@ -11,7 +11,7 @@ use penstock_units::{Duration, QueueLen, Rng, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::PyTuple_SetItem;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyMapping, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyMapping, PyTuple, PyType};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -151,42 +151,58 @@ pub fn user_aqm(object: Py<PyAny>, name: &str) -> UserAqm {
     })
 }
 
-/// The arguments `(now, packet, queue)`, in one tuple for the whole run.
-///
-/// A new tuple for every call would be a sixth of the cost of the call. CPython's own `zip` reuses
-/// its tuple in the same way.
-struct Arguments {
+/// The packet and the queue that methods are given.
+struct Views {
     packet: Py<PacketView>,
     queue: Py<QueueView>,
-    tuple: Py<PyTuple>,
 }
 
-impl Arguments {
-    fn new(py: Python<'_>, packet: PacketView) -> PyResult<Self> {
-        let (packet, queue) = (Py::new(py, packet)?, Py::new(py, QueueView::default())?);
-        let tuple = (0.0, &packet, &queue).into_pyobject(py)?.unbind();
-        Ok(Arguments { packet, queue, tuple })
+/// A method with the arguments `(now, packet, queue)`, in one tuple for the whole run.
+///
+/// A new tuple for every call would be a sixth of the cost of the call. CPython's own `zip` reuses
+/// its tuple in the same way. The function behind a bound method is called with the instance as the
+/// first argument: CPython would else put together a list of arguments for each call.
+struct Method {
+    bound: Py<PyAny>,
+    function: Py<PyAny>,
+    tuple: Py<PyTuple>,
+    /// The place of `now` in the tuple.
+    place: isize,
+}
+
+impl Method {
+    fn new(bound: Bound<'_, PyAny>, Views { packet, queue }: &Views) -> PyResult<Self> {
+        let py = bound.py();
+        let method = py.import("types")?.getattr("MethodType")?;
+        let (function, tuple, place) = if bound.is_exact_instance(method.cast::<PyType>()?) {
+            let (function, itself) = (bound.getattr("__func__")?, bound.getattr("__self__")?);
+            (function, (itself, 0.0, packet, queue).into_pyobject(py)?, 1)
+        } else {
+            (bound.clone(), (0.0, packet, queue).into_pyobject(py)?, 0)
+        };
+        let (function, tuple) = (function.unbind(), tuple.unbind());
+        Ok(Method { bound: bound.unbind(), function, tuple, place })
     }
 
-    /// Calls a method at the time `now`.
+    /// Calls it at the time `now`.
     #[inline]
     #[allow(unsafe_code)] // PyO3 has no safe call that changes a tuple
     fn call<'py>(
         &self,
         py: Python<'py>,
-        method: &Py<PyAny>,
         now: f64,
+        Views { packet, queue }: &Views,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (method, first) = (method.bind(py), PyFloat::new(py, now).into_ptr());
-        // SAFETY: the GIL is held, the tuple is alive and has a place 0. `PyTuple_SetItem` takes
+        let time = PyFloat::new(py, now).into_ptr();
+        // SAFETY: the GIL is held, the tuple is alive and has that place. `PyTuple_SetItem` takes
         // over the reference to the number whether it fails or not. It fails for a tuple that
         // anybody else refers to, so that no tuple changes which the discipline can see.
-        let refused = unsafe { PyTuple_SetItem(self.tuple.as_ptr(), 0, first) } != 0;
+        let refused = unsafe { PyTuple_SetItem(self.tuple.as_ptr(), self.place, time) } != 0;
         if refused {
             drop(PyErr::take(py));
-            return method.call1((now, &self.packet, &self.queue));
+            return self.bound.bind(py).call1((now, packet, queue));
         }
-        method.call1(self.tuple.bind(py))
+        self.function.bind(py).call1(self.tuple.bind(py))
     }
 }
 
@@ -205,15 +221,15 @@ const RESERVED: [&str; 4] = ["seed", "t_s", "queue_pkts", "queue_bytes"];
 /// A discipline written in Python.
 struct PyAqm {
     object: Py<PyAny>,
-    arrive: Py<PyAny>,
+    arrive: Method,
     // What the class does not override costs nothing.
-    overflow: Option<Py<PyAny>>,
-    depart: Option<Py<PyAny>>,
+    overflow: Option<Method>,
+    depart: Option<Method>,
     average_pkts: Option<Py<PyAny>>,
     series: Option<Py<PyAny>>,
     timer: Option<Timer>,
     columns: Vec<&'static str>,
-    arguments: Arguments,
+    views: Views,
     verdicts: [(Py<PyAny>, Verdict); VERDICTS.len()],
     abort: Abort,
 }
@@ -256,13 +272,13 @@ impl PyAqm {
         object.call_method1("setup", (facts(&module, &start)?,))?;
 
         let (class, base) = (object.get_type(), module.getattr("Aqm")?);
-        let overridden = |name: &str| -> PyResult<Option<Py<PyAny>>> {
+        let overridden = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
             if class.getattr(name)?.is(base.getattr(name)?) {
                 return Ok(None);
             }
-            Ok(Some(object.getattr(name)?.unbind()))
+            Ok(Some(object.getattr(name)?))
         };
-        let timer = Timer::of(&object, overridden("tick")?)?;
+        let timer = Timer::of(&object, overridden("tick")?.map(Bound::unbind))?;
         let verdict = module.getattr("Verdict")?;
         let member =
             |(name, v): (&str, Verdict)| Ok::<_, PyErr>((verdict.getattr(name)?.unbind(), v));
@@ -277,15 +293,18 @@ impl PyAqm {
             sojourn: AtomicU64::default(),
             members: [m0?, m1?, m2?, m3?],
         };
+        let views =
+            Views { packet: Py::new(py, packet)?, queue: Py::new(py, QueueView::default())? };
+        let method = |bound| Method::new(bound, &views);
         let mut made = PyAqm {
-            arrive: object.getattr("arrive")?.unbind(),
-            overflow: overridden("overflow")?,
-            depart: overridden("depart")?,
-            average_pkts: overridden("average_pkts")?,
-            series: overridden("series")?,
+            arrive: method(object.getattr("arrive")?)?,
+            overflow: overridden("overflow")?.map(method).transpose()?,
+            depart: overridden("depart")?.map(method).transpose()?,
+            average_pkts: overridden("average_pkts")?.map(Bound::unbind),
+            series: overridden("series")?.map(Bound::unbind),
             timer,
             columns: vec![],
-            arguments: Arguments::new(py, packet)?,
+            views,
             verdicts: [a?, b?, c?, d?, e?],
             abort: start.abort.clone(),
             object: object.unbind(),
@@ -320,7 +339,7 @@ impl PyAqm {
     #[inline]
     fn ask(
         &self,
-        method: &Py<PyAny>,
+        method: &Method,
         name: &str,
         now: Time,
         (pkt, sojourn): (&Packet, Duration),
@@ -348,14 +367,14 @@ impl PyAqm {
     fn tell<'py>(
         &self,
         py: Python<'py>,
-        method: &Py<PyAny>,
+        method: &Method,
         now: Time,
         (pkt, sojourn): (&Packet, Duration),
         q: &Queue,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.arguments.packet.get().put(pkt, sojourn);
-        self.arguments.queue.get().put(q);
-        self.arguments.call(py, method, now.as_secs_f64())
+        self.views.packet.get().put(pkt, sojourn);
+        self.views.queue.get().put(q);
+        method.call(py, now.as_secs_f64(), &self.views)
     }
 
     /// Returns what `series()` returns, by name.
@@ -441,7 +460,7 @@ impl Aqm for PyAqm {
     fn tick(&mut self, now: Time, q: &Queue) {
         let Some(timer) = &self.timer else { return };
         let interval = self.guarded(None, |py| {
-            let queue = &self.arguments.queue;
+            let queue = &self.views.queue;
             queue.get().put(q);
             let answer = timer.tick.bind(py).call1((now.as_secs_f64(), queue))?;
             self.number("tick", "seconds or None", &answer)?.map(span).transpose()

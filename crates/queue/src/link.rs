@@ -125,6 +125,12 @@ impl Link {
         self.port.tap.as_mut()?.take()
     }
 
+    /// Whether [`Link::gone`] names any packet.
+    #[inline]
+    pub fn gave_up(&self) -> bool {
+        !self.port.buffer.gone.is_empty()
+    }
+
     /// Packets that were let in and dropped all the same, by their places in the caller's pool:
     /// what [`Link::arrive`] and [`Link::serve`] leave behind for the caller to take.
     pub fn gone(&mut self) -> std::vec::Drain<'_, u32> {

@@ -7,7 +7,7 @@
 mod space;
 
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Config, Control, Record, Tap};
+use penstock_sim::{run, AqmConfig, Config, Control, Record, Tap, UserAqm};
 use penstock_units::Rng;
 use std::path::PathBuf;
 
@@ -21,6 +21,19 @@ fn the_same(text: &str, name: &str) {
     let [ahead, mut one_by_one] = runs;
     one_by_one.pcap = None;
     assert_eq!(ahead, one_by_one, "{name}\n{text}");
+    let custom = run(&behind_the_trait(config), &Control::default()).expect("it runs");
+    assert_eq!(ahead, custom, "as a custom discipline: {name}\n{text}");
+}
+
+/// The same with the bottleneck's discipline as a custom one.
+fn behind_the_trait(mut config: Config) -> Config {
+    let link = &mut config.links[config.bottleneck];
+    if let AqmConfig::Kind(kind) = link.aqm {
+        link.aqm = AqmConfig::User(UserAqm::new(kind, move |start| {
+            Ok(Box::new(penstock_aqm::build(kind, start.values, start.context)?))
+        }));
+    }
+    config
 }
 
 #[test]

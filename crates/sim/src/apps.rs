@@ -183,6 +183,7 @@ pub(crate) fn udp_next(
         let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
         next = u.after(rng);
         if u.company == Company::Nobody {
+            net.serve_until(at, p.route, flows);
             net.sched.begin(at, now);
             net.events += 1;
             net.enter_ahead(at, p, flows);

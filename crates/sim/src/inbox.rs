@@ -6,13 +6,14 @@
 //! that has come. This is the lookahead of parallel simulation (Chandy, Misra 1979), used on one
 //! core.
 //!
-//! A link has an inbox unless its packets are seen in between: where they wait at the link itself,
-//! or a custom discipline sees them. Arrivals are taken in by the time and the order that they
-//! would have had in the event queue.
+//! A link has an inbox unless the order of what happens at several links is seen: custom disciplines
+//! of several links may share something, such as a file that they write. Where packets wait at the link itself, the inbox also keeps when the link is to be served: a
+//! packet that leaves then needs the link's delay, too. Arrivals and services are taken in by the
+//! time and the order that they would have had in the event queue.
 
 use crate::config::Config;
 use crate::sched::Event;
-use penstock_queue::{AqmConfig, Link, Ring};
+use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
 /// So far from the end of the inbox a packet is looked a place for. One that belongs further ahead
@@ -26,6 +27,10 @@ const BATCH: u64 = 128;
 /// See the module.
 pub(crate) struct Inbox {
     pending: Ring<Event>,
+    /// When the link is to be served; [`Event::LAST`]: never.
+    service: Event,
+    /// Packets wait at the link itself, which asks to be served.
+    pub(crate) eager: bool,
     /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
     pub(crate) patience: Duration,
     /// When the link takes in what has come; [`Time::NEVER`] while that is nothing.
@@ -37,17 +42,43 @@ impl Inbox {
     pub(crate) fn new(c: &Config, i: usize, link: &Link, foresees: bool) -> Self {
         let l = &c.links[i];
         let packet = Duration::from_secs_f64(12_000.0 / l.rate.as_bps() as f64);
-        let seen = link.holds() || !foresees || matches!(l.aqm, AqmConfig::User(_));
+        let custom = |l: &LinkConfig| matches!(l.aqm, AqmConfig::User(_));
+        let seen = !foresees || custom(l) && c.links.iter().filter(|l| custom(l)).count() > 1;
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
-        Inbox { pending: Ring::new(Event::FIRST), patience, due: Time::NEVER }
+        let pending = Ring::new(Event::FIRST);
+        Inbox { pending, service: Event::LAST, eager: link.holds(), patience, due: Time::NEVER }
     }
 
     /// Takes an arrival. Returns false where it needs an event of its own.
     #[inline]
     pub(crate) fn take(&mut self, event: Event) -> bool {
         self.patience != Duration::ZERO && self.pending.insert(event, NEAR)
+    }
+
+    /// Keeps when the link is to be served. Returns false where that needs an event of its own.
+    #[inline]
+    pub(crate) fn serve(&mut self, event: Event) -> bool {
+        let keeps = self.patience != Duration::ZERO;
+        if keeps {
+            self.service = event;
+        }
+        keeps
+    }
+
+    /// The link's service, if it goes before `event`.
+    #[inline(always)]
+    pub(crate) fn service_ahead_of(&mut self, event: &Event) -> Option<Event> {
+        let first = self.service < *event;
+        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
+    }
+
+    /// The link's service, if it goes before `event` and before all arrivals.
+    #[inline]
+    pub(crate) fn served_ahead_of(&mut self, event: &Event) -> Option<Event> {
+        let first = self.service < *event && self.pending.get(0).is_none_or(|a| self.service < *a);
+        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
     }
 
     /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said
@@ -64,8 +95,11 @@ impl Inbox {
     /// The same for what is left.
     pub(crate) fn call_again(&mut self) -> Option<Time> {
         self.pending.relax();
-        let first = self.pending.get(0)?.time();
-        self.call(first)
+        let first = self.pending.get(0).copied().unwrap_or(Event::LAST).min(self.service);
+        if first == Event::LAST {
+            return None;
+        }
+        self.call(first.time())
     }
 
     /// The time to take in what has come is `now`, or has passed. Returns false where another event

@@ -47,6 +47,21 @@ impl Event {
     /// Before every event.
     pub(crate) const FIRST: Event = Event { at: 0, scheduled: 0, cause: 0, order: 0 };
 
+    /// Before all events at `at`, and after all earlier ones.
+    #[inline]
+    pub(crate) fn first_at(at: Time) -> Event {
+        Event { at: at.as_ticks().wrapping_mul(2), ..Event::FIRST }
+    }
+
+    /// Before all arrivals at `at`, and after all departures until then.
+    #[inline]
+    pub(crate) fn first_arrival_at(at: Time) -> Event {
+        Event { at: at.as_ticks().wrapping_mul(2) | 1, ..Event::FIRST }
+    }
+
+    /// After every event.
+    pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
+
     /// When it is due.
     #[inline]
     pub(crate) fn time(&self) -> Time {
@@ -223,6 +238,14 @@ impl Scheduler {
     #[inline]
     pub(crate) fn begin_arrival(&mut self, event: &Event) {
         self.present = (event.at / 2, rank(1, event.scheduled));
+    }
+
+    /// The same for a link's service. One that an event caused at its own instant comes after it.
+    #[inline]
+    pub(crate) fn begin_service(&mut self, event: &Event) {
+        let (tick, rank) = (event.at / 2, rank(0, event.scheduled));
+        let rank = if tick == event.scheduled { rank.max(event.cause) } else { rank };
+        self.present = (tick, rank);
     }
 
     /// What is worked out from now on is `event`, which was taken from the queue.

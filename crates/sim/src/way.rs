@@ -17,6 +17,9 @@ const NOWHERE: u32 = u32::MAX;
 impl Network {
     /// The link takes in what came to its inbox before `now`.
     pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        if self.inboxes[link as usize].eager {
+            self.take_in_and_serve(&Event::first_at(now), link, flows);
+        }
         while let Some(event) = self.inboxes[link as usize].before(now) {
             self.take_one_in(&event, link, flows);
         }
@@ -28,9 +31,60 @@ impl Network {
     /// A packet comes to a link by an event of its own: what is in the inbox may go before it.
     #[inline]
     pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        if self.inboxes[link as usize].eager {
+            self.take_in_and_serve(event, link, flows);
+            return self.sched.go_on();
+        }
         while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
             self.take_one_in(&first, link, flows);
             self.sched.go_on();
+        }
+    }
+
+    /// An eager link takes in what came before `bound`, and sends what was due before it.
+    #[inline(never)]
+    pub(crate) fn take_in_and_serve(&mut self, bound: &Event, link: u32, flows: &mut [Flow]) {
+        loop {
+            let inbox = &mut self.inboxes[link as usize];
+            if let Some(service) = inbox.served_ahead_of(bound) {
+                self.serve(&service, link, flows);
+            } else if let Some(first) = inbox.ahead_of(bound) {
+                self.take_one_in(&first, link, flows);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// An eager link is served as its inbox says.
+    #[inline(always)]
+    fn serve(&mut self, service: &Event, link: u32, flows: &mut [Flow]) {
+        self.events += 1;
+        self.sched.begin_service(service);
+        self.service(service.time(), link, flows);
+    }
+
+    /// The first link of a route, which nobody else's packets come to, sends what was due until
+    /// `at`.
+    #[inline]
+    pub(crate) fn serve_until(&mut self, at: Time, route: u16, flows: &mut [Flow]) {
+        let link = self.routes.at(route, 0);
+        let bound = Event::first_arrival_at(at);
+        while let Some(service) = self.inboxes[link as usize].service_ahead_of(&bound) {
+            self.serve(&service, link, flows);
+        }
+    }
+
+    /// A link asks to be served at `at`.
+    #[inline]
+    fn ask_for_service(&mut self, at: Time, link: u32) {
+        let event = self.sched.event(at, Kind::Service, link);
+        let inbox = &mut self.inboxes[link as usize];
+        if !inbox.serve(event) {
+            return self.sched.add(event);
+        }
+        if let Some(due) = inbox.call(at) {
+            self.sched.push(due, Kind::Inbox, link);
         }
     }
 
@@ -62,7 +116,7 @@ impl Network {
     pub(crate) fn enter_at_link(&mut self, event: &Event, p: Pkt, flows: &mut [Flow]) {
         let (now, link) = (event.time(), self.routes.at(p.route, 0));
         self.take_in_before(event, link, flows);
-        if self.links[link as usize].holds() || self.capture.is_some() {
+        if self.capture.is_some() {
             let index = self.enter(p);
             self.through(now, link, index, flows);
         } else {
@@ -75,6 +129,11 @@ impl Network {
     #[inline]
     pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
         let link = self.routes.at(p.route, 0);
+        if self.inboxes[link as usize].eager {
+            let index = self.enter(p);
+            let fate = self.pass(now, link, index, &p, flows);
+            return self.stay(link, index, fate);
+        }
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
                 let index = self.enter(p);
@@ -170,22 +229,33 @@ impl Network {
         flows: &mut [Flow],
     ) {
         match fate {
-            Fate::Dropped => {
-                self.bury(link);
-                self.discard(index);
-            }
-            Fate::Held(at) => {
-                self.bury(link);
-                if let Some(at) = at {
-                    self.sched.push(at, Kind::Service, link);
-                }
-            }
             Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
+            _ => self.stay(link, index, fate),
+        }
+    }
+
+    /// Does with a packet what its link decided, where it does not leave the link.
+    #[inline(always)]
+    fn stay(&mut self, link: u32, index: u32, fate: Fate) {
+        self.bury(link);
+        match fate {
+            Fate::Dropped => self.discard(index),
+            Fate::Held(Some(at)) => self.ask_for_service(at, link),
+            Fate::Held(None) | Fate::Through(..) => {}
         }
     }
 
     /// Discards the packets that were dropped while they waited at a link.
+    #[inline(always)]
     fn bury(&mut self, link: u32) {
+        if self.links[link as usize].gave_up() {
+            self.bury_them(link);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bury_them(&mut self, link: u32) {
         let Network { links, packets, sacks, left, .. } = self;
         for index in links[link as usize].gone() {
             release(packets, sacks, left, index);
@@ -246,15 +316,15 @@ impl Network {
     pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
-        let Some((a, fate, again)) = served else { return };
-        let p = self.packets.items[a.index as usize];
+        let Some((index, fate, again)) = served else { return };
+        let p = self.packets.items[index as usize];
         if self.capture.is_some() {
             self.record_out(link, p, flows);
         }
         if let Some(at) = again {
-            self.sched.push(at, Kind::Service, link);
+            self.ask_for_service(at, link);
         }
-        self.follow(now, link, a.index, &p, fate, flows);
+        self.follow(now, link, index, &p, fate, flows);
     }
 
     /// Captures `p` if the link has a tap behind its queue and `p` got through just now.

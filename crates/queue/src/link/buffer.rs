@@ -121,6 +121,7 @@ impl Buffer {
     }
 
     /// A packet that arrives at `now` is let in, and held. Returns its handle.
+    #[inline(always)]
     pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
         self.enters(now, a.pkt.bytes);
         if let Some(series) = &mut self.series {
@@ -130,6 +131,7 @@ impl Buffer {
     }
 
     /// A packet that was held starts to be sent.
+    #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
         let (pkt, bytes) = (h.arriving.pkt, h.arriving.pkt.bytes);
@@ -232,7 +234,7 @@ impl Line for Buffer {
         self.gone.push(h.arriving.index);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, HeldPacket)> {
         let h = match handle {
             Some(handle) => self.held.take(handle),

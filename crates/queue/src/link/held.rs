@@ -45,6 +45,7 @@ impl Held {
     }
 
     /// Keeps a packet. Returns its handle; in a FIFO that is its place now.
+    #[inline(always)]
     pub(crate) fn put(&mut self, p: HeldPacket) -> u32 {
         let handle = match self {
             Held::Fifo(line) => {
@@ -64,6 +65,7 @@ impl Held {
     }
 
     /// Takes the first packet of a FIFO.
+    #[inline(always)]
     pub(crate) fn first(&mut self) -> Option<HeldPacket> {
         let Held::Fifo(line) = self else { return None };
         line.pop_front()
@@ -71,6 +73,7 @@ impl Held {
 
     /// Takes the packet of that handle. In a FIFO the handle is the place, and those behind
     /// it move up: that happens per eviction, not per packet.
+    #[inline]
     pub(crate) fn take(&mut self, handle: u32) -> HeldPacket {
         match self {
             Held::Fifo(line) => {

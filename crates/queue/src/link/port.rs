@@ -142,8 +142,8 @@ impl Visit for Arrival<'_> {
     }
 }
 
-/// The packet that goes next, its fate, and when the link is to be served again.
-pub type Served = (Arriving, Fate, Option<Time>);
+/// The place of the packet that goes next, its fate, and when the link is to be served again.
+pub type Served = (u32, Fate, Option<Time>);
 
 /// The transmitter is free.
 pub(crate) struct Service<'a> {
@@ -169,6 +169,6 @@ impl Visit for Service<'_> {
         port.busy_until = port.transmitter.finish(now, h.arriving.pkt.bytes);
         port.due = left > 0;
         let again = port.due.then(|| port.transmitter.next_start(port.busy_until));
-        Some((h.arriving, port.over_the_wire(now, ecn), again))
+        Some((h.arriving.index, port.over_the_wire(now, ecn), again))
     }
 }
