@@ -163,6 +163,8 @@ pub(crate) fn udp_next(
     until: Time,
 ) {
     let mut next = Some(leaves);
+    let first_link = net.routes.at(flows[flow].ends.forward, 0);
+    let eager = net.inboxes[first_link as usize].eager;
     while let Some(leaves) = next {
         let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         let at = if u.own_host {
@@ -183,7 +185,9 @@ pub(crate) fn udp_next(
         let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
         next = u.after(rng);
         if u.company == Company::Nobody {
-            net.serve_until(at, p.route, flows);
+            if eager {
+                net.serve_until(at, first_link, flows);
+            }
             net.sched.begin(at, now);
             net.events += 1;
             net.enter_ahead(at, p, flows);

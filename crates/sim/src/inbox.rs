@@ -7,9 +7,10 @@
 //! core.
 //!
 //! A link has an inbox unless the order of what happens at several links is seen: custom disciplines
-//! of several links may share something, such as a file that they write. Where packets wait at the link itself, the inbox also keeps when the link is to be served: a
-//! packet that leaves then needs the link's delay, too. Arrivals and services are taken in by the
-//! time and the order that they would have had in the event queue.
+//! of several links may share something, such as a file that they write. Where packets wait at the
+//! link itself, the inbox also keeps when the link is to be served: a packet that leaves then needs
+//! the link's delay, too. Arrivals and services are taken in by the time and the order that they
+//! would have had in the event queue.
 
 use crate::config::Config;
 use crate::sched::Event;

@@ -64,11 +64,9 @@ impl Network {
         self.service(service.time(), link, flows);
     }
 
-    /// The first link of a route, which nobody else's packets come to, sends what was due until
-    /// `at`.
+    /// An eager link that one source's packets come to sends what was due until `at`.
     #[inline]
-    pub(crate) fn serve_until(&mut self, at: Time, route: u16, flows: &mut [Flow]) {
-        let link = self.routes.at(route, 0);
+    pub(crate) fn serve_until(&mut self, at: Time, link: u32, flows: &mut [Flow]) {
         let bound = Event::first_arrival_at(at);
         while let Some(service) = self.inboxes[link as usize].service_ahead_of(&bound) {
             self.serve(&service, link, flows);
