@@ -27,7 +27,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduction")
-    return command.reproduce([tiny_paper.PAPER], Settings(seeds=3, quick=False), out, jobs=2).page
+    return command.reproduce([tiny_paper.PAPER], Settings(looks=(3,), quick=False), out, jobs=2).page
 
 
 class Visit:

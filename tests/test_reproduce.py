@@ -81,7 +81,7 @@ def test_a_finding_has_the_interval_and_leaves_out_what_does_not_apply() -> None
 
 
 def test_two_processes_do_not_run_into_one_folder(tmp_path: Path) -> None:
-    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(seeds=1, quick=False), DEFAULT))
+    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(looks=(1,), quick=False), DEFAULT))
     with Store(tmp_path), pytest.raises(Error, match="another process writes there"):
         run([wanted], (1,), tmp_path, 1, lambda *_: None)
     assert len(run([wanted], (1,), tmp_path, 1, lambda *_: None)) == 3
@@ -97,7 +97,7 @@ def test_a_run_is_known_by_what_is_run() -> None:
 
 
 def test_each_run_is_run_once(tmp_path: Path) -> None:
-    settings = Settings(seeds=2, quick=False)
+    settings = Settings(looks=(2,), quick=False)
     wanted = [Wanted.of(place, tiny_paper.over_buffer(settings, DEFAULT)) for place in ("one", "two")]
     assert len(run(wanted, (1, 2), tmp_path, 2, lambda *_: None)) == 6  # three buffers, two seeds: not twelve
     assert len(run(wanted, (1, 2, 3), tmp_path, 2, lambda *_: None)) == 3
@@ -111,7 +111,7 @@ def test_each_run_is_run_once(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
     lot = Scenario.load(SCENARIOS / "parking-lot.toml").set_all({"duration": "2 s", "measure.from": "1 s"})
-    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(seeds=2, quick=False), DEFAULT)]
+    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(looks=(2,), quick=False), DEFAULT)]
     wanted = Wanted.of("one", cases)
     run([wanted], (1, 2), tmp_path, 2, lambda *_: None)
     kept = list(gather(wanted, (1, 2), Finished(tmp_path)))
@@ -126,7 +126,7 @@ def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
 
 def test_progress_says_where_and_reaches_the_end(tmp_path: Path) -> None:
     told: list[tuple[float, float, str]] = []
-    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(seeds=1, quick=False), DEFAULT))
+    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(looks=(1,), quick=False), DEFAULT))
     run([wanted], (1,), tmp_path, 1, lambda *state: told.append(state))
     shares = [done / total for done, total, _ in told]
     assert shares == sorted(shares)
@@ -176,7 +176,7 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
 
 def test_claims_csv(tmp_path: Path) -> None:
     out = tmp_path / "o"
-    command.reproduce([tiny_paper.PAPER], Settings(seeds=3, quick=False), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings(looks=(3,), quick=False), out, jobs=2)
     text = (out / "claims.csv").read_bytes().decode()
     assert text.splitlines()[0] == "paper,claim,paper_value,estimate,ci_low,ci_high,n,verdict,reading"
     assert "\r" not in text
@@ -195,7 +195,7 @@ def test_claims_csv(tmp_path: Path) -> None:
     for row in rows:
         assert float(row["ci_low"]) <= float(row["estimate"]) <= float(row["ci_high"])
 
-    command.reproduce([tiny_paper.PAPER], Settings(seeds=1, quick=True), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings(looks=(1,), quick=True), out, jobs=2)
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["n"], row["ci_low"], row["ci_high"], row["verdict"]) for row in rows} == {("1", "", "", UNDECIDED)}
 
@@ -225,7 +225,7 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path, monkeypatch: pytest.Mo
 
     def again(seeds: int = 2) -> list[str]:
         drawn.clear()
-        command.reproduce([tiny_paper.PAPER], Settings(seeds=seeds, quick=False), tmp_path, jobs=2)
+        command.reproduce([tiny_paper.PAPER], Settings(looks=(seeds,)), tmp_path, jobs=2)
         return sorted(drawn)
 
     both = sorted(f"amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("png", "svg"))

@@ -17,7 +17,7 @@ from penstock.reproduce.papers.amecn.scenarios import OPEN, dumbbell, load_chang
 from penstock.reproduce.runs import Run
 from penstock.reproduce.verdict import judge
 
-QUICK, SEEDS = Settings(seeds=2, quick=True), (1, 2)
+QUICK, SEEDS = Settings(looks=(2,), quick=True), (1, 2)
 
 
 @pytest.fixture(scope="module")

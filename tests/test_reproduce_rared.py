@@ -42,9 +42,9 @@ def test_readings_reach_the_queue() -> None:
 
 
 def test_the_grid_is_every_m_and_a_coarse_one_when_quick() -> None:
-    cases = list(PAPER.exhibits[0].cases(Settings(seeds=1, quick=False), DEFAULT))
+    cases = list(PAPER.exhibits[0].cases(Settings(looks=(1,), quick=False), DEFAULT))
     assert [case.labels["m"] for case in cases[::4]] == list(range(1, 16))
-    assert len(list(PAPER.exhibits[0].cases(Settings(seeds=1, quick=True), DEFAULT))) == 16
+    assert len(list(PAPER.exhibits[0].cases(Settings(looks=(1,), quick=True), DEFAULT))) == 16
 
 
 def test_differences_by_hand() -> None:

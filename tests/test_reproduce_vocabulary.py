@@ -13,7 +13,7 @@ from penstock.reproduce.measures import DELAY
 from penstock.reproduce.model import DEFAULT, Below, Settings
 from penstock.reproduce.readings import Alternative, Readings, changing_only
 
-FULL, QUICK = Settings(seeds=1, quick=False), Settings(seeds=1, quick=True)
+FULL, QUICK = Settings(looks=(1,), quick=False), Settings(looks=(1,), quick=True)
 
 
 def grid(**keys: Any) -> Grid:

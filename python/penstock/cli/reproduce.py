@@ -10,7 +10,7 @@ from penstock.cli import options
 from penstock.cli.inputs import check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
 from penstock.reproduce.command import reproduce
-from penstock.reproduce.model import Settings
+from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
 from penstock.reproduce.papers import choose
 from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
@@ -18,9 +18,16 @@ from penstock.runs.execute import cores
 
 @click.command("reproduce")
 @click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all]...")
-@click.option("--only", multiple=True, metavar="PAPER.EXHIBIT", help="Only this exhibit and its claims: amecn.fig9.")
-@options.seeds("Runs of every case [default: 10; quick: 3].", None, click.IntRange(min=1))
-@click.option("--quick", is_flag=True, help="3 seeds and coarser grids: all papers in under a minute.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PAPER.EXHIBIT",
+    help="Only this exhibit and its claims, or this claim: amecn.fig9.",
+)
+@options.seeds(
+    "Runs of every case [default: 10, then up to 200 until a claim is decided].", None, click.IntRange(min=1)
+)
+@click.option("--quick", is_flag=True, help="5 seeds, and no readings one by one: all papers in under a minute.")
 @options.out(
     "Write report.html, claims.csv, figures and data there, and keep finished runs for the next call.",
     Path("out/reproduce"),
@@ -48,7 +55,7 @@ def command(
         draw(papers_table(chosen))
         return 0
     check_writable(out=out, timing=timing)
-    settings = Settings(seeds=seeds or (3 if quick else 10), quick=quick)
+    settings = Settings(looks=(seeds,) if seeds else QUICK_LOOKS if quick else LOOKS, quick=quick)
     try:
         done = reproduce(chosen, settings, out, jobs or cores(), timing)
     except KeyboardInterrupt:

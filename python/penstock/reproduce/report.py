@@ -17,23 +17,27 @@ from markupsafe import Markup, escape
 from penstock import __version__
 from penstock.reproduce.model import (
     DEFAULT,
-    Above,
-    Below,
     Claim,
     Exhibit,
     Finding,
     Paper,
     Reading,
-    Rule,
     Settings,
     TableData,
 )
-from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, NOT_JUDGED, UNDECIDED
+from penstock.reproduce.words import rule_in_words
 from penstock.show import style
 from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
-SIGNS = {FAILS: "fails", UNDECIDED: "undecided", HOLDS: "holds"}
+SIGNS = {
+    FAILS: "fails",
+    UNDECIDED: "undecided",
+    CANNOT_TELL: "cannot-tell",
+    HOLDS: "holds",
+    NOT_JUDGED: "not-judged",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,9 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=_number, verdict=SIGNS.__getitem__, rule=_rule, order=_order, emphasis=_emphasis)
+    environment.filters.update(
+        number=_number, verdict=SIGNS.__getitem__, rule=rule_in_words, order=_order, emphasis=_emphasis
+    )
     return environment.get_template("report.html").render(
         sections=sections,
         claims=claims,
@@ -158,15 +164,6 @@ def _emphasis(text: str) -> Markup:
 def _number(found: Finding) -> str:
     """The estimate with its interval; the unit stands beside it."""
     return number(found.interval).replace("-", "−")
-
-
-def _rule(rule: Rule) -> str:
-    """When a claim holds."""
-    if isinstance(rule, Above):
-        return f"above {rule.bound:g}".replace("-", "−")
-    if isinstance(rule, Below):
-        return f"below {rule.bound:g}".replace("-", "−")
-    return f"within {rule.low:g} … {rule.high:g}".replace("-", "−")
 
 
 def _order(verdict: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from penstock.reproduce.model import Finding
+from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
 
 
@@ -17,7 +17,63 @@ def measured(finding: Finding, digits: int = 2) -> str:
         return f"not measured ({finding.verdict})"
     number = minus(f"{finding.estimate:+.{digits}f}")
     half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
-    return f"{number}{half} {finding.claim.unit} ({finding.verdict})"
+    return f"{number}{half} {finding.unit} ({verdict(finding)})"
+
+
+def verdict(finding: Finding) -> str:
+    """The verdict with what qualifies it: `"holds, a fifth of what is printed"`."""
+    parts = [finding.verdict]
+    if finding.points:
+        parts.append("at {} of {}".format(*held(finding)))
+    size = size_in_words(finding)
+    if size and finding.verdict == HOLDS:
+        parts.append(size)
+    if finding.note:
+        parts.append(finding.note)
+    return ", ".join(parts)
+
+
+def held(finding: Finding) -> tuple[int, int]:
+    """At how many points of its axis a claim holds, and how many there are."""
+    return sum(point.verdict == HOLDS for point in finding.points), len(finding.points)
+
+
+#: (up to this multiple of what is printed, in words), ascending.
+SIZES = (
+    (0.0, "the other way round"),
+    (0.075, "a twentieth of what is printed"),
+    (0.15, "a tenth of what is printed"),
+    (0.225, "a fifth of what is printed"),
+    (0.29, "a quarter of what is printed"),
+    (0.4, "a third of what is printed"),
+    (0.6, "half of what is printed"),
+    (0.8, "three quarters of what is printed"),
+    (1.25, "as much as is printed"),
+    (1.75, "one and a half times what is printed"),
+    (2.5, "twice what is printed"),
+)
+
+
+def size_in_words(finding: Finding) -> str:
+    """How large the effect is beside the printed one; empty where no number is printed."""
+    if finding.size is None:
+        return ""
+    bounds = (words for most, words in SIZES if finding.size is not None and finding.size <= most)
+    return next(bounds, f"{finding.size:.0f} times what is printed")
+
+
+def rule_in_words(rule: Rule | None) -> str:
+    """When a claim holds: `"above 0"`."""
+    if rule is None:
+        return "not judged"
+    if isinstance(rule, Above):
+        return minus(f"above {rule.bound:g}")
+    if isinstance(rule, Below):
+        return minus(f"below {rule.bound:g}")
+    if isinstance(rule, MostBelow):
+        return minus(f"below {rule.bound:g} in most runs")
+    assert isinstance(rule, Within)
+    return minus(f"within {rule.low:g} … {rule.high:g}")
 
 
 def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:

@@ -28,7 +28,8 @@ def paper(key: str) -> Paper:
 
 
 def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
-    """The papers with these names, narrowed to the exhibits of `only` (`"amecn.fig9"`).
+    """The papers with these names, narrowed to the exhibits and claims of `only`
+    (`"amecn.fig9"`, `"amecn.fig9.utilization"`).
 
     `all`, or no name, chooses every paper. Without names, `only` chooses the papers that it names.
     Raises `Error` with the nearest name.
@@ -42,18 +43,20 @@ def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
     if not only:
         return chosen
     exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]
+    claims = [f"{each.key}.{claim.key}" for each in chosen for claim in each.claims]
     for name in only:
-        known(name, exhibits, "exhibit")
+        known(name, (*exhibits, *claims), "exhibit or claim")
     narrowed = (_narrow(each, [name for name in only if name.partition(".")[0] == each.key]) for each in chosen)
     return [each for each in narrowed if each.exhibits]
 
 
 def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
-    """The paper with these exhibits alone and the claims about them.
+    """The paper with these exhibits and the claims about them, and with these claims and their exhibits.
 
-    The discussion is about all exhibits, so it is left out.
+    What is said of the paper is about all of them, so it is left out.
     """
     keys = {name.partition(".")[2] for name in only}
-    exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in keys]
-    claims = [claim for claim in whole.claims if claim.exhibit in keys]
-    return replace(whole, exhibits=exhibits, claims=claims, discussion=lambda found: "")
+    claims = [claim for claim in whole.claims if claim.exhibit in keys or claim.key in keys]
+    shown = keys | {claim.exhibit for claim in claims}
+    exhibits = [exhibit for exhibit in whole.exhibits if exhibit.key in shown]
+    return replace(whole, exhibits=exhibits, claims=claims, discussion=lambda found: "", believe=lambda found: "")

@@ -274,7 +274,6 @@ over_targets = partial(
     names=("AMECN", "ARED"),
     along="target_ms",
     values=(10, 20, 30, 40, 60, 80, 100),
-    quick=(10, 40, 100),
     by_name=True,
 )
 ON_DUMBBELL, ON_LOT = over_targets(build=dumbbell), over_targets(build=parking_lot)

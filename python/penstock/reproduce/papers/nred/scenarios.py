@@ -115,7 +115,6 @@ OVER_BUFFER = Grid(
     names=QUEUES,
     along="buffer_kb",
     values=tuple(range(20, 141, 20)),
-    quick=(20, 80, 140),
 )
 LARGE_KB = (80, 100, 120, 140)
 
@@ -125,7 +124,6 @@ OVER_LOAD = Grid(
     names=QUEUES,
     along="N",
     values=tuple(range(20, 101, 20)),
-    quick=(20, 60, 100),
 )
 #: NRED over N, its exponent recorded.
 EXPONENTS = replace(OVER_LOAD.only("NRED"), trace_s=0.1)

@@ -123,7 +123,6 @@ def over_m(delay_ms: int) -> Grid:
         names=QUEUES,
         along="m",
         values=tuple(range(1, 16)),
-        quick=(1, 5, 10, 15),
     )
 
 
@@ -135,7 +134,6 @@ OVER_DELAY = Grid(
     names=QUEUES,
     along="delay_ms",
     values=(10, 20, 40, 90, 200),
-    quick=(10, 40, 200),
 )
 
 

@@ -154,8 +154,6 @@ def at_80(*queues: str) -> Cases:
 ONLY_RED_AT = at_80("RED-AT")
 
 #: Experiment 2: every N.
-OVER_FLOWS = Grid(
-    build=scenario, names=QUEUES, along="N", values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100), quick=(5, 40, 100)
-)
+OVER_FLOWS = Grid(build=scenario, names=QUEUES, along="N", values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100))
 #: The loads that claims are about, as the paper groups them: "low to medium" and "high".
 LOW, HIGH = (5, 20, 40), (60, 80, 100)

@@ -130,7 +130,7 @@ def over_flows(delay_ms: int, droptail_buffer: int | None = None) -> Grid:
         own = queue == "DropTail" and droptail_buffer is not None
         return made.set("topology.bottleneck.buffer", droptail_buffer) if own else made
 
-    return Grid(build=build, names=QUEUES, along="N", values=FLOWS, quick=(2, 4, 8, 16, 32))
+    return Grid(build=build, names=QUEUES, along="N", values=FLOWS)
 
 
 def over_spread(delay_ms: int) -> Grid:
