@@ -162,8 +162,9 @@ class Comparison:
 
     def claim(self, *, unit: str, values: Values, rule: Rule | None, **said: Unpack[Said]) -> Claim:
         """A claim about the two."""
+        said.setdefault("exhibit", said["key"].partition(".")[0])
         return Claim(
-            **{"exhibit": said["key"].partition(".")[0], **said},
+            **said,
             unit=unit,
             cases=self.cases,
             values=values,
@@ -188,8 +189,8 @@ class Comparison:
         return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=f"% of {base}", rule=rule, **said)
 
     def _at_each(self, values: Values, mean: Values, *, unit: str, rule: Rule, **said: Unpack[Said]) -> Claim:
-        senses = (Sense(reading=MEAN, values=mean), *said.pop("senses", ()))
-        return self.claim(unit=unit, values=values, rule=rule, senses=senses, **said)
+        said["senses"] = (Sense(reading=MEAN, values=mean), *said.get("senses", ()))
+        return self.claim(unit=unit, values=values, rule=rule, **said)
 
     @property
     def _ours(self) -> Labels:
