@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 SEEDS = tuple(range(1001, 1006))
 #: How many sets are tried one and all.
 ALL = 4000
-#: Where all are tried: how many seeds each set takes, and how many of the best take all seeds.
+#: How many seeds each set takes at first, and where all are tried, how many of the best take all.
 SCREEN, BEST = 1, 200
-#: Where sets are grown: how many of them grow at each step, and how many alternatives they take.
-WIDTH, DEPTH = 4, 5
+#: Where sets are grown: how many of a size take all seeds, how many of these grow, and how far.
+SIFTED, WIDTH, DEPTH = 8, 3, 5
 #: How many of those that were tried are shipped.
 SHIPPED = 20
 
@@ -162,27 +162,34 @@ def _all(
 def _grown(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
 ) -> tuple[int, dict[Keys, Score]]:
-    """The best sets of each size, grown by one alternative, until none of the larger ones is better."""
+    """The best sets of each size, grown by one alternative, until none of the larger ones is better.
+
+    All of a size run with the first seeds, and the best of them with all.
+    """
     order = list(readings.keys_in_order())
-    scores: dict[Keys, Score] = {}
+    scores: dict[Keys, Score] = {(): scorer.of((), seeds)}
     level: list[Keys] = [()]
-    best: Score | None = None
-    while level:
-        for i, keys in enumerate(level):
-            progress(len(scores), len(scores) + len(level) - i, " + ".join(keys) or "default")
-            scores[keys] = scorer.of(keys, seeds)
-        level.sort(key=lambda keys: (scores[keys], len(keys), [order.index(key) for key in keys]))
-        if best is not None and not scores[level[0]] < best:
-            break
-        best = scores[level[0]]
-        grown = (
+    tried = 1
+    while len(level[0]) < DEPTH:
+        larger = (
             tuple(key for key in order if key == more or key in keys)
             for keys in level[:WIDTH]
             for more in order
             if more not in keys
         )
-        level = [keys for keys in dict.fromkeys(grown) if len(keys) <= DEPTH and readings.permitted(keys)]
-    return len(scores), scores
+        grown = [keys for keys in dict.fromkeys(larger) if readings.permitted(keys)]
+        first: dict[Keys, Score] = {}
+        for i, keys in enumerate(grown):
+            progress(tried + i, tried + len(grown), " + ".join(keys))
+            first[keys] = scorer.of(keys, seeds[:SCREEN])
+        tried += len(grown)
+        of_all = {keys: scorer.of(keys, seeds) for keys in sorted(grown, key=first.__getitem__)[:SIFTED]}
+        level = sorted(of_all, key=of_all.__getitem__)
+        better = bool(level) and of_all[level[0]] < min(scores.values())
+        scores |= of_all
+        if not better:
+            break
+    return tried, scores
 
 
 class _Scorer:

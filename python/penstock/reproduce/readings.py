@@ -26,6 +26,8 @@ class Alternative(Generic[Open]):
     queues: the disciplines whose runs it changes; empty: all.
     where: the experiments whose runs it changes, by names that the paper's module gives them;
         empty: all.
+    alone: it contradicts what the paper prints. It shows what a verdict depends on, and no joint
+        reading takes it.
     """
 
     key: str
@@ -33,6 +35,7 @@ class Alternative(Generic[Open]):
     taken: Open
     queues: Sequence[str] = field(default=(), kw_only=True)
     where: Sequence[str] = field(default=(), kw_only=True)
+    alone: bool = field(default=False, kw_only=True)
 
 
 def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
@@ -115,15 +118,15 @@ class Readings(Mapping[Reading, Open]):
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
     def keys_in_order(self) -> tuple[str, ...]:
-        """The keys of the alternatives, in their order."""
-        return tuple(self._by_key)
+        """The keys of the alternatives that joint readings take, in their order."""
+        return tuple(key for key, other in self._by_key.items() if not other.alone)
 
     def possible(self) -> Iterator[tuple[str, ...]]:
         """All sets of alternatives without a contradiction, from the empty one on, small ones first.
 
         An alternative that adds nothing to the others of a set is not taken up.
         """
-        return self._sets(list(self._by_key))
+        return self._sets(self.keys_in_order())
 
     def _sets(self, order: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """The sets of these alternatives."""
@@ -139,7 +142,8 @@ class Readings(Mapping[Reading, Open]):
 
     def permitted(self, keys: Sequence[str]) -> bool:
         """Returns whether `possible` has this set. keys: in the order of the alternatives."""
-        return self.compatible(keys) and all(self._adds(key, keys[:i]) for i, key in enumerate(keys))
+        known = set(keys) <= set(self.keys_in_order())
+        return known and self.compatible(keys) and all(self._adds(key, keys[:i]) for i, key in enumerate(keys))
 
     def count(self) -> int:
         """How many sets `possible` gives, without listing them.
@@ -148,13 +152,13 @@ class Readings(Mapping[Reading, Open]):
         that do are counted one by one.
         """
         groups: list[tuple[set[tuple[str, ...]], list[str]]] = []
-        for key in self._by_key:
+        for key in self.keys_in_order():
             places, keys = set(self._changes(key)), [key]
             for group in [group for group in groups if group[0] & places]:
                 groups.remove(group)
                 places, keys = places | group[0], [*group[1], *keys]
             groups.append((places, keys))
-        ordered = ([key for key in self._by_key if key in keys] for _, keys in groups)
+        ordered = ([key for key in self.keys_in_order() if key in keys] for _, keys in groups)
         return math.prod(sum(1 for _ in self._sets(keys)) for keys in ordered)
 
     def _known(self, keys: Sequence[str]) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from penstock.reproduce.papers.amecn.scenarios import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from penstock.reproduce.runs import Run
 
 
@@ -38,21 +40,52 @@ def settled_avg(run: Run) -> float:
     return mean_avg(run, SETTLED_S, run.scenario.duration_s)
 
 
-def return_s(run: Run) -> float:
-    """Seconds from the change until the mean of avg over 5 s is in the target range.
+def before_change(run: Run) -> float:
+    """Mean of avg from 10 to 25 s: packets."""
+    return mean_avg(run, 10.0, CHANGE_S)
 
-    Returns 20 where it never is.
-    """
+
+def after_change(run: Run) -> float:
+    """By how much avg differs at the end from what it was before the change: packets."""
+    return settled_avg(run) - before_change(run)
+
+
+def off_target(run: Run) -> float:
+    """How far the mean of avg is from the middle of the target range at the end: packets."""
+    return abs(settled_avg(run) - sum(TARGET) / 2)
+
+
+def return_s(run: Run) -> float:
+    """Seconds from the change until the mean of avg over 5 s is in the target range, or infinity."""
     window = 5.0
     for since in np.arange(CHANGE_S, run.scenario.duration_s - window, 0.1):
         if TARGET[0] <= mean_avg(run, since, since + window) <= TARGET[1]:
             return float(since) - CHANGE_S
-    return run.scenario.duration_s - window - CHANGE_S
+    return float("inf")
+
+
+def p_max(run: Run, since: float = 0.0) -> NDArray[Any]:
+    """The recorded P_max from a time in seconds on: AMECN's, MECN's or ARED's."""
+    assert run.trace is not None
+    return run.recorded("p1_max" if "p1_max" in run.trace.column_names else "max_p", since)
+
+
+def reaches_s(run: Run) -> float:
+    """Seconds until P_max has gone from one of its bounds to the other, or infinity."""
+    values = p_max(run)
+    there = values >= 0.5 if run.labels["way"] == "rises" else values <= 0.0101
+    return float(run.recorded("t_s")[int(np.argmax(there))]) if there.any() else float("inf")
 
 
 def percent_used(run: Run) -> float:
     """Utilization in percent."""
     return 100.0 * (run.metrics["utilization"] or 0.0)
+
+
+def percent_received(run: Run) -> float:
+    """What the receivers get, in percent of the link's rate."""
+    rate = 1.5e6 if "load" in run.labels else 1e3 * 8 * DUMBBELL_PKTS_S
+    return 100.0 * (run.metrics["goodput_bps"] or 0.0) / rate
 
 
 def target_pkts(run: Run) -> float:
@@ -71,6 +104,7 @@ def long_goodput_bps(run: Run) -> float:
 
 
 UTILIZATION = Measure(quantity=percent_used, unit="percentage points")
+RECEIVED = Measure(quantity=percent_received, unit="percentage points")
 TOTAL = Measure(quantity="goodput_bps", scale=1e-6, unit="Mbit/s", axis="total throughput [Mbit/s]")
 LONG = Measure(quantity=long_goodput_bps, scale=1e-6, unit="Mbit/s", axis="of it, flows over several links [Mbit/s]")
 
