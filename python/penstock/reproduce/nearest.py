@@ -19,7 +19,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -116,7 +116,12 @@ class Found:
 
 
 def search(
-    paper: Paper, jobs: int, progress: Progress = lambda *_: None, *, seeds: Sequence[int] = SEEDS, most: int = ALL
+    paper: Paper,
+    jobs: int,
+    progress: Progress = lambda *_: None,
+    *,
+    seeds: Sequence[int] | None = None,
+    most: int = ALL,
 ) -> Found:
     """Tries a paper's joint readings. most: how many sets are tried one and all.
 
@@ -124,6 +129,7 @@ def search(
     """
     if paper.readings is None:
         raise ValueError(f"{paper.key} declares no readings")
+    seeds = SEEDS if seeds is None else seeds
     possible = paper.readings.count()
     scorer = _Scorer(paper, paper.readings, jobs)
     whole = possible <= most
@@ -322,10 +328,27 @@ def shipped(paper: str, readings: Readings[Any]) -> Nearest | None:
         reading=readings.joint(*first["takes"]),
         tried=found["tried"],
         possible=found["possible"],
-        seeds=found["seeds"],
+        seeds=tuple(found["seeds"]),
         score=(first["wrong"], first["off_percent"]),
         default_score=(default["wrong"], default["off_percent"]),
     )
+
+
+def anew(chosen: Sequence[Paper], file: Path, jobs: int) -> list[Paper]:
+    """These papers with what a new search finds for each as a whole; `file` gets all that was tried."""
+    from penstock.reproduce import papers
+    from penstock.show.progress import Bar
+
+    searched, documents = [], {}
+    for each in chosen:
+        if each.readings is not None:
+            with Bar(f"nearest joint reading of {each.name}") as bar:
+                found = search(papers.paper(each.key), jobs, on(bar, each))
+            documents[each.key] = found.document()
+            each = replace(each, nearest=found.nearest(each.readings))
+        searched.append(each)
+    write(file, text(documents))
+    return searched
 
 
 def main(names: Sequence[str]) -> None:
