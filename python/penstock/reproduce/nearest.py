@@ -4,7 +4,8 @@ A paper leaves several things open at once. Each alternative is printed somewher
 documented for the simulator that it used; none is a free number. The search tries sets of
 alternatives that do not contradict each other. A set is better than another if fewer of the paper's
 claims lie on the wrong side under it, then if what it gives is nearer to the printed numbers, then if
-it takes fewer alternatives.
+it takes fewer alternatives. Where a paper prints tables (it has distances that are not judged), the
+numbers come first: what it leaves open is settled by its tables, and its claims are not chosen by.
 
 It tries every set where there are few enough. Otherwise it grows the best sets by one alternative at
 a time, until that improves nothing. It is chosen on seeds of its own: the report judges it on others.
@@ -55,16 +56,24 @@ Progress: TypeAlias = Callable[[int, int, str], object]
 Keys: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Score:
     """How far a joint reading is from the paper: the smaller, the nearer.
 
     wrong: how many of the paper's claims have their estimate on the wrong side.
     off: the mean distance from the printed numbers in percent, infinite where nothing is printed.
+    numbers_first: `off` counts before `wrong`, in whole percent: less is within the noise.
     """
 
     wrong: int
     off: float
+    numbers_first: bool = False
+
+    def __lt__(self, other: Score) -> bool:
+        return self._order() < other._order()
+
+    def _order(self) -> tuple[float, float]:
+        return (round(self.off), self.wrong) if self.numbers_first else (self.wrong, self.off)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +243,9 @@ class _Scorer:
             ]
             self._known[known[claim.key]] = judge(self._paper, claim, reading, claim.values(Runs(part)))
         found = [self._known[known[claim.key]] for claim in self._claims]
-        return Score(sum(_wrong(each) for each in found[: len(self.judged)]), _off(found))
+        wrong = sum(_wrong(each) for each in found[: len(self.judged)])
+        distances = found[len(self.judged) :]
+        return Score(wrong, _off(distances or found), numbers_first=bool(distances))
 
 
 def _wrong(found: Finding) -> bool:
@@ -256,7 +267,7 @@ def _on_side(rule: Rule | None, estimate: float | None) -> bool:
 
 
 def _off(found: Iterable[Finding]) -> float:
-    """The mean distance from what is printed in percent: of distances, and of claims with a printed number."""
+    """The mean distance from what is printed, in percent: of distances, or of claims with a printed number."""
     distances = []
     for each in found:
         if each.rule is None and each.estimate is not None:

@@ -26,8 +26,8 @@ class Alternative(Generic[Open]):
     queues: the disciplines whose runs it changes; empty: all.
     where: the experiments whose runs it changes, by names that the paper's module gives them;
         empty: all.
-    alone: it contradicts what the paper prints. It shows what a verdict depends on, and no joint
-        reading takes it.
+    alone: it contradicts what the paper prints, or its value is documented nowhere. It shows what a
+        verdict depends on, and the search for joint readings leaves it out.
     """
 
     key: str
@@ -118,7 +118,7 @@ class Readings(Mapping[Reading, Open]):
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
     def keys_in_order(self) -> tuple[str, ...]:
-        """The keys of the alternatives that joint readings take, in their order."""
+        """The keys of the alternatives that may be searched jointly, in their order."""
         return tuple(key for key, other in self._by_key.items() if not other.alone)
 
     def possible(self) -> Iterator[tuple[str, ...]]:
