@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 LABEL_GAP = 12.5
 #: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
 PANEL = (5.4, 3.1)
+#: The width of each of several panels beside each other.
+BESIDE = 4.4
 #: Lower and upper limit of an axis; `None`: as matplotlib has it.
 Limits: TypeAlias = tuple[float | None, float | None]
 #: Series → the points (x, y) that the paper prints, in the units of the axes.
@@ -459,7 +461,7 @@ def side_by_side(
     log: the x axis is logarithmic with a tick at every value of the label x.
     """
     with style.context():
-        made = figure(PANEL[0] * len(panels), PANEL[1])
+        made = figure(BESIDE * len(panels), PANEL[1])
         parts = made.subfigures(1, len(panels), squeeze=False)[0]
         for i, (part, panel) in enumerate(zip(parts, panels, strict=True), start=1):
             part.patch.set_gid(f"panel{i}")

@@ -45,6 +45,9 @@ SIGNS = {
 #: Whose a claim is, for a reader; of the paper's nothing is said.
 WHOSE = {"paper": "", "project": "ours, not the paper's", "check": "a check of ours"}
 
+#: What ends in a colon earlier is an opening such as "Case 1: ", and no claim.
+OPENING = 30
+
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
@@ -59,14 +62,24 @@ class _Claim:
 
     @property
     def head(self) -> str:
-        """The claim without what is measured for it, which follows a colon."""
-        return self.claim.text.partition(": ")[0].rstrip(".")
+        """The claim without what is measured for it."""
+        return self._parts[0].rstrip(".")
 
     @property
     def measure(self) -> str:
         """What is measured for it, where the claim's text says so."""
-        of = self.claim.text.partition(": ")[2]
+        of = self._parts[1]
         return of[:1].upper() + of[1:]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        """The claim, and what is measured: it follows a colon that neither an opening nor a bracket has."""
+        text = self.claim.text
+        for colon in re.finditer(": ", text):
+            before = text[: colon.start()]
+            if len(before) >= OPENING and before.count("(") == before.count(")"):
+                return before, text[colon.end() :]
+        return text, ""
 
     @property
     def is_the_paper_s(self) -> bool:
@@ -164,8 +177,8 @@ class _Section:
 
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """How many of the paper's claims have each verdict, without those that none has."""
-        return [(verdict, n) for verdict, n in _counts(self.theirs) if n]
+        """How many of the paper's claims have each verdict."""
+        return _counts([claim.found.verdict for claim in self.theirs])
 
     @property
     def first(self) -> list[_Exhibit]:
@@ -191,8 +204,7 @@ class _Section:
         """How many of the paper's claims have each verdict under the nearest joint reading."""
         assert self.paper.nearest is not None
         key = self.paper.nearest.reading.key
-        verdicts = [claim.others.get(key, claim.found).verdict for claim in self.theirs]
-        return [(verdict, verdicts.count(verdict)) for verdict in reversed(SIGNS) if verdict in verdicts]
+        return _counts([claim.others.get(key, claim.found).verdict for claim in self.theirs])
 
 
 def page(
@@ -234,7 +246,7 @@ def page(
         claims=claims,
         theirs=theirs,
         turned=sum(bool(claim.turned) for claim in theirs),
-        counts=_counts(theirs),
+        counts=_counts([claim.found.verdict for claim in theirs]),
         decided=decided,
         wrong=_at_most(decided * len(settings.looks) * (1 - LEVEL)),
         looks=len(settings.looks),
@@ -299,8 +311,10 @@ def _one_by_one(svg: str, panels: int) -> str:
     return "".join(f'\n<svg class="panel" viewBox="{at}"><use href="#figure_1"/></svg>' for at in boxes)
 
 
-def _counts(claims: Sequence[_Claim]) -> list[tuple[str, int]]:
-    return [(verdict, sum(claim.found.verdict == verdict for claim in claims)) for verdict in reversed(SIGNS)]
+def _counts(verdicts: Sequence[str]) -> list[tuple[str, int]]:
+    """How many there are of each verdict that there is."""
+    order = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
+    return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
 
 
 def _id(text: str) -> str:

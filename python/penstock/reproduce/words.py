@@ -23,7 +23,7 @@ def measured(finding: Finding, digits: int = 2) -> str:
 def verdict(finding: Finding) -> str:
     """The verdict with what qualifies it: `"holds, a fifth of what is printed"`."""
     parts = [finding.verdict]
-    if finding.points:
+    if len(finding.points) > 1:
         parts.append("at {} of {}".format(*held(finding)))
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
