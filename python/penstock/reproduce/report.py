@@ -167,8 +167,8 @@ class _Section:
     @property
     def title(self) -> str:
         """The paper's title; without BibTeX all of its citation."""
-        found = re.search(r"\btitle\s*=\s*[{\"]+(.+?)[}\"]+\s*,?\s*$", self.paper.bibtex, re.MULTILINE)
-        return found[1] if found else self.paper.citation
+        found = re.search(r"\btitle\s*=\s*[{\"](.+?)[}\"]\s*,?\s*$", self.paper.bibtex, re.MULTILINE)
+        return re.sub(r"[{}\\]", "", found[1]) if found else self.paper.citation
 
     @property
     def theirs(self) -> list[_Claim]:
