@@ -246,7 +246,10 @@ def test_each_claim_can_be_run_and_the_data_checked_and_cited(page: Path) -> Non
 def test_a_drawing_says_what_came_of_it(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     first, second = re.findall(r'class="drawing" role="img" aria-label="([^"]*)"', text)
-    assert first == "Delay over buffer. A buffer of 20 packets delays longer than one of 5: holds, a third of what is printed."
+    assert (
+        first
+        == "Delay over buffer. A buffer of 20 packets delays longer than one of 5: holds, a third of what is printed."
+    )
     assert second.endswith(": undecided.")
 
 

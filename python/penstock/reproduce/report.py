@@ -24,7 +24,6 @@ from penstock.reproduce.model import (
     Claim,
     Exhibit,
     Finding,
-    MostBelow,
     Paper,
     Reading,
     Settings,
@@ -32,7 +31,6 @@ from penstock.reproduce.model import (
 )
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import style
-from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {
@@ -116,7 +114,7 @@ class _Claim:
     @property
     def tip(self) -> str:
         """What a mark says when it is pointed at or read aloud."""
-        text = f"{self.claim.exhibit}: {self.head}. {_qualified(self.found)}; here {_ours(self.found)}"
+        text = f"{self.claim.exhibit}: {self.head}. {words.verdict(self.found)}; here {words.ours(self.found)}"
         return text + (f". Turned: {self.turns}." if self.turned else ".")
 
 
@@ -148,7 +146,7 @@ class _Exhibit:
     def alt(self) -> str:
         """What came of it, in place of the drawing."""
         about = self.theirs or self.ours
-        told = "; ".join(f"{claim.head}: {_qualified(claim.found)}" for claim in about)
+        told = "; ".join(f"{claim.head}: {words.verdict(claim.found)}" for claim in about)
         return f"{self.exhibit.title}. {told}." if told else f"{self.exhibit.title}. {self.exhibit.caption}"
 
 
@@ -232,9 +230,9 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters.update(
-        ours=_ours,
-        qualified=_qualified,
-        qualifiers=lambda found: _qualified(found)[len(found.verdict) :],
+        ours=words.ours,
+        qualified=words.verdict,
+        qualifiers=lambda found: words.verdict(found)[len(found.verdict) :],
         verdict=SIGNS.__getitem__,
         rule=words.rule_in_words,
         order=list(SIGNS).index,
@@ -325,22 +323,6 @@ def _id(text: str) -> str:
 def _emphasis(text: str) -> Markup:
     """A paragraph in which `**words**` are strong, and all else is text."""
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
-
-
-def _qualified(found: Finding) -> str:
-    """The verdict with its size, its points and its note."""
-    return words.verdict(found)
-
-
-def _ours(found: Finding) -> str:
-    """The estimate with its interval and its unit."""
-    if found.estimate is None:
-        return "–"
-    if isinstance(found.rule, MostBelow):
-        return f"{words.rule_in_words(found.rule).partition(' in ')[0]} {found.unit} in {found.estimate:.0f} % of runs"
-    # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
-    half = re.sub(r" ± 0(?:\.0*)?$", "", number(found.interval))
-    return words.minus(f"{half} {found.unit}").strip()
 
 
 def _at_most(expected: float) -> str:
