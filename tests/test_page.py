@@ -226,7 +226,8 @@ def test_the_nearest_joint_reading_says_of_how_many_and_what_it_turns(page: Path
     text = command.reproduce([paper], Settings(looks=(8,), quick=True), tmp_path, jobs=2).page.read_text(
         encoding="utf-8"
     )
-    said = re.sub(r"<[^>]*>", "", text.split('class="nearest"')[1].split("The readings")[0])
+    box = text.split('class="nearest"')[1].split("The readings")[0]
+    said = " ".join(re.sub(r"<[^>]*>", "", box).split())
     assert "Nearest of 37 tried (412 possible joint readings): rate=1" in said
     assert "10 other seeds (1001–1010)" in said
     assert "wrong side: 3, by default 9; mean distance from the printed numbers: 2.5 %, by default 12 %" in said
