@@ -189,7 +189,9 @@ class Comparison:
         return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=f"% of {base}", rule=rule, **said)
 
     def _at_each(self, values: Values, mean: Values, *, unit: str, rule: Rule, **said: Unpack[Said]) -> Claim:
-        said["senses"] = (Sense(reading=MEAN, values=mean), *said.get("senses", ()))
+        several = not isinstance(self.cases, Grid) or len(self.cases.values) > 1
+        of_mean = (Sense(reading=MEAN, values=mean),) if several else ()
+        said["senses"] = (*of_mean, *said.get("senses", ()))
         return self.claim(unit=unit, values=values, rule=rule, **said)
 
     @property

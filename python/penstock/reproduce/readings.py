@@ -25,6 +25,8 @@ class Alternative(Generic[Open]):
     queues: the disciplines whose runs it changes; empty: all.
     where: the experiments whose runs it changes, by names that the paper's module gives them;
         empty: all.
+    documented: the paper prints the value, or what it builds on documents it. Another value is
+        ours: it shows how much depends on the gap, and no joint reading takes it.
     """
 
     key: str
@@ -32,11 +34,17 @@ class Alternative(Generic[Open]):
     taken: Open
     queues: Sequence[str] = field(default=(), kw_only=True)
     where: Sequence[str] = field(default=(), kw_only=True)
+    documented: bool = field(default=True, kw_only=True)
 
 
 def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
     """These alternatives, which change the runs of these disciplines alone."""
     return [replace(other, queues=queues) for other in others]
+
+
+def of_our_own(*others: Alternative[Open]) -> list[Alternative[Open]]:
+    """These alternatives, whose values no document has."""
+    return [replace(other, documented=False) for other in others]
 
 
 def as_the_rfcs(taken: Open) -> Alternative[Open]:
@@ -114,12 +122,12 @@ class Readings(Mapping[Reading, Open]):
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
     def possible(self) -> Iterator[tuple[str, ...]]:
-        """All sets of alternatives without a contradiction, from the empty one on, small ones first.
+        """All sets of documented alternatives without a contradiction, small ones first.
 
-        An alternative that adds nothing to the others of a set is not taken up.
+        The first is empty. An alternative that adds nothing to the others of a set is not taken up.
         """
         level: list[tuple[str, ...]] = [()]
-        order = list(self._by_key)
+        order = [key for key, other in self._by_key.items() if other.documented]
         while level:
             yield from level
             level = [
