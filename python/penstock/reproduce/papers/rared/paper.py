@@ -30,7 +30,7 @@ UNSTATED = (
 )
 
 
-def discussion(found: Mapping[str, Finding]) -> str:
+def old_discussion(found: Mapping[str, Finding]) -> str:
     """In plain words, from the findings."""
 
     def verdicts(figure: str) -> str:
@@ -71,5 +71,5 @@ PAPER = Paper(
     exhibits=EXHIBITS,
     claims=CLAIMS,
     unstated=UNSTATED,
-    discussion=discussion,
+
 )
