@@ -166,9 +166,51 @@ def at_80(*queues: str) -> Cases:
     return cases
 
 
-ONLY_RED_AT = at_80("RED-AT")
+ALL_AT_80, ONLY_RED_AT = at_80(*QUEUES), at_80("RED-AT")
 
 #: Experiment 2: every N.
 OVER_FLOWS = Grid(build=scenario, names=QUEUES, along="N", values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100))
-#: The loads that claims are about, as the paper groups them: "low to medium" and "high".
+#: The loads that claims are about, as the paper groups them: "low to medium" and "high". The others
+#: are in the figures alone, since a run at all of them would take a third of the whole report.
 LOW, HIGH = (5, 20, 40), (60, 80, 100)
+
+
+# ---- the illustrations of sections 2 to 5
+
+#: Figures 1 to 3: TCPs whose windows are shown, as the panels name them.
+LOSS_BASED, DELAY_BASED = ("Tahoe", "Reno"), ("Vegas",)
+WIRELESS = ("New Reno", "Westwood+")
+#: The part of packets that figure 3's link loses whatever its queue does.
+WIRE_LOSS = 0.002
+
+
+def one_flow(*tcps: str, loss: float = 0.0) -> Cases:
+    """One flow alone over the link of Fig. 7, its window recorded."""
+
+    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
+        for name in tcps:
+            yield Case({"tcp": name}, _alone(name, loss), trace_s=0.02, windows=True)
+
+    return cases
+
+
+def _alone(name: str, loss: float) -> ps.Scenario:
+    usual = Open()
+    access = ps.Access(rate="100 Mbit/s", delay="5 ms")
+    control = name.lower().replace(" ", "").rstrip("+")
+    return ps.Scenario(
+        profile=usual.profile,
+        topology=ps.Dumbbell(
+            bottleneck=ps.Link(rate=usual.rate, delay=usual.delay, buffer=50, reverse_buffer=1000, loss=loss),
+            access=access,
+            egress=access,
+        ),
+        aqm=ps.DropTail(mean_packet="1000 B"),
+        traffic=[ps.Ftp(tcp=control, segment="1000 B", window=300)],
+        duration="40 s",
+    )
+
+
+def blue(settings: Settings, reading: Reading) -> Iterator[Case]:
+    """Figure 4: what the paper prints as ARED [4], under experiment 1's traffic."""
+    yield Case({"aqm": "BLUE"}, scenario("ARED", 80, OPEN.keyed("ared=blue")[0]), trace_s=0.05)
