@@ -104,9 +104,7 @@ def together(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
     return FAILS if FAILS in verdicts else UNDECIDED
 
 
-def saying(
-    found: Mapping[str, Finding], keys: Sequence[str], *, holds: str, fails: str, undecided: str
-) -> str:
+def saying(found: Mapping[str, Finding], keys: Sequence[str], *, holds: str, fails: str, undecided: str) -> str:
     """Returns the words for the claims' verdict together, so that no sentence says what the numbers do not."""
     return {HOLDS: holds, FAILS: fails}.get(together(found, keys), undecided)
 

@@ -42,8 +42,8 @@ def nred_against(other: str) -> Iterator[Claim]:
     yield compared(OVER_BUFFER, "NRED", other, LARGE_KB).percent(
         DELAY,
         key=f"fig3.large-{name}",
-        text=f"With larger buffers NRED's mean queueing delay is lower than {other}'s: at each of 80, 100, 120 and "
-        "140 KB.",
+        text=f"With larger buffers NRED's mean queueing delay is lower than {other}'s: at each of "
+        "80, 100, 120 and 140 KB.",
         paper_value="lower",
         place="section 3, figure 3",
         rule=Below(),
@@ -59,8 +59,8 @@ def nred_against(other: str) -> Iterator[Claim]:
     yield compared(OVER_LOAD, "NRED", other, (20,)).percent(
         DELAY,
         key=f"fig5.few-{name}",
-        text=f"With few connections (N = 20) NRED's mean queueing delay is much lower than {other}'s: by at least 20 "
-        "%, a bound of ours.",
+        text="With few connections (N = 20) NRED's mean queueing delay is much lower than "
+        f"{other}'s: by at least 20 %, a bound of ours.",
         paper_value="much smaller",
         place="section 3, figure 5",
         rule=Below(-20),
@@ -80,8 +80,8 @@ def nred_against(other: str) -> Iterator[Claim]:
 
     yield compared(OVER_LOAD, "NRED", other, (20, 100)).claim(
         key=f"fig6.growing-{name}",
-        text=f"NRED's advantage in packet loss over {other} grows with the number of connections: its loss less "
-        f"{other}'s is lower at N = 100 than at N = 20.",
+        text=f"NRED's advantage in packet loss over {other} grows with the number of connections: "
+        f"its loss less {other}'s is lower at N = 100 than at N = 20.",
         paper_value="better as N grows",
         place="section 3, figure 6",
         unit="percentage points",
@@ -104,8 +104,8 @@ def small_buffer() -> Claim:
 
     return Claim(
         key="fig3.small",
-        text="With a small buffer (20 KB) the three disciplines do not differ much in delay: each pair's mean queueing "
-        "delays are within 10 % of each other, a margin of ours.",
+        text="With a small buffer (20 KB) the three disciplines do not differ much in delay: each "
+        "pair's mean queueing delays are within 10 % of each other, a margin of ours.",
         exhibit="fig3",
         paper_value="not much difference",
         place="section 3, figure 3",
@@ -135,8 +135,8 @@ def off_equation_1(runs: Runs) -> Sequence[float]:
 CLAIMS = (
     Claim(
         key="fig1.profile",
-        text="The code's profile is the paper's equation (1): the largest distance of a drop probability in a run from "
-        "it, with the exponent held at 1, 2 and 5.",
+        text="The code's profile is the paper's equation (1): the largest distance of a drop "
+        "probability in a run from it, with the exponent held at 1, 2 and 5.",
         exhibit="fig1",
         paper_value="((avg − min_th)/(B − min_th))^n",
         of="check",
@@ -147,8 +147,8 @@ CLAIMS = (
     ),
     Claim(
         key="section2.exponent",
-        text="NRED's exponent n decreases as the load gets heavier: its mean over a run is higher at N = 20 than at "
-        "N = 100, by more than half of its step of 1. The bound is ours.",
+        text="NRED's exponent n decreases as the load gets heavier: its mean over a run is higher "
+        "at N = 20 than at N = 100, by more than half of its step of 1. The bound is ours.",
         exhibit="section2",
         paper_value="n decreases as load gets heavier",
         place="section 2",
@@ -163,8 +163,9 @@ CLAIMS = (
     compared(OVER_LOAD, "RED", "DropTail").percent(
         DELAY,
         key="fig5.red-droptail",
-        text="RED's and DropTail's delays do not differ largely as connections are added: RED's mean queueing delay is "
-        "within 20 % of DropTail's at N = 20, 40, 60, 80 and 100. The margin is ours.",
+        text="RED's and DropTail's delays do not differ largely as connections are added: RED's "
+        "mean queueing delay is within 20 % of DropTail's at N = 20, 40, 60, 80 and 100. The "
+        "margin is ours.",
         paper_value="no large difference",
         place="section 3, figure 5",
         rule=Within(-20, 20),

@@ -72,8 +72,9 @@ EXHIBITS = (
         title="Drop probability profile of NRED, DropTail and RED",
         cases=profiles,
         show=show_profiles,
-        caption="RED's and NRED's curves are what the disciplines published, arrival by arrival, while a flood lifted "
-        "the average; DropTail's is its definition. The paper's Fig. 1 names no n.",
+        caption="RED's and NRED's curves are what the disciplines published, arrival by arrival, "
+        "while a flood lifted the average; DropTail's is its definition. The paper's Fig. 1 names "
+        "no n.",
     ),
     Exhibit(
         key="section2",

@@ -12,15 +12,16 @@ from penstock.reproduce.words import measured, tally
 UNSTATED = (
     "The exponent's start and bounds: n_0 = 2, n_min = 1, n_max = 5; others are readings. The step is the printed 1.",
     "How p becomes a drop: through RED's count, as RED itself; without it is a reading.",
-    "What the buffer counts: 1 KB is a packet, so that 100 KB are 100 packets; bytes are a reading. Packets carry "
-    "1000 B of payload, the CBR's are 1000 B in all.",
+    "What the buffer counts: 1 KB is a packet, so that 100 KB are 100 packets; bytes are a "
+    "reading. Packets carry 1000 B of payload, the CBR's are 1000 B in all.",
     "RED gentle or not: gentle, as Fig. 1 draws it; without is a reading.",
-    "Drop or mark (Table 1: “dropped or marked”): dropped; ECN is a reading, with marks at any probability and with "
-    "ns-2's limit of 0.1 since 2002.",
+    "Drop or mark (Table 1: “dropped or marked”): dropped; ECN is a reading, with marks at any "
+    "probability and with ns-2's limit of 0.1 since 2002.",
     "The TCP variant and its window: Reno with ns-2's 20 packets; Tahoe, SACK and 100 packets are readings.",
     "The length of a run and what is measured of it: 100 s, all of it.",
-    "What delay is: the queueing delay of all packets at the bottleneck. A delay from a segment's first sending to its "
-    "delivery, retransmissions included, would charge losses to it; this reading was not tried.",
+    "What delay is: the queueing delay of all packets at the bottleneck. A delay from a segment's "
+    "first sending to its delivery, retransmissions included, would charge losses to it; this "
+    "reading was not tried.",
     "The other direction's queue: DropTail with 1000 packets.",
 )
 

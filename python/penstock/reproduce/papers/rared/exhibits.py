@@ -81,8 +81,9 @@ EXHIBITS = (
         "fig4",
         "Delay jitter over the number of joining flows",
         JITTER,
-        "The paper's definition: “the variance of delay”, over all packets of a run. The whole run has the step from "
-        "the first half's queue to the second's in it; the reading window=20-40s has not.",
+        "The paper's definition: “the variance of delay”, over all packets of a run. The whole "
+        "run has the step from the first half's queue to the second's in it; the reading "
+        "window=20-40s has not.",
     ),
     figure(
         "fig5",
@@ -102,25 +103,25 @@ EXHIBITS = (
         title="Not shown in the paper: short and long links",
         cases=OVER_DELAY,
         show=show_over_delay,
-        caption="Eight flows join. The paper's section 5 says that RARED does as ARED when the delay is short, and "
-        "leaves the figure out.",
+        caption="Eight flows join. The paper's section 5 says that RARED does as ARED when the "
+        "delay is short, and leaves the figure out.",
     ),
     Exhibit(
         key="slope",
         title="Not shown in the paper: the threshold of the slope",
         cases=OVER_SLOPE,
         show=show_over_slope,
-        caption="Eight flows join. The paper prints 20 packets/s; its section 5 says what a lower threshold does. In "
-        "the middle the queue's standard deviation over its mean: the higher, the more it fluctuates. The right axis "
-        "begins at two thirds of the link's rate.",
+        caption="Eight flows join. The paper prints 20 packets/s; its section 5 says what a lower "
+        "threshold does. In the middle the queue's standard deviation over its mean: the higher, "
+        "the more it fluctuates. The right axis begins at two thirds of the link's rate.",
     ),
     Exhibit(
         key="beside",
         title="Not in the paper: a plain RED that signals as strongly",
         cases=BESIDE,
         show=show_beside,
-        caption="RARED signals with a probability of 0.8 while the average climbs; its RED has a max_p of 0.1. The "
-        "third curve is that RED with a max_p of 0.8, without any look at the slope. The right axis begins at two "
-        "thirds of the link's rate.",
+        caption="RARED signals with a probability of 0.8 while the average climbs; its RED has a "
+        "max_p of 0.1. The third curve is that RED with a max_p of 0.8, without any look at the "
+        "slope. The right axis begins at two thirds of the link's rate.",
     ),
 )

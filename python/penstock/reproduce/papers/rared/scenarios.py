@@ -56,7 +56,8 @@ OPEN = Readings(
     ),
     Alternative(
         "short=20ms",
-        "A short link has a delay of 20 ms, as in the network of ns-2's own tests of RED, whose access links these are.",
+        "A short link has a delay of 20 ms, as in the network of ns-2's own tests of RED, whose "
+        "access links these are.",
         Open(short_ms=20),
         where=(AT_SHORT,),
     ),
@@ -73,7 +74,9 @@ OPEN = Readings(
             Open(rared={"climb": "ramp"}),
         ),
         *of_our_own(
-            Alternative("base=ared", "RARED stands on ARED instead of RED: max_p adapts.", Open(rared={"base": "ared"})),
+            Alternative(
+                "base=ared", "RARED stands on ARED instead of RED: max_p adapts.", Open(rared={"base": "ared"})
+            ),
             Alternative(
                 "slope_of=instantaneous",
                 "The queue's slope is held against slope_th, not the average's.",

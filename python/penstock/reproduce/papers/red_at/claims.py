@@ -47,7 +47,8 @@ def oscillation() -> Iterator[Claim]:
     yield versus.difference(
         settled("queue_pkts", np.std),
         key="fig9.oscillation",
-        text="With N = 80 RED-AT's queue oscillates less than RED's: its standard deviation from second 20 on is lower.",
+        text="With N = 80 RED-AT's queue oscillates less than RED's: its standard deviation from "
+        "second 20 on is lower.",
         paper_value="reduced",
         place="section 6.1, figures 8 and 9",
         rule=Below(),
@@ -56,8 +57,8 @@ def oscillation() -> Iterator[Claim]:
     yield versus.difference(
         settled("avg_pkts", np.mean),
         key="fig9.level",
-        text="With N = 80 RED-AT keeps the average queue slightly higher than RED: its mean from second 20 on is "
-        "higher.",
+        text="With N = 80 RED-AT keeps the average queue slightly higher than RED: its mean from "
+        "second 20 on is higher.",
         paper_value="slightly higher",
         place="section 6.1, figures 8 and 9",
         rule=Above(),
@@ -73,14 +74,13 @@ def oscillation() -> Iterator[Claim]:
     yield versus.difference(
         FORCED,
         key="fig9.away",
-        text="RED-AT keeps the average queue away from max_th: with N = 80 it spends less of the time from second 20 "
-        "on at or above max_th, as the threshold stands at that time, than RED does.",
+        text="RED-AT keeps the average queue away from max_th: with N = 80 it spends less of the "
+        "time from second 20 on at or above max_th, as the threshold stands at that time, than "
+        "RED does.",
         paper_value="kept away",
         place="section 6.2",
         rule=Below(),
-        senses=(
-            versus.sense(Reading("nominal", "The threshold is the nominal one of 30 packets."), FORCED_NOMINAL),
-        ),
+        senses=(versus.sense(Reading("nominal", "The threshold is the nominal one of 30 packets."), FORCED_NOMINAL),),
     )
 
 
@@ -101,8 +101,9 @@ def much_smaller() -> Claim:
 
     return Claim(
         key="fig9.much-smaller",
-        text="With N = 80 the variation of RED-AT's queue is much smaller than RED's and ARED's: the standard deviation "
-        "from second 20 on is at least 20 % lower than that of each. The bound is ours.",
+        text="With N = 80 the variation of RED-AT's queue is much smaller than RED's and ARED's: "
+        "the standard deviation from second 20 on is at least 20 % lower than that of each. The "
+        "bound is ours.",
         exhibit="fig9",
         paper_value="much smaller",
         place="section 6.2",
@@ -132,8 +133,8 @@ def drop_rate() -> Iterator[Claim]:
     yield Comparison.on(OVER_FLOWS, "RED", "ARED", at=low_to_medium, readings=OPEN.touching("RED", "ARED")).difference(
         DROPS,
         key="fig10.follows",
-        text="At low to medium load RED's drop rate closely follows ARED's: the two differ by at most 0.5 percentage "
-        "points at each of N = 5, 10, 20, 30 and 40. The margin is ours.",
+        text="At low to medium load RED's drop rate closely follows ARED's: the two differ by at "
+        "most 0.5 percentage points at each of N = 5, 10, 20, 30 and 40. The margin is ours.",
         paper_value="closely follows",
         place="section 6.2, figure 10",
         rule=Within(-0.5, 0.5),
@@ -161,8 +162,8 @@ def low_load() -> Claim:
 
     return Claim(
         key="fig10.low",
-        text="At low to medium load RED-AT's high lower threshold keeps the drop rate low: it is lower than RED's and "
-        f"ARED's {AT_LOW}.",
+        text="At low to medium load RED-AT's high lower threshold keeps the drop rate low: it is "
+        f"lower than RED's and ARED's {AT_LOW}.",
         exhibit="fig10",
         paper_value="lower",
         place="sections 5 and 7",
@@ -198,8 +199,8 @@ def throughput() -> Iterator[Claim]:
 
     yield Claim(
         key="fig11.decline",
-        text="RED's throughput declines sharply under high load: at N = 100 it is more than 10 % below that at N = 40. "
-        "The bound is ours.",
+        text="RED's throughput declines sharply under high load: at N = 100 it is more than 10 % "
+        "below that at N = 40. The bound is ours.",
         exhibit="fig11",
         paper_value="declines sharply",
         place=place,
@@ -214,8 +215,8 @@ def throughput() -> Iterator[Claim]:
     yield versus.percent(
         THROUGHPUT,
         key="fig11.meet",
-        text="ARED's and RED-AT's throughput converge under high load: at N = 100 they differ by at most 1 %. The margin "
-        "is ours.",
+        text="ARED's and RED-AT's throughput converge under high load: at N = 100 they differ by "
+        "at most 1 %. The margin is ours.",
         paper_value="converge",
         place=place,
         rule=Within(-1, 1),
@@ -231,8 +232,8 @@ def jitter() -> Iterator[Claim]:
         yield versus.difference(
             JITTER,
             key=f"fig12.{name.lower()}-red",
-            text=f"RED has the highest jitter: the standard deviation of {name}'s queueing delay is lower than RED's "
-            f"{AT_EACH_N}.",
+            text=f"RED has the highest jitter: the standard deviation of {name}'s queueing delay "
+            f"is lower than RED's {AT_EACH_N}.",
             paper_value="RED's is the highest",
             place=place,
             rule=Below(),
@@ -242,8 +243,8 @@ def jitter() -> Iterator[Claim]:
     yield versus.percent(
         JITTER,
         key="fig12.low",
-        text="At low to medium load RED-AT and ARED have roughly the same jitter: the standard deviations of their "
-        f"queueing delays differ by at most 20 % {AT_LOW}. The margin is ours.",
+        text="At low to medium load RED-AT and ARED have roughly the same jitter: the standard "
+        f"deviations of their queueing delays differ by at most 20 % {AT_LOW}. The margin is ours.",
         paper_value="roughly the same",
         place=place,
         rule=Within(-20, 20),
@@ -253,8 +254,8 @@ def jitter() -> Iterator[Claim]:
     yield versus.difference(
         JITTER,
         key="fig12.high",
-        text="At higher load RED-AT has a lower jitter than ARED: the standard deviation of its queueing delay is lower "
-        f"{AT_HIGH}.",
+        text="At higher load RED-AT has a lower jitter than ARED: the standard deviation of its "
+        f"queueing delay is lower {AT_HIGH}.",
         paper_value="lower",
         place=place,
         rule=Below(),

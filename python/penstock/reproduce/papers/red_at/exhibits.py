@@ -206,44 +206,48 @@ EXHIBITS = (
         title="Congestion window over time: Tahoe and Reno",
         cases=one_flow(*LOSS_BASED),
         show=show_windows,
-        caption="The paper's figure is a sketch of others' work. Here it is one flow alone on the link of 10 Mbit/s "
-        "with a round trip of 60 ms and a DropTail buffer of 50 packets; the link holds 78 packets.",
+        caption="The paper's figure is a sketch of others' work. Here it is one flow alone on the "
+        "link of 10 Mbit/s with a round trip of 60 ms and a DropTail buffer of 50 packets; the "
+        "link holds 78 packets.",
     ),
     Exhibit(
         key="fig2",
         title="Congestion window over time: Vegas",
         cases=one_flow(*DELAY_BASED),
         show=show_windows,
-        caption="Likewise. Vegas compares the window with what the shortest round trip would carry, and settles with "
-        "one to three packets waiting (ns-2's α and β). Equation (2) of the paper prints cwnd + α where Vegas has α.",
+        caption="Likewise. Vegas compares the window with what the shortest round trip would "
+        "carry, and settles with one to three packets waiting (ns-2's α and β). Equation (2) of "
+        "the paper prints cwnd + α where Vegas has α.",
     ),
     Exhibit(
         key="fig3",
         title="Westwood+, which the paper prints as pseudocode: its window on a link that loses packets",
         cases=one_flow(*WIRELESS, loss=WIRE_LOSS),
         show=show_windows,
-        caption=f"The same flow on a wire that loses {100 * WIRE_LOSS:g} % of the packets at random, beside New Reno. "
-        "After a loss Westwood+ goes back to what its estimate of the rate delivers in the shortest round trip. "
-        "Equation (3) of the paper prints a minus where the filter has a plus.",
+        caption=f"The same flow on a wire that loses {100 * WIRE_LOSS:g} % of the packets at "
+        "random, beside New Reno. After a loss Westwood+ goes back to what its estimate of the "
+        "rate delivers in the shortest round trip. Equation (3) of the paper prints a minus where "
+        "the filter has a plus.",
     ),
     Exhibit(
         key="fig4",
         title="What the paper prints as adaptive RED [4]: BLUE, its queue and its probability",
         cases=blue,
         show=show_blue,
-        caption="N = 80 as in figures 8 and 9. One probability rises by 0.25 points when the buffer overflows and falls "
-        "by a tenth of that when the link is idle, each at most once in 0.1 s. Whether ARED is this is the reading "
-        "ared=blue.",
+        caption="N = 80 as in figures 8 and 9. One probability rises by 0.25 points when the "
+        "buffer overflows and falls by a tenth of that when the link is idle, each at most once "
+        "in 0.1 s. Whether ARED is this is the reading ared=blue.",
     ),
     Exhibit(
         key="fig5",
         title="The bounds of RED-AT's thresholds, and the drop probability in a run",
         cases=ONLY_RED_AT,
         show=show_bounds,
-        caption="Lines: the profile with the thresholds at their bounds and at their nominal values; beyond max_th every "
-        "packet is dropped, above the scale. Points: the probability of the last arrival in the run of figure 9, every "
-        "50 ms from second 20 on; those at 0 above the line are arrivals at an almost empty queue, which ns-2's RED "
-        "never drops. The paper names no bounds; these are ours.",
+        caption="Lines: the profile with the thresholds at their bounds and at their nominal "
+        "values; beyond max_th every packet is dropped, above the scale. Points: the probability "
+        "of the last arrival in the run of figure 9, every 50 ms from second 20 on; those at 0 "
+        "above the line are arrivals at an almost empty queue, which ns-2's RED never drops. The "
+        "paper names no bounds; these are ours.",
     ),
     Exhibit(
         key="fig8",
@@ -257,17 +261,18 @@ EXHIBITS = (
         title="Queue and average queue over time with N = 80: RED-AT",
         cases=ONLY_RED_AT,
         show=show_queues,
-        caption="Thirty of 150 s. The band reaches from min_th = 10 to max_th = 30 packets, RED-AT's nominal "
-        "thresholds.",
+        caption="Thirty of 150 s. The band reaches from min_th = 10 to max_th = 30 packets, "
+        "RED-AT's nominal thresholds.",
     ),
     Exhibit(
         key="thresholds",
         title="Not shown in the paper: what RED-AT's thresholds do in Fig. 9",
         cases=ONLY_RED_AT,
         show=show_thresholds,
-        caption="Ten seconds of seed 1, sampled every 50 ms. Region a (average below 15) lifts both thresholds, region "
-        "c (above 24) lowers both, between them they are at 10 and 30. From one bound to the other min_th takes 10 "
-        "steps of 5 arrivals and max_th 20, less than 0.1 s.",
+        caption="Ten seconds of seed 1, sampled every 50 ms. Region a (average below 15) lifts "
+        "both thresholds, region c (above 24) lowers both, between them they are at 10 and 30. "
+        "From one bound to the other min_th takes 10 steps of 5 arrivals and max_th 20, less than "
+        "0.1 s.",
     ),
     Exhibit(
         key="fig10",
@@ -281,15 +286,15 @@ EXHIBITS = (
         title="Throughput over the number of flows",
         cases=OVER_FLOWS,
         show=show_throughput,
-        caption="Left, all that crossed the link of 10 Mbit/s; right, payload that was acknowledged, each byte once. "
-        "The axes do not begin at 0.",
+        caption="Left, all that crossed the link of 10 Mbit/s; right, payload that was "
+        "acknowledged, each byte once. The axes do not begin at 0.",
     ),
     Exhibit(
         key="fig12",
         title="Jitter over the number of flows",
         cases=OVER_FLOWS,
         show=show_jitter,
-        caption="The paper does not define jitter. Left, the standard deviation of the queueing delay; right, the mean "
-        "absolute difference of successive packets' delays, as in RFC 3550.",
+        caption="The paper does not define jitter. Left, the standard deviation of the queueing "
+        "delay; right, the mean absolute difference of successive packets' delays, as in RFC 3550.",
     ),
 )

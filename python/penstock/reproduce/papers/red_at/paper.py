@@ -10,17 +10,18 @@ from penstock.reproduce.papers.red_at.exhibits import EXHIBITS
 from penstock.reproduce.words import measured, tally
 
 UNSTATED = (
-    "The link's rate and delay and the access links' (Fig. 7 is not in the text): 10 Mbit/s and 20 ms, 100 Mbit/s and "
-    "5 ms. Other rates and a longer delay are readings, and they matter.",
-    "Gentle or not: section 4.1 says that all packets are dropped above max_th, so RED and RED-AT are not; ARED is, as "
-    "[5] defines it. All three gentle, and none, are readings. This departs from Penstock's default.",
+    "The link's rate and delay and the access links' (Fig. 7 is not in the text): 10 Mbit/s and "
+    "20 ms, 100 Mbit/s and 5 ms. Other rates and a longer delay are readings, and they matter.",
+    "Gentle or not: section 4.1 says that all packets are dropped above max_th, so RED and RED-AT "
+    "are not; ARED is, as [5] defines it. All three gentle, and none, are readings. This departs "
+    "from Penstock's default.",
     "Drop or mark: the paper counts drops and speaks of ECN as an alternative, so the queues drop; marks are readings.",
-    "Which adaptive RED is compared: [5] (Floyd); [4] is BLUE by its printed pseudocode; Feng's of 1999 is a reading, "
-    "too.",
-    "RED-AT's bounds and steps: min_th ± 50 %, max_th ± 20 %, α = 0.1, β = 0.05. Region a is below min⁺, as Fig. 6 "
-    "prints it.",
-    "What N counts: all sources, 30 % of them (rounded down) HTTP: one session each, Pareto objects of 12 kB, a second "
-    "of thought. TCP is Reno with ns-2's window of 20 packets.",
+    "Which adaptive RED is compared: [5] (Floyd); [4] is BLUE by its printed pseudocode; Feng's "
+    "of 1999 is a reading, too.",
+    "RED-AT's bounds and steps: min_th ± 50 %, max_th ± 20 %, α = 0.1, β = 0.05. Region a is "
+    "below min⁺, as Fig. 6 prints it.",
+    "What N counts: all sources, 30 % of them (rounded down) HTTP: one session each, Pareto "
+    "objects of 12 kB, a second of thought. TCP is Reno with ns-2's window of 20 packets.",
     "What jitter and throughput are: both meanings of each that the text allows are judged.",
     "How long figures 8 and 9 run: 150 s as the others; their numbers are from second 20 on, sampled every 50 ms.",
 )
@@ -66,8 +67,8 @@ ns-2's RED, not gentle, drops 14.4 % with N = 80 (here 14.3 %), its ARED 15.2 % 
 PAPER = Paper(
     key="red-at",
     name="RED-AT",
-    citation="Z. M. Patel, U. D. Dalal, Enhancing Performance of Internetworking with Novel RED-AT Congestion Control "
-    "Algorithm",
+    citation="Z. M. Patel, U. D. Dalal, Enhancing Performance of Internetworking with Novel "
+    "RED-AT Congestion Control Algorithm",
     exhibits=EXHIBITS,
     claims=CLAIMS,
     unstated=UNSTATED,

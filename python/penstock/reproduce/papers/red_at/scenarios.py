@@ -197,7 +197,7 @@ def one_flow(*tcps: str, loss: float = 0.0) -> Cases:
 def _alone(name: str, loss: float) -> ps.Scenario:
     usual = Open()
     access = ps.Access(rate="100 Mbit/s", delay="5 ms")
-    control = name.lower().replace(" ", "").rstrip("+")
+    control: Any = name.lower().replace(" ", "").rstrip("+")
     return ps.Scenario(
         profile=usual.profile,
         topology=ps.Dumbbell(
