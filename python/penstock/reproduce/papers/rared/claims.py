@@ -31,6 +31,11 @@ from penstock.reproduce.papers.rared.scenarios import (
 
 OF_DATA = Reading("data", "Counted over data packets alone, without acknowledgements.")
 LONG_READINGS = OPEN.touching("RARED", where=AT_LONG)
+#: Without the fast link, whose runs take six times as long: it is judged against RED alone.
+USUAL_READINGS = tuple(reading for reading in LONG_READINGS if reading.key != "rate=10M")
+SHORT_READINGS = tuple(
+    reading for reading in OPEN.touching("RARED", "ARED", where=AT_SHORT) if reading.key != "rate=10M"
+)
 
 AT_EACH_M = "at each number m of joining flows from 1 to 15"
 AT_SOME_M = "at m = 1, 5, 10 and 15 joining flows"
@@ -38,8 +43,7 @@ AT_SOME_M = "at m = 1, 5, 10 and 15 joining flows"
 
 def rared_against(other: str) -> Iterator[Claim]:
     """Figures 3 to 6: RARED and one of the others."""
-    # The fast link's runs take six times as long: its reading is judged against RED alone.
-    readings = [reading for reading in LONG_READINGS if other == "RED" or reading.key != "rate=10M"]
+    readings = LONG_READINGS if other == "RED" else USUAL_READINGS
     versus = Comparison.on(AT_LONG_DELAY, "RARED", other, readings=readings)
     for key, what, place, measure, of_data in (
         ("fig3.delay", "mean queueing delay", "section 4, figure 3", DELAY, DATA_DELAY),
@@ -77,7 +81,7 @@ def rared_against(other: str) -> Iterator[Claim]:
 
 def as_ared() -> Claim:
     """Section 5: RARED and ARED with a short delay of the bottleneck."""
-    versus = Comparison.on(AT_SHORT_DELAY, "RARED", "ARED", readings=OPEN.touching("RARED", "ARED", where=AT_SHORT))
+    versus = Comparison.on(AT_SHORT_DELAY, "RARED", "ARED", readings=SHORT_READINGS)
     return versus.percent(
         DELAY,
         key="section5.short",
@@ -110,7 +114,7 @@ def as_ared() -> Claim:
 
 def of_max_p() -> Claim:
     """Section 3: RARED's own probability."""
-    versus = Comparison.on(of_rared("max_p_climb", 0.8, 1.0), 1.0, 0.8, readings=LONG_READINGS)
+    versus = Comparison.on(of_rared("max_p_climb", 0.8, 1.0), 1.0, 0.8, readings=USUAL_READINGS)
     return versus.percent(
         DELAY,
         key="section3.max_p",
@@ -132,7 +136,7 @@ def of_max_p() -> Claim:
 
 def of_slope() -> Iterator[Claim]:
     """Section 5: what a lower threshold of the slope brings, and what it costs."""
-    versus = Comparison.on(of_rared("slope_th", 5, 20), 5, 20, readings=LONG_READINGS)
+    versus = Comparison.on(of_rared("slope_th", 5, 20), 5, 20, readings=USUAL_READINGS)
     yield versus.difference(
         DELAY,
         key="slope.performance",
@@ -170,7 +174,7 @@ def of_slope() -> Iterator[Claim]:
 
 def beside() -> Iterator[Claim]:
     """Not in the paper: a plain RED that signals as strongly, with neither rate nor slope."""
-    versus = Comparison.on(BESIDE, STRONG_RED, "RARED", readings=LONG_READINGS)
+    versus = Comparison.on(BESIDE, STRONG_RED, "RARED", readings=USUAL_READINGS)
     yield versus.difference(
         DELAY,
         key="beside.delay",
