@@ -147,8 +147,9 @@ the average stays above min_th from then on, so that the exponent goes back to w
 start decides, and bounds beyond it do not matter."""
 
 
-NS2 = """The same three algorithms inside ns-2, with NRED written there independently, give the same delays and losses;
-its points are on the figures."""
+NS2 = """\
+The same three algorithms inside ns-2, with NRED written there independently, give the same delays
+and losses; its points are on the figures."""
 
 
 PAPER = Paper(
