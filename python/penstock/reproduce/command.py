@@ -137,9 +137,10 @@ def reproduce(
                 drawn.keep(name, of, files)
     drawn.write()
     clock.ended("draw")
-    write(out / "claims.csv", claims_csv(findings))
+    claims = claims_csv(findings)
+    write(out / "claims.csv", claims)
     page = out / "report.html"
-    write(page, report.page(papers, settings, findings, shown))
+    write(page, report.page(papers, settings, findings, shown, claims))
     clock.ended("write")
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
