@@ -30,11 +30,15 @@ def show_profiles(runs: Runs) -> Figure:
             run = min(runs.where(aqm=name), key=lambda run: run.seed)
             avg, p = run.recorded("avg_pkts"), run.recorded("p_b")
             order = np.argsort(avg, kind="stable")
-            look = style.look(number)
-            ax.plot(avg[order], p[order], color=look.colour, linestyle=look.line)
+            look = style.discipline(name) or style.look(number)
+            # The profiles of one discipline share its colour, and differ in their lines.
+            line = look.line if name == "RED" else style.look(number).line
+            ax.plot(avg[order], p[order], color=look.colour, linestyle=line)
             level = float(np.interp(at, avg[order], p[order]))
             draw.write(ax, name, (at, level), look.colour, xytext=(-6, 3), textcoords="offset points", ha="right")
-        colour = style.look(0).colour
+        droptail = style.discipline("DropTail")
+        assert droptail is not None
+        colour = droptail.colour
         ax.plot([0, FLOOD_BUFFER, FLOOD_BUFFER], [0, 0, 1], color=colour, linewidth=2.4, zorder=1)
         draw.write(ax, "DropTail, over the queue itself", (1.01, 0.5), colour, beside=True, rotation=90)
         ax.set_xlim(0, FLOOD_BUFFER * 1.02)

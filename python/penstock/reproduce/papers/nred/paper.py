@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.nred.claims import CLAIMS
 from penstock.reproduce.papers.nred.exhibits import EXHIBITS
 from penstock.reproduce.papers.nred.scenarios import OPEN
-from penstock.reproduce.words import amount, saying
+from penstock.reproduce.words import apart, saying
 
 UNSTATED = (
     "The exponent's start and bounds: n_0 = 2, n_min = 1, n_max = 5; others are readings. The step is the printed 1.",
@@ -42,16 +42,23 @@ def believe(found: Mapping[str, Finding]) -> str:
     red = saying(
         found,
         ["fig3.large-red", "fig5.few-red"],
-        holds="than RED",
-        fails="not than RED",
-        undecided="perhaps than RED",
+        holds="and than RED",
+        fails="but a higher one than RED",
+        undecided="and perhaps than RED",
     )
     loss = saying(
         found,
-        ["fig4.loss-droptail", "fig6.loss-droptail"],
-        holds="it also loses less than DropTail",
+        ["fig6.loss-droptail"],
+        holds="it loses less than DropTail",
         fails="it loses more than DropTail",
-        undecided="whether it loses less is open",
+        undecided="whether it loses less than DropTail is open",
+    )
+    less = saying(
+        found,
+        ["fig6.loss-red"],
+        holds="less than RED",
+        fails="not less than RED",
+        undecided="perhaps less than RED",
     )
     exponent = saying(
         found,
@@ -60,7 +67,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         fails="its exponent does not follow the load",
         undecided="whether its exponent follows the load is open",
     )
-    return f"{droptail}, but {red}; {loss}, and {exponent}."
+    return f"{droptail}, {red}; {loss} and {less}; {exponent}."
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
@@ -84,10 +91,10 @@ def _delay(found: Mapping[str, Finding]) -> str:
         undecided="**Against RED it is open.**",
     )
     return f"""\
-{droptail} With larger buffers it differs by {amount(found["fig3.large-droptail"])} in the mean,
-with few connections by {amount(found["fig5.few-droptail"])}. {red} With larger buffers NRED's and
-RED's delay differ by {amount(found["fig3.large-red"], 0)}, with few connections by
-{amount(found["fig5.few-red"], 0)}."""
+{droptail} It is {apart(found["fig3.large-droptail"])} with larger buffers, in the mean, and
+{apart(found["fig5.few-droptail"])} with few connections. {red} It is
+{apart(found["fig3.large-red"], 0)} with larger buffers and {apart(found["fig5.few-red"], 0)} with
+few connections."""
 
 
 def _why(found: Mapping[str, Finding]) -> str:
@@ -110,8 +117,8 @@ def _why(found: Mapping[str, Finding]) -> str:
     return f"""\
 Fig. 1 says what to expect. NRED's curve reaches 1 at the buffer, RED's at 30 packets whatever the
 buffer is. Flows that need a drop probability of 0.1 to 0.2 hold RED's average at 15 to 17 packets,
-and that of NRED with n = 2 at 35 to 47; DropTail's queue is the buffer. So NRED lies between the
-two. {apart} {small}"""
+and that of NRED with n = 2 at 35 to 47; DropTail's queue is the buffer. So NRED should lie between
+the two. {apart} {small}"""
 
 
 def _loss(found: Mapping[str, Finding]) -> str:
@@ -123,12 +130,12 @@ def _loss(found: Mapping[str, Finding]) -> str:
         undecided="**Whether NRED loses least is open.**",
     )
     return f"""\
-{loss} In the mean over the numbers of connections its loss differs from DropTail's by
-{amount(found["fig6.loss-droptail"])} and from RED's by {amount(found["fig6.loss-red"])}. Lowest
-delay and lowest loss at once is not to be had by dropping alone: flows with a shorter round trip
-need more loss to share the same link. Marks cost no packet. Under the reading ecn, in which RED
-and NRED mark and DropTail cannot, the claims on loss come out otherwise, and the paper's Table 1
-does say “dropped or marked”."""
+{loss} In the mean over the numbers of connections its loss is {apart(found["fig6.loss-droptail"])}
+than DropTail's and {apart(found["fig6.loss-red"])} than RED's. Lowest delay and lowest loss at
+once is not to be had by dropping alone: flows with a shorter round trip need more loss to share
+the same link. Marks cost no packet. Under the reading ecn, in which RED and NRED mark and DropTail
+cannot, the claims against DropTail come out otherwise, and the paper's Table 1 does say “dropped
+or marked”."""
 
 
 def _exponent(found: Mapping[str, Finding]) -> str:
@@ -139,12 +146,12 @@ def _exponent(found: Mapping[str, Finding]) -> str:
         fails="**The adaptation does not adapt.**",
         undecided="**Whether the exponent follows the load is open.**",
     )
+    more = found["section2.exponent"].estimate or 0.0
     return f"""\
-{exponent} The mean exponents at N = 20 and at N = 100 differ by
-{amount(found["section2.exponent"], 3)}. The rule moves n by one when the average enters a region:
-up below min_th, where every run begins, and down when it first passes max_th. Under steady load
-the average stays above min_th from then on, so that the exponent goes back to where it began. Its
-start decides, and bounds beyond it do not matter."""
+{exponent} Its mean at N = 20 is {more:.2f} higher than at N = 100, where one step is 1. The rule
+moves n when the average enters a region: up below min_th, where every run begins, and down when it
+first passes max_th. Under steady load the average stays above min_th from then on, so that the
+exponent goes back to where it began. Its start decides, and bounds beyond it do not matter."""
 
 
 NS2 = """\

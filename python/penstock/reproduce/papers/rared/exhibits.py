@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from penstock.reproduce.papers.rared.scenarios import (
     QUEUES,
     STRONG_RED,
 )
-from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,34 +58,16 @@ def show_over_delay(runs: Runs) -> Figure:
 
 def show_over_slope(runs: Runs) -> Figure:
     """What RARED's threshold brings and what it costs."""
-    panels = (Panel(DELAY), Panel(SWING), Panel(THROUGHPUT, (1.0, 1.5)))
-    made = stacked(runs, "slope_th", panels, xlabel="threshold of the slope, slope_th [packets/s]", order=QUEUES)
-    made.axes[-1].set_xscale("log")
-    made.axes[-1].set_xticks(OVER_SLOPE.values, minor=False)
-    made.axes[-1].set_xticks([], minor=True)
-    made.axes[-1].xaxis.set_major_formatter("{x:g}")
-    return made
+    panels = (Panel(DELAY), Panel(THROUGHPUT, (1.0, 1.5)))
+    xlabel = "threshold of the slope, slope_th [packets/s]"
+    return draw.side_by_side(runs, "slope_th", panels, xlabel=xlabel, log=True, order=QUEUES)
 
 
 def show_beside(runs: Runs) -> Figure:
     """RARED between two plain REDs."""
-    panels = (Panel(DELAY), Panel(LOSS), Panel(THROUGHPUT, (1.0, 1.5)))
-    return stacked(runs, "m", panels, xlabel="FTP flows that join at 20 s, m", order=(*QUEUES, STRONG_RED))
-
-
-def stacked(runs: Runs, x: str, panels: Sequence[Panel], *, xlabel: str, order: Sequence[str]) -> Figure:
-    """Several measures over the same x, above each other."""
-    with style.context():
-        made = draw.figure(7.6, 0.6 + 2.2 * len(panels))
-        axes = made.subplots(len(panels), 1, sharex=True)
-        for ax, panel in zip(axes, panels, strict=True):
-            of = panel.measure
-            draw.curves_on(ax, runs, x, of.quantity, "aqm", scale=of.scale, order=order)
-            ax.set_ylim(*panel.ylim)
-            ax.set_ylabel(of.axis.replace(" [", "\n["))
-            draw.label_ends(ax)
-        axes[-1].set_xlabel(xlabel)
-    return made
+    panels = (Panel(DELAY), Panel(LOSS))
+    xlabel = "FTP flows that join at 20 s, m"
+    return draw.side_by_side(runs, "m", panels, xlabel=xlabel, order=(*QUEUES, STRONG_RED))
 
 
 EXHIBITS = (
@@ -132,8 +112,7 @@ EXHIBITS = (
         cases=OVER_SLOPE,
         show=show_over_slope,
         caption="Eight flows join. The paper prints 20 packets/s; its section 5 says what a lower "
-        "threshold does. In the middle the queue's standard deviation over its mean: the higher, "
-        "the more it fluctuates. The lowest axis begins at two thirds of the link's rate.",
+        "threshold does. The right axis begins at two thirds of the link's rate.",
     ),
     Exhibit(
         key="beside",
@@ -142,6 +121,6 @@ EXHIBITS = (
         show=show_beside,
         caption="RARED signals with a probability of 0.8 while the average climbs; its RED has a "
         "max_p of 0.1. The third curve is that RED with a max_p of 0.8, without any look at the "
-        "slope. The lowest axis begins at two thirds of the link's rate.",
+        "slope.",
     ),
 )

@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.rared.claims import CLAIMS
 from penstock.reproduce.papers.rared.exhibits import EXHIBITS
 from penstock.reproduce.papers.rared.scenarios import OPEN, QUEUES
-from penstock.reproduce.words import amount, at_points, saying, verdict
+from penstock.reproduce.words import amount, apart, at_points, saying
 
 UNSTATED = (
     "The topology's numbers, since Fig. 2 is not in the text. We take a bottleneck of 1.5 Mbit/s "
@@ -83,11 +83,10 @@ def _delay(found: Mapping[str, Finding]) -> str:
     )
     lost = found["fig6.throughput-red"]
     return f"""\
-{lower} Against RED the delay differs by {amount(found["fig3.delay-red"])} in the mean over the
-loads, and the loss by {amount(found["fig5.loss-red"])}. {price} The mean difference from RED's
-throughput is {amount(lost)} ({verdict(lost)} within the margin of 2 %). The two belong together:
-the queue is short because flows are cut back hard and often, and while they recover the link
-stands idle."""
+{lower} In the mean over the loads the delay is {apart(found["fig3.delay-red"])} than RED's, and
+the loss {apart(found["fig5.loss-red"])}. {price} It is {apart(lost)} throughput in the mean, and
+within the margin of 2 % {at_points(lost)} loads. The two belong together: the queue is short
+because flows are cut back hard and often, and while they recover the link stands idle."""
 
 
 def _jitter(found: Mapping[str, Finding]) -> str:
@@ -105,11 +104,12 @@ def _jitter(found: Mapping[str, Finding]) -> str:
         fails="Nor is the queue steadier throughout.",
         undecided="The same goes for the steadier queue.",
     )
-    against = "; ".join(f"{name}'s {at_points(found[f'fig4.jitter-{name.lower()}'])} loads" for name in QUEUES[:3])
+    against = ", ".join(f"{name}'s {at_points(found[f'fig4.jitter-{name.lower()}'])}" for name in QUEUES[:3])
     return f"""\
-{jitter} It is shown to be lower than {against}. {steady} Jitter over the whole run contains the
-step from the first half, with two flows, to the second: a shorter queue makes that step smaller.
-The reading window=20-40s leaves the step out and shows what remains, where many flows join."""
+{jitter} It is shown to be lower than {against} loads. {steady} Jitter over the whole run contains
+the step from the first half, with two flows, to the second: a shorter queue makes that step
+smaller. The reading window=20-40s leaves the step out and shows what remains, where many flows
+join."""
 
 
 def _parameters(found: Mapping[str, Finding]) -> str:
@@ -133,8 +133,8 @@ def _parameters(found: Mapping[str, Finding]) -> str:
 {short} The loss is another matter, since this reading marks at any probability and a mark costs no
 packet; under mark_p=0.1 ns-2 drops every packet that RARED signals with a probability of 0.8, so
 the claims on loss must be read with that reading beside them. {slope} With a threshold of 5
-instead of 20 packets a second the delay changes by {amount(found["slope.performance"])} and the
-throughput by {amount(found["slope.utilization"])}."""
+instead of 20 packets a second the delay is {apart(found["slope.performance"])}, and the throughput
+is {apart(found["slope.utilization"])}."""
 
 
 def _beside(found: Mapping[str, Finding]) -> str:
@@ -156,9 +156,9 @@ def _beside(found: Mapping[str, Finding]) -> str:
     return f"""\
 **Most of this is had without looking at the slope.** We ran RARED's own RED with a max_p of 0.8
 instead of 0.1. Its delay is lower than RARED's {at_points(delay)} loads, {same}; its jitter is
-lower {at_points(jitter)}. The mean differences are {amount(delay)} and {amount(jitter, 0)}.
-{loss}: the losses differ by {amount(found["beside.loss"])}. The paper compares RARED with
-disciplines that signal with a small probability until the queue is long."""
+lower {at_points(jitter)}. In the mean the delay is {apart(delay)} and the jitter
+{apart(jitter, 0)}. {loss}: the plain RED's is {apart(found["beside.loss"])}. The paper compares
+RARED with disciplines that signal with a small probability until the queue is long."""
 
 
 def _ns2(found: Mapping[str, Finding]) -> str:

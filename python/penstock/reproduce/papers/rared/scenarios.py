@@ -90,7 +90,7 @@ OPEN = Readings(
 
 QUEUES = ("RED", "REM", "ARED", "RARED")
 #: Not in the paper: RED whose one max_p is the probability that RARED signals with.
-STRONG_RED = "RED, max_p 0.8"
+STRONG_RED = "RED with max_p 0.8"
 #: A bottleneck's delay in ms: the paper's "long" and "short", as read.
 LONG, SHORT = OPEN[DEFAULT].long_ms, OPEN[DEFAULT].short_ms
 #: "Parameters used for RED is max_th = 15, min_th = 5, max_p = 0.1, w_q = 0.0019 and with gentle

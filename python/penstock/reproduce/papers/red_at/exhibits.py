@@ -84,6 +84,7 @@ FORCED_NOMINAL = replace(
 
 # ---- figures
 
+OURS = style.discipline("RED-AT") or style.look(1)
 N_AXIS = "number of flows N"
 #: The part of experiment 1 that is shown: all of it would be a band.
 SHOWN_S = (60.0, 90.0)
@@ -93,7 +94,7 @@ def show_windows(runs: Runs) -> Figure:
     """Figures 1 to 3: a flow's window over time, a panel for each TCP."""
     names = runs.labels("tcp")
     with style.context():
-        made = draw.figure(7.6, 1.3 + 1.75 * len(names))
+        made = draw.figure(height=0.9 + 1.75 * len(names))
         axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
             run = min(runs.where(tcp=name), key=lambda run: run.seed)
@@ -101,13 +102,13 @@ def show_windows(runs: Runs) -> Figure:
             look = style.look(number)
             t, window, ssthresh = (run.windows[key] for key in ("t_s", "cwnd_segments", "ssthresh_segments"))
             ax.plot(t, window, color=look.colour, linewidth=1.4)
-            named = f"{name}: cwnd"
             if name not in DELAY_BASED:  # Vegas uses ssthresh at the start alone
                 ax.plot(t, ssthresh, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
-                named += ", dashed ssthresh"
             used, lost = (100 * (run.metrics[key] or 0.0) for key in ("utilization", "loss_ratio"))
-            ax.set_title(f"{named}; {used:.1f} % of the link used, {lost:.2f} % lost in the queue", color=look.colour)
-            ax.set_ylabel("segments")
+            said = f"{used:.1f} % of the link used, {lost:.2f} % lost in the queue"
+            ax.set_title(name, color=look.colour)
+            ax.set_title(said, loc="right", fontsize=8.5, fontweight="normal")
+            ax.set_ylabel("cwnd [segments]")
         axes[0].set_xlim(0, 40)
         axes[0].set_ylim(0, 160)
         axes[-1].set_xlabel("time [s]")
@@ -118,12 +119,12 @@ def show_blue(runs: Runs) -> Figure:
     """Figure 4: BLUE's queue, and the one probability that it keeps."""
     run = min(runs, key=lambda run: run.seed)
     with style.context():
-        made = draw.figure(7.6, 4.2)
+        made = draw.figure(height=4.2)
         above, below = made.subplots(2, 1, sharex=True)
         t = run.recorded("t_s")
-        above.plot(t, run.recorded("queue_pkts"), color=style.look(0).colour, linewidth=0.5)
+        above.plot(t, run.recorded("queue_pkts"), color=style.look(5).colour, linewidth=0.5)
         above.set_ylabel("queue [packets]")
-        below.plot(t, 100 * run.recorded("p_m"), color=style.look(1).colour, linewidth=1.4, drawstyle="steps-post")
+        below.plot(t, 100 * run.recorded("p_m"), color=style.INK, linewidth=1.4, drawstyle="steps-post")
         below.set_ylabel("p_m [%]")
         above.set_ylim(0, 52)
         below.set_ylim(0, None)
@@ -137,7 +138,7 @@ def show_bounds(runs: Runs) -> Figure:
     run = min(runs, key=lambda run: run.seed)
     bound = bounds(0.5, 0.2)
     with style.context():
-        made = draw.figure(7.6, 3.9)
+        made = draw.figure()
         ax = made.subplots()
         for low, high, text, line in (
             (bound["min_lo"], bound["max_lo"], "at min⁻ and max⁻", (0, (4, 2))),
@@ -147,7 +148,7 @@ def show_bounds(runs: Runs) -> Figure:
             ax.plot([0, low, high, high, 42], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
             draw.write(ax, text, (high, 0.14), style.INK, rotation=90, xytext=(3, 0), textcoords="offset points")
         avg, p = (run.recorded(column, since=SETTLED_S) for column in ("avg_pkts", "p_b"))
-        ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=style.look(2).colour)
+        ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=OURS.colour)
         for at, text in ((7.0, "region a: both rise"), (19.5, "b: both nominal"), (27.4, "c: both fall")):
             ax.annotate(text, (at, 0.205), ha="center", color=style.MUTED)
         for edge in (bound["min_hi"], bound["max_lo"]):
@@ -171,16 +172,16 @@ def show_thresholds(runs: Runs) -> Figure:
     run = min(runs, key=lambda run: run.seed)
     shown = (60.0, np.nextafter(70.0, np.inf))
     with style.context():
-        made = draw.figure(7.6, 3.6)
+        made = draw.figure()
         ax = made.subplots()
-        for column, text, level, colour, width, drawn in (
-            ("queue_pkts", "queue", 48.0, style.look(QUEUES.index("RED-AT")).colour, 0.8, "default"),
-            ("avg_pkts", "average", 21.0, style.INK, 1.8, "default"),
-            ("max_th", "max_th", 39.0, style.look(1).colour, 1.4, "steps-post"),
-            ("min_th", "min_th", 2.0, style.look(0).colour, 1.4, "steps-post"),
+        for column, text, level, colour, width, drawn, line in (
+            ("queue_pkts", "queue", 48.0, OURS.colour, 0.8, "default", "solid"),
+            ("avg_pkts", "average", 21.0, style.INK, 1.8, "default", "solid"),
+            ("max_th", "max_th", 39.0, style.look(0).colour, 1.4, "steps-post", "solid"),
+            ("min_th", "min_th", 2.0, style.look(0).colour, 1.4, "steps-post", (0, (4, 2))),
         ):
             t, series = (run.recorded(name, *shown) for name in ("t_s", column))
-            ax.plot(t, series, color=colour, linewidth=width, drawstyle=drawn)
+            ax.plot(t, series, color=colour, linewidth=width, drawstyle=drawn, linestyle=line)
             draw.write(ax, text, (1.01, level / 52), colour, beside=True)
         ax.set_xlim(60, 70)
         ax.set_ylim(0, 52)
@@ -225,9 +226,9 @@ EXHIBITS = (
         cases=one_flow(*WIRELESS, loss=WIRE_LOSS),
         show=show_windows,
         caption=f"The same flow on a wire that loses {100 * WIRE_LOSS:g} % of the packets at "
-        "random, beside New Reno. After a loss Westwood+ goes back to what its estimate of the "
-        "rate delivers in the shortest round trip. Equation (3) of the paper prints a minus where "
-        "the filter has a plus.",
+        "random, beside New Reno. Dashed: ssthresh. After a loss Westwood+ goes back to what its "
+        "estimate of the rate delivers in the shortest round trip. Equation (3) of the paper "
+        "prints a minus where the filter has a plus.",
     ),
     Exhibit(
         key="fig4",

@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.red_at.claims import CLAIMS
 from penstock.reproduce.papers.red_at.exhibits import EXHIBITS
 from penstock.reproduce.papers.red_at.scenarios import OPEN
-from penstock.reproduce.words import amount, at_points, saying
+from penstock.reproduce.words import apart, at_points, saying
 
 UNSTATED = (
     "The link's rate and delay and the access links' (Fig. 7 is not in the text): 10 Mbit/s and "
@@ -90,8 +90,8 @@ def _oscillation(found: Mapping[str, Finding]) -> str:
         undecided="Whether it stays away from max_th more than RED's does is open.",
     )
     return f"""\
-{swing} With N = 80 the two differ by {amount(found["fig9.oscillation"])}. {level} The averages
-differ by {amount(found["fig9.level"])}. {away} {used}"""
+{swing} With N = 80 it is {apart(found["fig9.oscillation"])}. {level} It is
+{apart(found["fig9.level"])}. {away} {used}"""
 
 
 WHY = """\
