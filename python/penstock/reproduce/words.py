@@ -105,3 +105,44 @@ def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
 def minus(number: str) -> str:
     """A formatted number with a minus sign in place of the hyphen."""
     return number.replace("-", "−")
+
+
+def together(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
+    """One verdict on several claims: that of all of them, or else whether one fails or is open.
+
+    Claims that were not judged are left out.
+    """
+    verdicts = {found[key].verdict for key in keys if key in found}
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return FAILS if FAILS in verdicts else UNDECIDED
+
+
+def saying(found: Mapping[str, Finding], keys: Sequence[str], *, holds: str, fails: str, undecided: str) -> str:
+    """Returns the words for the claims' verdict together, so that no sentence says what the numbers do not."""
+    return {HOLDS: holds, FAILS: fails}.get(together(found, keys), undecided)
+
+
+def amount(finding: Finding, digits: int = 1) -> str:
+    """A finding's number without sign or verdict, for a sentence that has these: `"5.4 ± 0.3 %"`."""
+    if finding.estimate is None:
+        return "an unknown amount"
+    half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
+    return f"{abs(finding.estimate):.{digits}f}{half} {finding.unit}"
+
+
+def at_points(finding: Finding) -> str:
+    """At how many points of its axis a claim holds: `"at 12 of 15"`; empty for a claim without an axis."""
+    return "at {} of {}".format(*held(finding)) if finding.points else ""
+
+
+def apart(finding: Finding, digits: int = 1, *, above: str = "higher", below: str = "lower") -> str:
+    """A difference for a sentence, in words that have its sign: `"9.7 ± 1.3 ms lower"`.
+
+    One in percent says of what: `"49.5 ± 0.4 % lower than DropTail's"`.
+    """
+    if finding.estimate is None:
+        return "not measured"
+    number, _, of = amount(finding, digits).partition(" % of ")
+    side = above if finding.estimate > 0 else below
+    return f"{number} % {side} than {of}" if of else f"{number} {side}"

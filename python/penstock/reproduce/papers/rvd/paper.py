@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.rvd.claims import CLAIMS
 from penstock.reproduce.papers.rvd.exhibits import EXHIBITS
+from penstock.reproduce.papers.rvd.scenarios import OPEN
 from penstock.reproduce.words import measured, minus, tally
 
 UNSTATED = (
@@ -68,5 +70,7 @@ PAPER = Paper(
     exhibits=EXHIBITS,
     claims=CLAIMS,
     unstated=UNSTATED,
+    readings=OPEN,
+    nearest=shipped("rvd", OPEN),
     discussion=discussion,
 )
