@@ -77,11 +77,13 @@ class Case:
     scenario: what is run; its own seed does not matter.
     trace_s: the sampling interval of the queue's series in seconds, where the exhibit shows time;
         `None` records nothing.
+    windows: the flows' congestion windows are recorded, too, at the same interval.
     """
 
     labels: Labels
     scenario: Scenario
     trace_s: float | None = None
+    windows: bool = False
 
 
 #: The cases of an exhibit or a claim under a reading.

@@ -124,6 +124,8 @@ LONG = Measure(quantity=long_goodput_bps, scale=1e-6, unit="Mbit/s", axis="of it
 # ---- figures
 
 ORDER = ("AMECN", "ARED", "MECN", "RED")
+#: ns-2's cases of figures 9 and 10 that give AMECN's thresholds in packets instead of a target delay.
+NS2 = {"AMECN": {ms: f"amecn-fig9-amecn-t{ms:03}" for ms in (10, 20, 100)}}
 EVENTS = {"rises": "20 flows start", "falls": "20 flows stop"}
 #: What section 4.2 prints of the throughput: percent of the link's rate.
 PRINTED = {"fig5": 94.5, "fig6": 96.3, "fig7": 93.4, "fig8": 94.5}
@@ -356,6 +358,7 @@ EXHIBITS = (
             xlabel="mean queueing delay [packets]",
             ylabel="link utilization [%]",
             order=ORDER,
+            ns2=NS2,
         ),
         caption="100 flows, web and reverse traffic over 7 Mbit/s; a point is a target delay from 10 to 100 ms, "
         "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. An independent "
@@ -376,6 +379,7 @@ EXHIBITS = (
             ylabel="measured mean delay [packets]",
             diagonal="measured = target",
             order=ORDER,
+            ns2=NS2,
         ),
         caption="The runs of figure 9. A packet of delay is 8/7 ms, a full packet's time on the link.",
     ),
@@ -389,7 +393,6 @@ EXHIBITS = (
             panels=(Panel(TOTAL, (None, None)), Panel(LONG)),
             along="target_ms",
             xlabel="summed mean queueing delay [ms]",
-            size=(9.6, 3.9),
             order=ORDER,
         ),
         caption="Left, the paper's figure: what all flows receive, over the queueing delays of the three 10 Mbit/s "

@@ -70,13 +70,9 @@ class Part:
         with style.context():
             made = draw.figure()
             ax = made.subplots()
-            draw.curves_on(ax, runs, self.cases.along, self.measure.quantity, "aqm", order=QUEUES)
-            # RED's marks are wider: where the two print the same, one is seen inside the other.
-            for i, (queue, size) in enumerate(zip(QUEUES, (9, 6), strict=True)):
-                look = style.look(i)
-                (marks,) = ax.plot(self.printed.at, self.printed.column(queue), color=look.colour, linestyle="none")
-                marks.set(marker=look.marker, markersize=size, fillstyle="none")
-            ax.annotate("open: printed in the paper", (0.02, 0.95), xycoords="axes fraction", color=style.MUTED)
+            printed = {queue: list(zip(self.printed.at, self.printed.column(queue), strict=True)) for queue in QUEUES}
+            along, quantity = self.cases.along, self.measure.quantity
+            draw.curves_on(ax, runs, along, quantity, "aqm", order=QUEUES, printed=printed)
             ax.set_xticks(self.printed.at)
             ax.set_ylim(0, 1 if self.measure == FAIRNESS else None)
             ax.set_xlabel(self.xlabel)

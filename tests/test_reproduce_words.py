@@ -1,0 +1,52 @@
+"""Findings in words: no sentence says what the numbers do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.reproduce.model import Finding, Point
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
+from penstock.reproduce.words import amount, apart, at_points, saying, together
+
+
+def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
+    """Something judged: 2 ± 0.5 ms."""
+    about: dict[str, Any] = {"estimate": 2.0, "low": 1.5, "high": 2.5, "unit": "ms", "claim": None, "reading": None}
+    return Finding(**{"paper": "a", "n": 10, "verdict": verdict, "rule": None, **about, **changes})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "all_of_them"),
+    [
+        ((HOLDS, HOLDS), HOLDS),
+        ((HOLDS, FAILS), FAILS),
+        ((FAILS, UNDECIDED), FAILS),
+        ((HOLDS, UNDECIDED), UNDECIDED),
+        ((CANNOT_TELL, HOLDS), UNDECIDED),
+        ((CANNOT_TELL, CANNOT_TELL), CANNOT_TELL),
+        ((), UNDECIDED),
+    ],
+)
+def test_claims_are_true_together_only_where_each_holds(verdicts: tuple[str, ...], all_of_them: str) -> None:
+    found = {str(i): finding(verdict) for i, verdict in enumerate(verdicts)}
+    assert together(found, [*found, "not judged"]) == all_of_them
+    said = saying(found, list(found), holds="yes", fails="no", undecided="open")
+    assert said == {HOLDS: "yes", FAILS: "no"}.get(all_of_them, "open")
+
+
+def test_a_number_stands_in_a_sentence() -> None:
+    assert amount(finding()) == "2.0 ± 0.5 ms"
+    assert amount(finding(estimate=-2.0, low=-2.5, high=-1.5), 2) == "2.00 ± 0.50 ms"
+    assert amount(finding(low=None, high=None)) == "2.0 ms"
+    assert apart(finding()) == "2.0 ± 0.5 ms higher"
+    assert apart(finding(estimate=-2.0, low=-2.5, high=-1.5), below="shorter") == "2.0 ± 0.5 ms shorter"
+    assert apart(finding(unit="% of RED's"), 0) == "2 ± 0 % higher than RED's"
+    assert apart(finding(estimate=None, low=None, high=None)) == "not measured"
+
+
+def test_points_are_counted_where_a_claim_has_some() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, HOLDS), Point("2", 0.0, 0.0, 0.0, FAILS)]
+    assert at_points(finding(points=points)) == "at 1 of 2"
+    assert at_points(finding()) == ""
