@@ -132,8 +132,8 @@ PRINTED = {"fig5": 94.5, "fig6": 96.3, "fig7": 93.4, "fig8": 94.5}
 
 
 def look_of(aqm: str) -> style.Look:
-    """The look of a discipline on all figures of the paper."""
-    return style.look(ORDER.index(aqm))
+    """The look of a discipline in all figures."""
+    return style.discipline(aqm) or style.look(0)
 
 
 def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -145,32 +145,33 @@ def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tu
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
     """One of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
-        made = draw.figure(7.6, 5.2)
-        top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
+        made = draw.figure(height=4.6)
+        top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.5))
         own = min(runs.where(aqm=aqm), key=lambda run: run.seed)
-        look = look_of(aqm)
-        top.plot(own.recorded("t_s"), own.recorded("queue_pkts"), color=look.colour, alpha=0.35, linewidth=0.6)
+        queue = own.recorded("t_s"), own.recorded("queue_pkts")
+        top.plot(*queue, color=look_of(aqm).colour, alpha=0.35, linewidth=0.6)
         top.axhspan(*TARGET, color=style.MUTED, alpha=0.22, linewidth=0, zorder=0.5)
         for name in ("MECN", "AMECN", "ARED"):
-            width = 2.2 if name == aqm else 1.1
+            how: dict[str, Any] = {"color": look_of(name).colour, "linestyle": look_of(name).line, "label": name}
             for ax, quantity in ((top, avg_of), (below, p_max)):
-                t, mean = mean_of(runs, name, quantity)
-                ax.plot(t, mean, color=look_of(name).colour, linestyle=look_of(name).line, linewidth=width)
-                draw.write(ax, name, (t[-1], mean[-1]), look_of(name).colour, xytext=(4, 0), textcoords="offset points")
+                ax.errorbar(*mean_of(runs, name, quantity), linewidth=2.2 if name == aqm else 1.1, **how)
         for ax in (top, below):
             for at in (CHANGE_S, SETTLED_S):
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
         for at, text in ((CHANGE_S, EVENTS[load]), (SETTLED_S, "15 s later")):
-            how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            top.annotate(text, (at, 0.97), xytext=(4, 0), va="top", color=style.MUTED, **how)
+            where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            top.annotate(text, (at, 0.97), xytext=(4, 0), va="top", color=style.MUTED, **where)
         used = runs.estimate(percent_used, aqm=aqm).mean or 0.0
-        top.set_title(f"{aqm}: {used:.1f} % of the link used, printed {PRINTED[key]} %; heavy: its average")
+        said = f"{aqm}: {used:.1f} % of the link used; printed: {PRINTED[key]} %"
+        top.set_title(said, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
         top.set_xlim(0, own.scenario.duration_s)
         top.set_ylim(0, 44)
         top.set_ylabel("queue [packets]")
         below.set_ylim(0, 0.55)
         below.set_ylabel("P_max")
         below.set_xlabel("time [s]")
+        for ax in (top, below):
+            draw.label_ends(ax)
     return made
 
 
@@ -205,8 +206,9 @@ def show_profile(runs: Runs, aqm: str) -> Figure:
         for i, (column, name) in enumerate(curves.items()):
             look, p = style.look(i), run.recorded(column)
             ax.plot(avg[order], p[order], color=look.colour, linestyle=look.line)
-            near = float(np.interp(14.6, avg[order], p[order]))
-            draw.write(ax, name, (14.6, near), look.colour, xytext=(-4, 4), textcoords="offset points", ha="right")
+            x, shift, side = (10.5, (-6, 4), "right") if i == 0 else (12.5, (6, -6), "left")
+            y = float(np.interp(x, avg[order], p[order]))
+            draw.write(ax, name, (x, y), look.colour, xytext=shift, textcoords="offset points", ha=side)
         for at, name in ((5, "min_th"), (10, "mid_th"), (15, "max_th")):
             if aqm == "MECN" or name != "mid_th":
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
@@ -229,29 +231,24 @@ def show_profile(runs: Runs, aqm: str) -> Figure:
 def show_adaptation(runs: Runs) -> Figure:
     """What figure 3's algorithm does to P_max, beside ARED's."""
     with style.context():
-        made = draw.figure(7.6, 3.6)
-        axes = made.subplots(1, 2, sharey=True)
+        made = draw.figure(height=4.6)
+        axes = made.subplots(2, 1, sharex=True)
         for ax, way, said in zip(axes, ("rises", "falls"), (24.5, 20.1), strict=True):
             for aqm in ("AMECN", "ARED"):
                 run = min(runs.where(aqm=aqm, way=way), key=lambda run: run.seed)
                 t, p, look = run.recorded("t_s"), p_max(run), look_of(aqm)
                 ax.plot(t, p, color=look.colour, linestyle=look.line)
                 at = int(np.argmax(p > 0.3)) if way == "rises" else int(np.argmax(p < 0.2))
-                draw.write(ax, aqm, (t[at], p[at]), look.colour, xytext=(5, 0), textcoords="offset points")
+                draw.write(ax, aqm, (t[at], p[at]), look.colour, xytext=(6, 2), textcoords="offset points")
             ax.axvline(said, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
-            ax.annotate(
-                f"printed: {said} s",
-                (said, 0.5),
-                xycoords=("data", "axes fraction"),
-                xytext=(4, 0),
-                textcoords="offset points",
-                color=style.MUTED,
-            )
-            ax.set_title("too much load" if way == "rises" else "too little")
+            where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            ax.annotate(f"printed: {said} s", (said, 0.5), xytext=(4, 0), color=style.MUTED, **where)
+            title = "too much load" if way == "rises" else "too little load"
+            ax.set_title(title, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
             ax.set_xlim(0, 40)
             ax.set_ylim(0, 0.55)
-            ax.set_xlabel("time [s]")
             ax.set_ylabel("P_max")
+        axes[-1].set_xlabel("time [s]")
     return made
 
 
@@ -361,9 +358,8 @@ EXHIBITS = (
             ns2=NS2,
         ),
         caption="100 flows, web and reverse traffic over 7 Mbit/s; a point is a target delay from 10 to 100 ms, "
-        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. An independent "
-        "implementation inside ns-2 has 94.3, 95.5 and 93.2 % for AMECN at 10, 20 and 100 ms, 94.0, 95.3 and 98.6 % "
-        "for ARED at 10, 20 and 80 ms.",
+        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. Crosses: an "
+        "independent implementation inside ns-2.",
     ),
     Exhibit(
         key="fig10",
