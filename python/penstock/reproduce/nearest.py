@@ -274,11 +274,14 @@ def _on_side(rule: Rule | None, estimate: float | None) -> bool:
 
 
 def _off(found: Iterable[Finding]) -> float:
-    """The mean distance from what is printed, in percent: of distances, or of claims with a printed number."""
+    """The mean distance from the printed numbers in percent.
+
+    The numbers are those of distances, one at each point, or the claims' where there are no tables.
+    """
     distances = []
     for each in found:
-        if each.rule is None and each.estimate is not None:
-            distances.append(abs(each.estimate))
+        if each.rule is None:
+            distances += [abs(at.estimate) for at in each.points or (each,) if at.estimate is not None]
         elif each.size is not None and not isinstance(each.rule, MostBelow):
             distances.append(100 * abs(each.size - 1))
     return math.fsum(distances) / len(distances) if distances else math.inf
