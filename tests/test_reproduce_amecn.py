@@ -87,9 +87,9 @@ def test_both_readings_of_section_4_2_may_be_searched_and_bring_figures_5_and_6(
 def test_what_contradicts_the_paper_is_searched_by_nobody() -> None:
     assert not {"segment=500B", "reverse=none"} & set(OPEN.keys_in_order())
     forward = load_change("AMECN", "rises", OPEN.keyed("reverse=none")[0]).resolved["traffic"]
-    assert [flow["direction"] for flow in forward] == ["forward", "forward"]
+    assert [flow["name"] for flow in forward] == ["all along", "change"]
     short = load_change("AMECN", "rises", OPEN.keyed("segment=500B")[0]).resolved["traffic"]
-    assert {flow["segment"] for flow in short} == {"500 bytes"}
+    assert {flow["segment"] for flow in short} == {"500 B"}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_exponent_of_a_power_law_is_found() -> None:
 
 
 def test_delays_are_compared_where_a_utilization_is_first_reached() -> None:
-    assert first_at([(0.90, 10.0), (0.94, 30.0), (0.92, 50.0)], 0.92) == 20.0
+    assert first_at([(0.90, 10.0), (0.94, 30.0), (0.92, 50.0)], 0.92) == pytest.approx(20.0)
     assert first_at([(0.90, 10.0), (0.94, 30.0)], 0.80) == 10.0
     assert math.isnan(first_at([(0.90, 10.0)], 0.95))
     points = {"AMECN": [(0.90, 10.0), (0.94, 30.0)], "ARED": [(0.90, 20.0), (0.94, 60.0)]}
