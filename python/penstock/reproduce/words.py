@@ -27,7 +27,7 @@ def verdict(finding: Finding) -> str:
     parts = [finding.verdict]
     if len(finding.points) > 1:
         at = "at {} of {} points".format(*held(finding))
-        parts.append(at if finding.verdict == HOLDS else f"{at} it holds")
+        parts.append(at if finding.verdict == HOLDS else f"holds {at}")
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)

@@ -149,7 +149,7 @@ def look_of(aqm: str) -> style.Look:
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
     """One of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
-        made = draw.figure(height=4.0)
+        made = draw.figure(height=3.7)
         top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
         own = min(runs.where(aqm=aqm), key=lambda run: run.seed)
         colour = look_of(aqm).colour
