@@ -160,9 +160,8 @@ LINK = """\
 that introduced RED, RED leaves a part of the link idle even with N = 80. Then all three claims of
 experiment 1 come out as the paper has them: RED-AT's queue oscillates less than RED's, its average
 is slightly higher, and it uses more of the link (the reading rate=45M). Its drop rate is no lower
-there either. Thresholds that stay where they are between the regions (reset=false) or move ten
-times as slowly (alpha=0.01) disturb the queue less at the default rate; a RED whose thresholds
-hardly move is RED."""
+there either. At the default rate, thresholds that stay where they are between the regions
+(reset=false) leave the queue as RED has it; slower steps alone (alpha=0.01) do not."""
 
 NS2 = """\
 RED-AT written independently inside ns-2 has the same drop rate and utilization at N = 100 within a
