@@ -145,11 +145,19 @@ def show_bounds(runs: Runs) -> Figure:
             (bound["min_hi"], bound["max_hi"], "at min⁺ and max⁺", (0, (1, 1))),
         ):
             ax.plot([0, low, high, high, 42], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
-            how = {"rotation": 90, "xytext": (3, 0), "textcoords": "offset points", "va": "bottom", "fontsize": 8.5}
-            draw.write(ax, text, (high, 0.104), style.INK, **how)
+            ax.annotate(
+                text,
+                (high, 0.104),
+                xytext=(3, 0),
+                textcoords="offset points",
+                rotation=90,
+                va="bottom",
+                color=style.INK,
+                fontsize=8.5,
+            )
         avg, p = (run.recorded(column, since=SETTLED_S) for column in ("avg_pkts", "p_b"))
         ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=OURS.colour)
-        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (33.0, "c: both fall")):
+        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (39.1, "c: both fall")):
             ax.annotate(text, (at, 0.222), ha="center", color=style.MUTED)
         for edge in (bound["min_hi"], bound["max_lo"]):
             ax.axvline(edge, color=style.MUTED, linewidth=0.7)
@@ -162,9 +170,8 @@ def show_bounds(runs: Runs) -> Figure:
 
 def show_queues(runs: Runs) -> Figure:
     """Figure 8 or 9, with RED's thresholds: one run, since a mean over several does not oscillate."""
-    made = draw.traces(
-        Runs([run for run in runs if run.seed == runs.seeds[0]]), "aqm", target=(10.0, 30.0), top=52, order=QUEUES
-    )
+    first = Runs([run for run in runs if run.seed == runs.seeds[0]])
+    made = draw.traces(first, "aqm", target=(10.0, 30.0), top=52, order=QUEUES)
     made.axes[0].set_xlim(*SHOWN_S)
     return made
 
