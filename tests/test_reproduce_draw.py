@@ -150,12 +150,10 @@ def test_traces_show_every_seed_and_the_mean_of_their_averages() -> None:
         return pa.table({"t_s": [0.0, 5.0], "queue_pkts": [0, level], "avg_pkts": [0.0, level / 2]})
 
     runs = Runs([run({"aqm": "RED"}, seed, trace(seed * 10)) for seed in (2, 1, 3)])
-    below = [draw.Recorded("avg_pkts", "average")]
-    figure = draw.traces(runs, "aqm", target=(4, 6), events={5.0: "more"}, said={"RED": "94 %"}, below=below)
-    ax, lower = figure.axes
+    figure = draw.traces(runs, "aqm", target=(4, 6), events={5.0: "more"})
+    (ax,) = figure.axes
     drawn = [float(np.asarray(line.get_ydata())[-1]) for line in ax.lines]
     assert drawn[:4] == [20, 30, 10, 10]  # the others, then seed 1 in front, then the mean of the averages
-    assert float(np.asarray(lower.lines[0].get_ydata())[-1]) == 10
-    assert (ax.get_title("left"), ax.get_title("right")) == ("RED", "94 %")
+    assert ax.get_title("left") == "RED"
     assert ax.get_ylim()[1] == pytest.approx(30 * 1.05 * 1.12)
     assert [text.get_text() for text in ax.texts] == ["more"]

@@ -84,7 +84,7 @@ class _Plan:
 
         exhibits, claims = [], []
         for each in papers:
-            nearest = () if each.nearest is None else (each.nearest.reading,)
+            nearest = () if each.nearest is None or each.nearest.reading == DEFAULT else (each.nearest.reading,)
             for exhibit in each.exhibits:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:

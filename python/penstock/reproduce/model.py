@@ -249,11 +249,11 @@ class Paper:
     unstated: what the paper leaves out and how it was read, one sentence each.
     readings: what the paper leaves open, where joint readings are to be searched.
     nearest: the joint reading that comes nearest to the paper, where a search has found one.
-    believe: returns one sentence that says what to believe of the paper, from the same findings as
-        `discussion`; those of the nearest joint reading have `"@"` before their keys.
-    discussion: returns what was found, in plain words. It takes the findings under the default
-        reading (claim → finding), so that it never says what the numbers do not. An empty line
-        ends a paragraph; `**words**` are emphasised.
+    believe: returns one sentence that says what to believe of the paper. It takes the findings under
+        the default reading (claim → finding); those of the nearest joint reading, where there is one,
+        have `"@"` before their keys.
+    discussion: returns what was found, in plain words. It takes the same findings, so that it never
+        says what the numbers do not. An empty line ends a paragraph; `**words**` are emphasised.
     """
 
     key: str

@@ -4,7 +4,8 @@ A paper leaves several things open at once. Each alternative is printed somewher
 documented for the simulator that it used; none is a free number. The search tries sets of
 alternatives that do not contradict each other. A set is better than another if fewer of the paper's
 claims lie on the wrong side under it, then if what it gives is nearer to the printed numbers, then if
-it takes fewer alternatives.
+it takes fewer alternatives. Where a paper prints tables (it has distances that are not judged), the
+numbers come first: what it leaves open is settled by its tables, and its claims are not chosen by.
 
 It tries every set where there are few enough. Otherwise it grows the best sets by one alternative at
 a time, until that improves nothing. It is chosen on seeds of its own: the report judges it on others.
@@ -19,7 +20,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 SEEDS = tuple(range(1001, 1006))
 #: How many sets are tried one and all.
 ALL = 4000
-#: Where all are tried: how many seeds each set takes, and how many of the best take all seeds.
+#: How many seeds each set takes at first, and where all are tried, how many of the best take all.
 SCREEN, BEST = 1, 200
-#: Where sets are grown: how many of them grow at each step, and how many alternatives they take.
-WIDTH, DEPTH = 4, 5
+#: Where sets are grown: how many of a size take all seeds, how many of these grow, and how far.
+SIFTED, WIDTH, DEPTH = 8, 3, 5
 #: How many of those that were tried are shipped.
 SHIPPED = 20
 
@@ -55,16 +56,24 @@ Progress: TypeAlias = Callable[[int, int, str], object]
 Keys: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Score:
     """How far a joint reading is from the paper: the smaller, the nearer.
 
     wrong: how many of the paper's claims have their estimate on the wrong side.
     off: the mean distance from the printed numbers in percent, infinite where nothing is printed.
+    numbers_first: `off` counts before `wrong`, in whole percent: less is within the noise.
     """
 
     wrong: int
     off: float
+    numbers_first: bool = False
+
+    def __lt__(self, other: Score) -> bool:
+        return self._order() < other._order()
+
+    def _order(self) -> tuple[float, float]:
+        return (round(self.off), self.wrong) if self.numbers_first else (self.wrong, self.off)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +125,12 @@ class Found:
 
 
 def search(
-    paper: Paper, jobs: int, progress: Progress = lambda *_: None, *, seeds: Sequence[int] = SEEDS, most: int = ALL
+    paper: Paper,
+    jobs: int,
+    progress: Progress = lambda *_: None,
+    *,
+    seeds: Sequence[int] | None = None,
+    most: int = ALL,
 ) -> Found:
     """Tries a paper's joint readings. most: how many sets are tried one and all.
 
@@ -124,6 +138,7 @@ def search(
     """
     if paper.readings is None:
         raise ValueError(f"{paper.key} declares no readings")
+    seeds = SEEDS if seeds is None else seeds
     possible = paper.readings.count()
     scorer = _Scorer(paper, paper.readings, jobs)
     whole = possible <= most
@@ -162,27 +177,34 @@ def _all(
 def _grown(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
 ) -> tuple[int, dict[Keys, Score]]:
-    """The best sets of each size, grown by one alternative, until none of the larger ones is better."""
+    """The best sets of each size, grown by one alternative, until none of the larger ones is better.
+
+    All of a size run with the first seeds, and the best of them with all.
+    """
     order = list(readings.keys_in_order())
-    scores: dict[Keys, Score] = {}
+    scores: dict[Keys, Score] = {(): scorer.of((), seeds)}
     level: list[Keys] = [()]
-    best: Score | None = None
-    while level:
-        for i, keys in enumerate(level):
-            progress(len(scores), len(scores) + len(level) - i, " + ".join(keys) or "default")
-            scores[keys] = scorer.of(keys, seeds)
-        level.sort(key=lambda keys: (scores[keys], len(keys), [order.index(key) for key in keys]))
-        if best is not None and not scores[level[0]] < best:
-            break
-        best = scores[level[0]]
-        grown = (
+    tried = 1
+    while len(level[0]) < DEPTH:
+        larger = (
             tuple(key for key in order if key == more or key in keys)
             for keys in level[:WIDTH]
             for more in order
             if more not in keys
         )
-        level = [keys for keys in dict.fromkeys(grown) if len(keys) <= DEPTH and readings.permitted(keys)]
-    return len(scores), scores
+        grown = [keys for keys in dict.fromkeys(larger) if readings.permitted(keys)]
+        first: dict[Keys, Score] = {}
+        for i, keys in enumerate(grown):
+            progress(tried + i, tried + len(grown), " + ".join(keys))
+            first[keys] = scorer.of(keys, seeds[:SCREEN])
+        tried += len(grown)
+        of_all = {keys: scorer.of(keys, seeds) for keys in sorted(grown, key=first.__getitem__)[:SIFTED]}
+        level = sorted(of_all, key=of_all.__getitem__)
+        better = bool(level) and of_all[level[0]] < min(scores.values())
+        scores |= of_all
+        if not better:
+            break
+    return tried, scores
 
 
 class _Scorer:
@@ -221,7 +243,9 @@ class _Scorer:
             ]
             self._known[known[claim.key]] = judge(self._paper, claim, reading, claim.values(Runs(part)))
         found = [self._known[known[claim.key]] for claim in self._claims]
-        return Score(sum(_wrong(each) for each in found[: len(self.judged)]), _off(found))
+        wrong = sum(_wrong(each) for each in found[: len(self.judged)])
+        distances = found[len(self.judged) :]
+        return Score(wrong, _off(distances or found), numbers_first=bool(distances))
 
 
 def _wrong(found: Finding) -> bool:
@@ -243,7 +267,7 @@ def _on_side(rule: Rule | None, estimate: float | None) -> bool:
 
 
 def _off(found: Iterable[Finding]) -> float:
-    """The mean distance from what is printed in percent: of distances, and of claims with a printed number."""
+    """The mean distance from what is printed, in percent: of distances, or of claims with a printed number."""
     distances = []
     for each in found:
         if each.rule is None and each.estimate is not None:
@@ -315,10 +339,27 @@ def shipped(paper: str, readings: Readings[Any]) -> Nearest | None:
         reading=readings.joint(*first["takes"]),
         tried=found["tried"],
         possible=found["possible"],
-        seeds=found["seeds"],
+        seeds=tuple(found["seeds"]),
         score=(first["wrong"], first["off_percent"]),
         default_score=(default["wrong"], default["off_percent"]),
     )
+
+
+def anew(chosen: Sequence[Paper], file: Path, jobs: int) -> list[Paper]:
+    """These papers with what a new search finds for each as a whole; `file` gets all that was tried."""
+    from penstock.reproduce import papers
+    from penstock.show.progress import Bar
+
+    searched, documents = [], {}
+    for each in chosen:
+        if each.readings is not None:
+            with Bar(f"nearest joint reading of {each.name}") as bar:
+                found = search(papers.paper(each.key), jobs, on(bar, each))
+            documents[each.key] = found.document()
+            each = replace(each, nearest=found.nearest(each.readings))
+        searched.append(each)
+    write(file, text(documents))
+    return searched
 
 
 def main(names: Sequence[str]) -> None:

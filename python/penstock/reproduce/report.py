@@ -24,7 +24,6 @@ from penstock.reproduce.model import (
     Claim,
     Exhibit,
     Finding,
-    MostBelow,
     Paper,
     Reading,
     Settings,
@@ -32,7 +31,6 @@ from penstock.reproduce.model import (
 )
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import style
-from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {
@@ -44,6 +42,9 @@ SIGNS = {
 }
 #: Whose a claim is, for a reader; of the paper's nothing is said.
 WHOSE = {"paper": "", "project": "ours, not the paper's", "check": "a check of ours"}
+
+#: What ends in a colon earlier is an opening such as "Case 1: ", and no claim.
+OPENING = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,24 @@ class _Claim:
 
     @property
     def head(self) -> str:
-        """The claim without what is measured for it, which follows a colon."""
-        return self.claim.text.partition(": ")[0].rstrip(".")
+        """The claim without what is measured for it."""
+        return self._parts[0].rstrip(".")
 
     @property
     def measure(self) -> str:
         """What is measured for it, where the claim's text says so."""
-        of = self.claim.text.partition(": ")[2]
+        of = self._parts[1]
         return of[:1].upper() + of[1:]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        """The claim, and what is measured: it follows a colon that neither an opening nor a bracket has."""
+        text = self.claim.text
+        for colon in re.finditer(": ", text):
+            before = text[: colon.start()]
+            if len(before) >= OPENING and before.count("(") == before.count(")"):
+                return before, text[colon.end() :]
+        return text, ""
 
     @property
     def is_the_paper_s(self) -> bool:
@@ -103,7 +114,7 @@ class _Claim:
     @property
     def tip(self) -> str:
         """What a mark says when it is pointed at or read aloud."""
-        text = f"{self.claim.exhibit}: {self.head}. {_qualified(self.found)}; here {_ours(self.found)}"
+        text = f"{self.claim.exhibit}: {self.head}. {words.verdict(self.found)}; here {words.ours(self.found)}"
         return text + (f". Turned: {self.turns}." if self.turned else ".")
 
 
@@ -135,7 +146,7 @@ class _Exhibit:
     def alt(self) -> str:
         """What came of it, in place of the drawing."""
         about = self.theirs or self.ours
-        told = "; ".join(f"{claim.head}: {_qualified(claim.found)}" for claim in about)
+        told = "; ".join(f"{claim.head}: {words.verdict(claim.found)}" for claim in about)
         return f"{self.exhibit.title}. {told}." if told else f"{self.exhibit.title}. {self.exhibit.caption}"
 
 
@@ -154,8 +165,8 @@ class _Section:
     @property
     def title(self) -> str:
         """The paper's title; without BibTeX all of its citation."""
-        found = re.search(r"\btitle\s*=\s*[{\"]+(.+?)[}\"]+\s*,?\s*$", self.paper.bibtex, re.MULTILINE)
-        return found[1] if found else self.paper.citation
+        found = re.search(r"\btitle\s*=\s*[{\"](.+?)[}\"]\s*,?\s*$", self.paper.bibtex, re.MULTILINE)
+        return re.sub(r"[{}\\]", "", found[1]) if found else self.paper.citation
 
     @property
     def theirs(self) -> list[_Claim]:
@@ -164,8 +175,8 @@ class _Section:
 
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """How many of the paper's claims have each verdict, without those that none has."""
-        return [(verdict, n) for verdict, n in _counts(self.theirs) if n]
+        """How many of the paper's claims have each verdict."""
+        return _counts([claim.found.verdict for claim in self.theirs])
 
     @property
     def first(self) -> list[_Exhibit]:
@@ -191,8 +202,7 @@ class _Section:
         """How many of the paper's claims have each verdict under the nearest joint reading."""
         assert self.paper.nearest is not None
         key = self.paper.nearest.reading.key
-        verdicts = [claim.others.get(key, claim.found).verdict for claim in self.theirs]
-        return [(verdict, verdicts.count(verdict)) for verdict in reversed(SIGNS) if verdict in verdicts]
+        return _counts([claim.others.get(key, claim.found).verdict for claim in self.theirs])
 
 
 def page(
@@ -220,9 +230,9 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters.update(
-        ours=_ours,
-        qualified=_qualified,
-        qualifiers=lambda found: _qualified(found)[len(found.verdict) :],
+        ours=words.ours,
+        qualified=words.verdict,
+        qualifiers=lambda found: words.verdict(found)[len(found.verdict) :],
         verdict=SIGNS.__getitem__,
         rule=words.rule_in_words,
         order=list(SIGNS).index,
@@ -234,7 +244,7 @@ def page(
         claims=claims,
         theirs=theirs,
         turned=sum(bool(claim.turned) for claim in theirs),
-        counts=_counts(theirs),
+        counts=_counts([claim.found.verdict for claim in theirs]),
         decided=decided,
         wrong=_at_most(decided * len(settings.looks) * (1 - LEVEL)),
         looks=len(settings.looks),
@@ -254,21 +264,26 @@ def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str
     ours = [found for found in findings if found.paper == paper.key]
     claims = [_claim(paper, claim, [found for found in ours if found.claim.key == claim.key]) for claim in paper.claims]
     readings = {each.reading.key: each.reading for each in ours}
-    default = {claim.claim.key: claim.found for claim in claims}
-    joint = {}
-    if paper.nearest is not None:
-        key = paper.nearest.reading.key
-        joint = {f"@{claim.claim.key}": claim.others[key] for claim in claims if key in claim.others}
-    said = paper.discussion(default | joint)
+    said = paper.discussion(_told(paper, claims))
     return _Section(
         paper=paper,
         id=_id(paper.key),
-        believe=paper.believe(default | joint),
+        believe=paper.believe(_told(paper, claims)),
         discussion=[part for part in (" ".join(part.split()) for part in said.split("\n\n")) if part],
         exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key], claims) for exhibit in paper.exhibits],
         claims=claims,
         readings=list(readings.values()),
     )
+
+
+def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
+    """What a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
+    found = {claim.claim.key: claim.found for claim in claims}
+    if paper.nearest is not None:
+        key = paper.nearest.reading.key
+        near = {f"@{claim.claim.key}": {DEFAULT.key: claim.found, **claim.others}.get(key) for claim in claims}
+        found |= {name: each for name, each in near.items() if each is not None}
+    return found
 
 
 def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
@@ -299,8 +314,10 @@ def _one_by_one(svg: str, panels: int) -> str:
     return "".join(f'\n<svg class="panel" viewBox="{at}"><use href="#figure_1"/></svg>' for at in boxes)
 
 
-def _counts(claims: Sequence[_Claim]) -> list[tuple[str, int]]:
-    return [(verdict, sum(claim.found.verdict == verdict for claim in claims)) for verdict in reversed(SIGNS)]
+def _counts(verdicts: Sequence[str]) -> list[tuple[str, int]]:
+    """How many there are of each verdict that there is."""
+    order = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
+    return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
 
 
 def _id(text: str) -> str:
@@ -311,22 +328,6 @@ def _id(text: str) -> str:
 def _emphasis(text: str) -> Markup:
     """A paragraph in which `**words**` are strong, and all else is text."""
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
-
-
-def _qualified(found: Finding) -> str:
-    """The verdict with its size, its points and its note."""
-    return words.verdict(found)
-
-
-def _ours(found: Finding) -> str:
-    """The estimate with its interval and its unit."""
-    if found.estimate is None:
-        return "–"
-    if isinstance(found.rule, MostBelow):
-        return f"{words.rule_in_words(found.rule).partition(' in ')[0]} {found.unit} in {found.estimate:.0f} % of runs"
-    # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
-    half = re.sub(r" ± 0(?:\.0*)?$", "", number(found.interval))
-    return words.minus(f"{half} {found.unit}").strip()
 
 
 def _at_most(expected: float) -> str:

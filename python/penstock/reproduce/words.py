@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
 from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.show.numbers import number
 
 
 def measured(finding: Finding, digits: int = 2) -> str:
@@ -15,22 +17,34 @@ def measured(finding: Finding, digits: int = 2) -> str:
     """
     if finding.estimate is None:
         return f"not measured ({finding.verdict})"
-    number = minus(f"{finding.estimate:+.{digits}f}")
+    mean = minus(f"{finding.estimate:+.{digits}f}")
     half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
-    return f"{number}{half} {finding.unit} ({verdict(finding)})"
+    return f"{mean}{half} {finding.unit} ({verdict(finding)})"
 
 
 def verdict(finding: Finding) -> str:
-    """The verdict with what qualifies it: `"holds, a fifth of what is printed"`."""
+    """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
     parts = [finding.verdict]
-    if finding.points:
-        parts.append("at {} of {}".format(*held(finding)))
+    if len(finding.points) > 1:
+        at = "at {} of {} points".format(*held(finding))
+        parts.append(at if finding.verdict == HOLDS else f"{at} it holds")
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)
     if finding.note:
         parts.append(finding.note)
     return ", ".join(parts)
+
+
+def ours(finding: Finding) -> str:
+    """The estimate with its interval and its unit: `"−3.1 ± 0.2 ms"`."""
+    if finding.estimate is None:
+        return "–"
+    if isinstance(finding.rule, MostBelow):
+        return f"{finding.estimate:.0f} % of the runs"
+    # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
+    text = re.sub(r" ± 0(?:\.0*)?$", "", number(finding.interval))
+    return minus(f"{text} {finding.unit}").strip()
 
 
 def held(finding: Finding) -> tuple[int, int]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.amecn.claims import CLAIMS
 from penstock.reproduce.papers.amecn.exhibits import EXHIBITS
+from penstock.reproduce.papers.amecn.scenarios import OPEN
 from penstock.reproduce.words import minus
 
 
@@ -79,5 +81,7 @@ PAPER = Paper(
     exhibits=EXHIBITS,
     claims=CLAIMS,
     unstated=UNSTATED,
+    readings=OPEN,
+    nearest=shipped("amecn", OPEN),
     discussion=discussion,
 )

@@ -206,8 +206,7 @@ def printed_numbers(number: int, part: Part) -> Claim:
     of_throughput = number < 3
     return red_over_droptail(part.cases).claim(
         key=f"table{number}.off",
-        text=f"How far the numbers of table {number} are: |ours/printed − 1| at each of them, and their "
-        "mean.",
+        text=f"How far the numbers of table {number} are: |ours/printed − 1| at each of them, and their mean.",
         paper_value="0",
         place=f"table {number}",
         of="check",
