@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.red_at.claims import CLAIMS
 from penstock.reproduce.papers.red_at.exhibits import EXHIBITS
 from penstock.reproduce.papers.red_at.scenarios import OPEN
-from penstock.reproduce.words import apart, at_points, saying
+from penstock.reproduce.words import apart, at_points, read_otherwise, saying
 
 UNSTATED = (
     "The link's rate and delay and the access links' (Fig. 7 is not in the text): 10 Mbit/s and "
@@ -52,7 +52,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         fails="it has neither the lowest drop rate nor the highest throughput at every load",
         undecided="its drop rate and throughput are not shown to be the best",
     )
-    return f"{swing}, and {best}; its thresholds move as fast as the average that they are meant to calm."
+    return f"{swing}, and {best}; the link's rate, which the text does not give, decides{read_otherwise(found)}."
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
