@@ -276,16 +276,6 @@ def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str
     )
 
 
-def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
-    """What a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
-    found = {claim.claim.key: claim.found for claim in claims}
-    if paper.nearest is not None:
-        key = paper.nearest.reading.key
-        near = {f"@{claim.claim.key}": {DEFAULT.key: claim.found, **claim.others}.get(key) for claim in claims}
-        found |= {name: each for name, each in near.items() if each is not None}
-    return found
-
-
 def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
     by_reading = {each.reading.key: each for each in found}
     default = by_reading.pop(DEFAULT.key)
