@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from penstock import _penstock
 from penstock.reproduce.command import series_table
 from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Settings
@@ -15,6 +16,7 @@ from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.red_at.exhibits import forced
 from penstock.reproduce.papers.red_at.scenarios import OPEN, one_flow, scenario
 from penstock.reproduce.runs import Run
+from penstock.runs.result import recorded
 
 PAPER = paper("red-at")
 BY_KEY = {reading.key: reading for reading in OPEN}
@@ -94,3 +96,21 @@ def test_two_seeds(tmp_path: Path) -> None:
     assert f"{queue:.1f}" in said
     assert f"{-level:.1f}" in said
     assert PAPER.believe(found)
+
+
+def test_a_fast_link_turns_experiment_1() -> None:
+    """The discussion says so of the reading rate=45M in words of its own."""
+
+    def run(name: str) -> dict[str, float]:
+        (result,) = _penstock.run(
+            scenario(name, 80, BY_KEY["rate=45M"]).core, [1], 1, series_interval_s=0.05, progress=None
+        )
+        trace = recorded(result, "queue")
+        late = trace["t_s"].to_numpy() >= 20
+        queue, average = (trace[column].to_numpy()[late] for column in ("queue_pkts", "avg_pkts"))
+        return {"sd": queue.std(), "average": average.mean(), "used": result.metrics["utilization"] or 0.0}
+
+    red, red_at = run("RED"), run("RED-AT")
+    assert red_at["sd"] < red["sd"]
+    assert red_at["average"] > red["average"]
+    assert red_at["used"] > red["used"]

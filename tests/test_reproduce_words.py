@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from penstock.reproduce.model import Finding, Point
+from penstock.reproduce.model import Claim, Finding, Point, Reading
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.reproduce.words import amount, apart, at_points, saying, together
+from penstock.reproduce.words import amount, apart, at_points, read_otherwise, saying, together
 
 
 def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
@@ -50,3 +50,28 @@ def test_points_are_counted_where_a_claim_has_some() -> None:
     points = [Point("1", 0.0, 0.0, 0.0, HOLDS), Point("2", 0.0, 0.0, 0.0, FAILS)]
     assert at_points(finding(points=points)) == "at 1 of 2"
     assert at_points(finding()) == ""
+
+
+def test_what_the_nearest_reading_turns_is_counted() -> None:
+    def paper_says(key: str, verdict: str, reading: str = "default", of: Any = "paper") -> Finding:
+        claim = Claim(
+            key=key,
+            text="",
+            exhibit="a",
+            paper_value="",
+            of=of,
+            unit="",
+            cases=lambda settings, reading: [],
+            values=lambda runs: [],
+            rule=None,
+        )
+        return finding(verdict, claim=claim, reading=Reading(reading, ""))
+
+    found = {"a": paper_says("a", FAILS), "b": paper_says("b", HOLDS), "c": paper_says("c", FAILS, of="project")}
+    assert read_otherwise(found) == ""
+    nearest = {f"@{key}": paper_says(key, HOLDS, "ecn", each.claim.of) for key, each in found.items()}
+    assert read_otherwise({**found, **nearest}) == "; read as ecn, 1 more of its claims holds"
+    worse = {**nearest, "@b": paper_says("b", UNDECIDED, "ecn")}
+    assert read_otherwise({**found, **worse}) == "; read as ecn, 1 more of its claims holds and 1 no longer does"
+    only_worse = {**worse, "@a": paper_says("a", FAILS, "ecn")}
+    assert read_otherwise({**found, **only_worse}) == "; read as ecn, 1 of its claims no longer holds"

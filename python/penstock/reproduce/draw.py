@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: The least distance of two names at the ends of curves, in points (1/72 inch).
 LABEL_GAP = 12.5
 #: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
-PANEL = (5.4, 3.1)
+PANEL = (5.4, 2.9)
 #: The width of each of several panels beside each other.
 BESIDE = 4.4
 #: Lower and upper limit of an axis; `None`: as matplotlib has it.
@@ -64,23 +64,24 @@ class Panel:
     printed: Printed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A panel below those of `traces`: a recorded series of each discipline that has it.
-
-    label: of its axis. ylim: the limits of its axis.
-    """
-
-    column: str
-    label: str
-    ylim: Limits = (0, None)
-
-
 def figure(width: float = PANEL[0], height: float = PANEL[1]) -> Figure:
     """A figure of that many inches that pyplot does not know. Call it inside `style.context()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
+
+
+def beside(panels: int) -> tuple[Figure, list[Axes]]:
+    """A figure of panels beside each other. Call it inside `style.context()`.
+
+    They are equally wide, so that a page may put them below each other on a phone.
+    """
+    made = figure(BESIDE * panels, PANEL[1])
+    axes = []
+    for i, part in enumerate(made.subfigures(1, panels, squeeze=False)[0], start=1):
+        part.patch.set_gid(f"panel{i}")
+        axes.append(part.subplots())
+    return made, axes
 
 
 def curves(
@@ -249,10 +250,6 @@ def label_ends(ax: Axes) -> None:
     Names that would overlap move apart, and a thin line leads from each curve to its name. Call it
     last: it needs the limits.
     """
-    made = ax.get_figure(root=True)
-    assert made is not None
-    ax.set_xlim(ax.get_xlim())
-    ax.set_ylim(ax.get_ylim())
     named = [
         (drawn[0], str(drawn.get_label()))
         for drawn in ax.containers
@@ -263,11 +260,20 @@ def label_ends(ax: Axes) -> None:
         xs, ys = (np.asarray(values, dtype=np.float64) for values in (line.get_xdata(), line.get_ydata()))
         last = int(np.argmax(xs))
         ends.append((float(xs[last]), float(ys[last]), name, line.get_color()))
+    name_ends(ax, ends)
+
+
+def name_ends(ax: Axes, ends: Sequence[tuple[float, float, str, Any]]) -> None:
+    """The same for curves that end at (x, y): each with its name and its colour."""
+    made = ax.get_figure(root=True)
+    assert made is not None
+    ax.set_xlim(ax.get_xlim())
+    ax.set_ylim(ax.get_ylim())
     # The layout makes room for the labels' width first, so that the panel's height is about final.
     made.draw_without_rendering()
     gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
     low, high = ax.get_ylim()
-    ends.sort(key=lambda end: end[1])
+    ends = sorted(ends, key=lambda end: end[1])
     wanted = [(y - low) / (high - low) for _, y, _, _ in ends]
     for (x, y, name, colour), level in zip(ends, _apart(wanted, gap), strict=True):
         ax.annotate(
@@ -292,8 +298,6 @@ def traces(
     events: Mapping[float, str] | None = None,
     top: float | None = None,
     order: Sequence[str] = (),
-    said: Mapping[str, str] | None = None,
-    below: Sequence[Recorded] = (),
 ) -> Figure:
     """The queue over time, a panel for every value of the label `panels`.
 
@@ -303,33 +307,23 @@ def traces(
     target: a range of the average, drawn as a band.
     events: seconds → what happens then.
     top: the upper end of the queue axis; left out, it is the longest queue.
-    said: what stands above a panel at its right: the number that the figure is about, and what the
-        paper prints.
-    below: further panels below.
     """
     names = runs.labels(panels)
-    rows = [1.0] * len(names) + [0.6] * len(below)
     with style.context():
-        made = figure(PANEL[0], 0.8 + 1.75 * sum(rows))
-        every = made.subplots(len(rows), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
-        axes, under = every[: len(names)], every[len(names) :]
+        made = figure(PANEL[0], 0.8 + 1.75 * len(names))
+        axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for ax, name in zip(axes, names, strict=True):
             part = sorted(runs.where(**{panels: name}), key=lambda run: run.seed)
             _trace(ax, str(name), part, _look(runs, panels, name, order))
-            ax.set_title((said or {}).get(str(name), ""), loc="right", fontsize=8.5, fontweight="normal")
             if target is not None:
                 ax.axhspan(*target, color=style.MUTED, alpha=0.22, linewidth=0, zorder=1.5)
             ax.set_ylabel(ylabel)
-        for ax, of in zip(under, below, strict=True):
-            _recorded(ax, runs, panels, of, order)
         made.suptitle(_trace_legend(runs), fontsize=8.5, color=style.MUTED, x=0.01, ha="left")
         axes[0].set_xlim(0, max(run.scenario.duration_s for run in runs))
         # Room above the longest queue for the events' names.
-        highest = max(ax.get_ylim()[1] for ax in axes) * 1.12 if top is None else top
-        for ax in axes:
-            ax.set_ylim(0, highest)
+        axes[0].set_ylim(0, axes[0].get_ylim()[1] * 1.12 if top is None else top)
         for at, text in (events or {}).items():
-            for ax in every:
+            for ax in axes:
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
             axes[0].annotate(
                 text,
@@ -341,7 +335,7 @@ def traces(
                 color=style.MUTED,
                 backgroundcolor=style.PAPER,
             )
-        every[-1].set_xlabel("time [s]")
+        axes[-1].set_xlabel("time [s]")
     return made
 
 
@@ -373,20 +367,6 @@ def _trace_legend(runs: Runs) -> str:
     if some.trace is not None and "avg_pkts" in some.trace.column_names:
         text += "; heavy: average" + (f", mean of {len(seeds)} seeds" if len(seeds) > 1 else "")
     return text
-
-
-def _recorded(ax: Axes, runs: Runs, panels: str, of: Recorded, order: Sequence[str]) -> None:
-    """One panel of `traces` below the queues: the mean over the seeds, the names in the drawing."""
-    for name in runs.labels(panels):
-        part = list(runs.where(**{panels: name}))
-        if part[0].trace is not None and of.column in part[0].trace.column_names:
-            look = _look(runs, panels, name, order)
-            t, mean = mean_recorded(part, of.column)
-            ax.plot(t, mean, color=look.colour, linestyle=look.line)
-            if len(runs.labels(panels)) > 1:
-                write(ax, str(name), (float(t[-1]), float(mean[-1])), look.colour, ha="right", va="bottom")
-    ax.set_ylabel(of.label)
-    ax.set_ylim(*of.ylim)
 
 
 def mean_recorded(part: Sequence[Run], column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -455,17 +435,13 @@ def side_by_side(
 ) -> Figure:
     """Several measures over the same x, a panel each, a curve for each discipline.
 
-    The panels are equally wide, so that a page may put them below each other on a phone.
-
     x, along: as for `curves_on`.
     log: the x axis is logarithmic with a tick at every value of the label x.
     """
     with style.context():
-        made = figure(BESIDE * len(panels), PANEL[1])
-        parts = made.subfigures(1, len(panels), squeeze=False)[0]
-        for i, (part, panel) in enumerate(zip(parts, panels, strict=True), start=1):
-            part.patch.set_gid(f"panel{i}")
-            ax, of = part.subplots(), panel.measure
+        made, axes = beside(len(panels))
+        for ax, panel in zip(axes, panels, strict=True):
+            of = panel.measure
             how: _How = {"along": along, "scale": of.scale, "order": order, "printed": panel.printed, "ns2": ns2}
             curves_on(ax, runs, x, of.quantity, "aqm", **how)
             if log:

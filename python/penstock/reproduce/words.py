@@ -27,7 +27,7 @@ def verdict(finding: Finding) -> str:
     parts = [finding.verdict]
     if len(finding.points) > 1 and finding.rule is not None:
         at = "at {} of {} points".format(*held(finding))
-        parts.append(at if finding.verdict == HOLDS else f"{at} it holds")
+        parts.append(at if finding.verdict == HOLDS else f"holds {at}")
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)
@@ -146,3 +146,22 @@ def apart(finding: Finding, digits: int = 1, *, above: str = "higher", below: st
     number, _, of = amount(finding, digits).partition(" % of ")
     side = above if finding.estimate > 0 else below
     return f"{number} % {side} than {of}" if of else f"{number} {side}"
+
+
+def read_otherwise(found: Mapping[str, Finding]) -> str:
+    """What the nearest joint reading turns, as the end of a sentence; empty where it turns nothing.
+
+    It counts the paper's own claims: `"; read as ecn, 3 more of its claims hold and 1 no longer does"`.
+    """
+    ours = {key.removeprefix("@"): each for key, each in found.items() if key.startswith("@")}
+    ours = {key: each for key, each in ours.items() if each.claim.of == "paper" and key in found}
+    more = sum(each.verdict == HOLDS != found[key].verdict for key, each in ours.items())
+    fewer = sum(found[key].verdict == HOLDS != each.verdict for key, each in ours.items())
+    if not more and not fewer:
+        return ""
+    if not more:
+        said = f"{fewer} of its claims no longer {'holds' if fewer == 1 else 'hold'}"
+    else:
+        said = f"{more} more of its claims {'holds' if more == 1 else 'hold'}"
+        said += f" and {fewer} no longer {'does' if fewer == 1 else 'do'}" if fewer else ""
+    return f"; read as {next(iter(ours.values())).reading.key}, {said}"

@@ -12,6 +12,7 @@ from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.model import Exhibit
+from penstock.reproduce.ns2 import measured
 from penstock.reproduce.papers.amecn.conformance import (
     one_level,
     receiver_echoes,
@@ -145,7 +146,7 @@ def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tu
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
     """One of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
-        made = draw.figure(height=4.6)
+        made = draw.figure(height=3.7)
         top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.5))
         own = min(runs.where(aqm=aqm), key=lambda run: run.seed)
         queue = own.recorded("t_s"), own.recorded("queue_pkts")
@@ -162,7 +163,9 @@ def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
             where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             top.annotate(text, (at, 0.97), xytext=(4, 0), va="top", color=style.MUTED, **where)
         used = runs.estimate(percent_used, aqm=aqm).mean or 0.0
-        said = f"{aqm}: {used:.1f} % of the link used; printed: {PRINTED[key]} %"
+        there = measured(own, percent_used)
+        beside = "" if there is None else f", {there.mean:.1f} % in ns-2"
+        said = f"{aqm}: {used:.1f} % of the link used; printed: {PRINTED[key]} %{beside}"
         top.set_title(said, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
         top.set_xlim(0, own.scenario.duration_s)
         top.set_ylim(0, 44)
@@ -232,8 +235,7 @@ def show_profile(runs: Runs, aqm: str) -> Figure:
 def show_adaptation(runs: Runs) -> Figure:
     """What figure 3's algorithm does to P_max, beside ARED's."""
     with style.context():
-        made = draw.figure(height=4.6)
-        axes = made.subplots(2, 1, sharex=True)
+        made, axes = draw.beside(2)
         for ax, way, said in zip(axes, ("rises", "falls"), (24.5, 20.1), strict=True):
             for aqm in ("AMECN", "ARED"):
                 run = min(runs.where(aqm=aqm, way=way), key=lambda run: run.seed)
@@ -249,7 +251,7 @@ def show_adaptation(runs: Runs) -> Figure:
             ax.set_xlim(0, 40)
             ax.set_ylim(0, 0.55)
             ax.set_ylabel("P_max")
-        axes[-1].set_xlabel("time [s]")
+            ax.set_xlabel("time [s]")
     return made
 
 

@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.nred.claims import CLAIMS
 from penstock.reproduce.papers.nred.exhibits import EXHIBITS
 from penstock.reproduce.papers.nred.scenarios import OPEN
-from penstock.reproduce.words import apart, saying
+from penstock.reproduce.words import apart, read_otherwise, saying
 
 UNSTATED = (
     "The exponent's start and bounds: n_0 = 2, n_min = 1, n_max = 5; others are readings. The step is the printed 1.",
@@ -67,7 +67,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         fails="its exponent does not follow the load",
         undecided="whether its exponent follows the load is open",
     )
-    return f"{droptail}, {red}; {loss} and {less}; {exponent}."
+    return f"{droptail}, {red}; {loss} and {less}; {exponent}{read_otherwise(found)}."
 
 
 def discussion(found: Mapping[str, Finding]) -> str:

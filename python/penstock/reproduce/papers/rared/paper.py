@@ -8,7 +8,7 @@ from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers.rared.claims import CLAIMS
 from penstock.reproduce.papers.rared.exhibits import EXHIBITS
 from penstock.reproduce.papers.rared.scenarios import OPEN, QUEUES
-from penstock.reproduce.words import amount, apart, at_points, saying
+from penstock.reproduce.words import amount, apart, at_points, read_otherwise, saying
 
 UNSTATED = (
     "The topology's numbers, since Fig. 2 is not in the text. We take a bottleneck of 1.5 Mbit/s "
@@ -56,7 +56,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         undecided="may pay for that with throughput",
     )
     plain = f"a plain RED with a max_p of 0.8 has a lower delay {at_points(found['beside.delay'])} loads"
-    return f"{lower}, but it {price}; {plain}."
+    return f"{lower}, but it {price}; {plain}{read_otherwise(found)}."
 
 
 def discussion(found: Mapping[str, Finding]) -> str:

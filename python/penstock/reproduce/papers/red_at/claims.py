@@ -34,23 +34,15 @@ AT_EACH_N = "at each of N = 5, 20, 40, 60, 80 and 100"
 AT_LOW, AT_HIGH = "at each of N = 5, 20 and 40", "at each of N = 60, 80 and 100"
 
 
-def readings(*queues: str) -> Sequence[Reading]:
-    """Those that change the runs of these disciplines.
-
-    The fast link's runs take three times as long: it is judged where ARED does not take part.
-    """
-    return [reading for reading in OPEN.touching(*queues) if "ARED" not in queues or reading.key != "rate=45M"]
-
-
 def compared(ours: str, theirs: str, at: Sequence[int] = (*LOW, *HIGH)) -> Comparison:
     """Two of the disciplines in experiment 2."""
-    return Comparison.on(OVER_FLOWS, ours, theirs, at=at, readings=readings(ours, theirs))
+    return Comparison.on(OVER_FLOWS, ours, theirs, at=at, readings=OPEN.touching(ours, theirs))
 
 
 def oscillation() -> Iterator[Claim]:
     """Experiment 1: RED-AT against RED with N = 80."""
     versus = Comparison(
-        cases=at_80("RED", "RED-AT"), ours="RED-AT", theirs="RED", along=None, readings=readings("RED", "RED-AT")
+        cases=at_80("RED", "RED-AT"), ours="RED-AT", theirs="RED", along=None, readings=OPEN.touching("RED", "RED-AT")
     )
     yield versus.difference(
         settled("queue_pkts", np.std),
@@ -119,7 +111,7 @@ def much_smaller() -> Claim:
         cases=ALL_AT_80,
         values=smaller("queue_pkts"),
         rule=Below(-20),
-        readings=readings("RED", "ARED", "RED-AT"),
+        readings=OPEN.touching("RED", "ARED", "RED-AT"),
         senses=(Sense(reading=OF_AVERAGE, values=smaller("avg_pkts")),),
     )
 
@@ -138,7 +130,7 @@ def drop_rate() -> Iterator[Claim]:
     yield low_load()
     # Whether a curve follows another is asked of every point of the figure.
     low_to_medium = tuple(n for n in OVER_FLOWS.values if float(n) <= max(LOW))
-    yield Comparison.on(OVER_FLOWS, "RED", "ARED", at=low_to_medium, readings=readings("RED", "ARED")).difference(
+    yield Comparison.on(OVER_FLOWS, "RED", "ARED", at=low_to_medium, readings=OPEN.touching("RED", "ARED")).difference(
         DROPS,
         key="fig10.follows",
         text="At low to medium load RED's drop rate closely follows ARED's: the two differ by at "
@@ -179,7 +171,7 @@ def low_load() -> Claim:
         cases=OVER_FLOWS.only(at=LOW),
         values=values,
         rule=Below(),
-        readings=readings("RED", "ARED", "RED-AT"),
+        readings=OPEN.touching("RED", "ARED", "RED-AT"),
     )
 
 
@@ -216,7 +208,7 @@ def throughput() -> Iterator[Claim]:
         cases=OVER_FLOWS.only("RED", at=(40, 100)),
         values=decline(THROUGHPUT),
         rule=Below(-10),
-        readings=readings("RED"),
+        readings=OPEN.touching("RED"),
         senses=(Sense(reading=IN_GOODPUT, values=decline(GOODPUT)),),
     )
     versus = compared("RED-AT", "ARED", (100,))

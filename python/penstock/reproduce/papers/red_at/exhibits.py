@@ -26,13 +26,12 @@ from penstock.reproduce.papers.red_at.scenarios import (
     bounds,
     one_flow,
 )
+from penstock.reproduce.runs import Run, Runs
 from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from penstock.reproduce.runs import Run, Runs
 
 
 # ---- what is measured
@@ -146,23 +145,33 @@ def show_bounds(runs: Runs) -> Figure:
             (bound["min_hi"], bound["max_hi"], "at min⁺ and max⁺", (0, (1, 1))),
         ):
             ax.plot([0, low, high, high, 42], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
-            draw.write(ax, text, (high, 0.14), style.INK, rotation=90, xytext=(3, 0), textcoords="offset points")
+            ax.annotate(
+                text,
+                (high, 0.104),
+                xytext=(3, 0),
+                textcoords="offset points",
+                rotation=90,
+                va="bottom",
+                color=style.INK,
+                fontsize=8.5,
+            )
         avg, p = (run.recorded(column, since=SETTLED_S) for column in ("avg_pkts", "p_b"))
         ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=OURS.colour)
-        for at, text in ((7.0, "region a: both rise"), (19.5, "b: both nominal"), (27.4, "c: both fall")):
-            ax.annotate(text, (at, 0.205), ha="center", color=style.MUTED)
+        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (39.1, "c: both fall")):
+            ax.annotate(text, (at, 0.222), ha="center", color=style.MUTED)
         for edge in (bound["min_hi"], bound["max_lo"]):
             ax.axvline(edge, color=style.MUTED, linewidth=0.7)
         ax.set_xlim(0, 42)
-        ax.set_ylim(-0.004, 0.22)
+        ax.set_ylim(-0.004, 0.24)
         ax.set_xlabel("average queue [packets]")
         ax.set_ylabel("drop probability p_b")
     return made
 
 
 def show_queues(runs: Runs) -> Figure:
-    """Figure 8 or 9, with RED's thresholds."""
-    made = draw.traces(runs, "aqm", target=(10.0, 30.0), top=52, order=QUEUES)
+    """Figure 8 or 9, with RED's thresholds: one run, since a mean over several does not oscillate."""
+    first = Runs([run for run in runs if run.seed == runs.seeds[0]])
+    made = draw.traces(first, "aqm", target=(10.0, 30.0), top=52, order=QUEUES)
     made.axes[0].set_xlim(*SHOWN_S)
     return made
 

@@ -61,11 +61,9 @@ OPEN = Readings(
         "All three are gentle above max_th, as ns-2's RED is unless told otherwise.",
         Open(gentle=(True, True, True)),
     ),
-    *of_our_own(
-        Alternative("rate=1.5M", "The link has 1.5 Mbit/s.", Open(rate="1.5 Mbit/s")),
-        Alternative("rate=45M", "The link has 45 Mbit/s.", Open(rate="45 Mbit/s")),
-        Alternative("delay=80ms", "The link's delay is 80 ms.", Open(delay="80 ms")),
-    ),
+    Alternative("rate=1.5M", "The link has 1.5 Mbit/s, as in ns-2's own tests of RED.", Open(rate="1.5 Mbit/s")),
+    Alternative("rate=45M", "The link has 45 Mbit/s, as in the paper that introduced RED [2].", Open(rate="45 Mbit/s")),
+    *of_our_own(Alternative("delay=80ms", "The link's delay is 80 ms.", Open(delay="80 ms"))),
     Alternative("ecn", "The flows use ECN and the queues mark, at any probability below 1.", Open(mark_p=1.0)),
     marking_up_to_0_1(Open(mark_p=0.1)),
     *of_our_own(
