@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.rared.claims import CLAIMS
 from penstock.reproduce.papers.rared.exhibits import EXHIBITS
 from penstock.reproduce.papers.rared.scenarios import OPEN, QUEUES
@@ -181,6 +182,7 @@ PAPER = Paper(
     claims=CLAIMS,
     unstated=UNSTATED,
     readings=OPEN,
+    nearest=shipped("rared", OPEN),
     believe=believe,
     discussion=discussion,
 )
