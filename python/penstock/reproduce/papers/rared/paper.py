@@ -102,8 +102,8 @@ def _jitter(found: Mapping[str, Finding]) -> str:
         found,
         of_all("section4.steady"),
         holds="The queue is steadier at each of them.",
-        fails="Nor is the queue steadier throughout.",
-        undecided="The same goes for the steadier queue.",
+        fails="The queue is not steadier at every load either.",
+        undecided="That the queue is steadier at every load cannot be shown.",
     )
     against = ", ".join(f"{name}'s {at_points(found[f'fig4.jitter-{name.lower()}'])}" for name in QUEUES[:3])
     return f"""\
