@@ -135,7 +135,8 @@ def test_ns2_is_found_by_the_scenario_and_not_asked_for_what_it_has_not() -> Non
     ours = replace(run({}, 1, utilization=0.5, throughput_bps=3e6), scenario=cast(Scenario, Same()))
     lost = ns2.measured(ours, "loss_ratio")
     assert lost is not None
-    assert (lost.mean, lost.half) == (there["loss"].mean, pytest.approx(there["loss"].half))
+    assert lost.mean == there["loss"].mean
+    assert lost.half == pytest.approx(there["loss"].half)
     throughput = ns2.measured(ours, lambda run: 1e-6 * (run.metrics["throughput_bps"] or 0.0))
     assert throughput is not None
     assert throughput.mean == pytest.approx(6.0 * there["util"].mean)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: The least distance of two names at the ends of curves, in points (1/72 inch).
 LABEL_GAP = 12.5
 #: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
-PANEL = (5.4, 3.1)
+PANEL = (5.4, 2.9)
 #: The width of each of several panels beside each other.
 BESIDE = 4.4
 #: Lower and upper limit of an axis; `None`: as matplotlib has it.

@@ -45,7 +45,7 @@ ALL = 4000
 #: How many seeds each set takes at first, and where all are tried, how many of the best take all.
 SCREEN, BEST = 1, 200
 #: Where sets are grown: how many of a size take all seeds, how many of these grow, and how far.
-SIFTED, WIDTH, DEPTH = 8, 3, 5
+SIFTED, WIDTH, DEPTH = 4, 2, 5
 #: How many of those that were tried are shipped.
 SHIPPED = 20
 
@@ -131,8 +131,11 @@ def search(
     *,
     seeds: Sequence[int] | None = None,
     most: int = ALL,
+    so_far: Callable[[Found], object] = lambda found: None,
 ) -> Found:
     """Tries a paper's joint readings. most: how many sets are tried one and all.
+
+    so_far: gets what is found after each step of a search that takes long.
 
     Raises `ValueError` for a paper that declares no readings.
     """
@@ -142,23 +145,27 @@ def search(
     possible = paper.readings.count()
     scorer = _Scorer(paper, paper.readings, jobs)
     whole = possible <= most
-    tried, scores = (_all if whole else _grown)(scorer, paper.readings, seeds, progress)
     order = {key: i for i, key in enumerate(paper.readings.keys_in_order())}
-    ranked = sorted(scores, key=lambda keys: (scores[keys], len(keys), [order[key] for key in keys]))
-    return Found(
-        paper=paper.key,
-        seeds=seeds,
-        how="all" if whole else "grown",
-        tried=tried,
-        possible=possible,
-        claims=len(scorer.judged),
-        scores={keys: scores[keys] for keys in ranked},
-    )
+    found: Found | None = None
+    for tried, scores in (_all if whole else _grown)(scorer, paper.readings, seeds, progress):
+        ranked = sorted(scores, key=lambda keys: (scores[keys], len(keys), [order[key] for key in keys]))
+        found = Found(
+            paper=paper.key,
+            seeds=seeds,
+            how="all" if whole else "grown",
+            tried=tried,
+            possible=possible,
+            claims=len(scorer.judged),
+            scores={keys: scores[keys] for keys in ranked},
+        )
+        so_far(found)
+    assert found is not None
+    return found
 
 
 def _all(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
-) -> tuple[int, dict[Keys, Score]]:
+) -> Iterator[tuple[int, dict[Keys, Score]]]:
     """Every set on the first seeds; the best of them, and the default, on all."""
     possible = list(readings.possible())
     first: dict[Keys, Score] = {}
@@ -171,12 +178,12 @@ def _all(
     for i, keys in enumerate(dict.fromkeys(((), *best))):
         progress(len(possible) + i, total, " + ".join(keys) or "default")
         scores[keys] = scorer.of(keys, seeds)
-    return len(possible), scores
+    yield len(possible), scores
 
 
 def _grown(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
-) -> tuple[int, dict[Keys, Score]]:
+) -> Iterator[tuple[int, dict[Keys, Score]]]:
     """The best sets of each size, grown by one alternative, until none of the larger ones is better.
 
     All of a size run with the first seeds, and the best of them with all.
@@ -202,9 +209,9 @@ def _grown(
         level = sorted(of_all, key=of_all.__getitem__)
         better = bool(level) and of_all[level[0]] < min(scores.values())
         scores |= of_all
+        yield tried, scores
         if not better:
             break
-    return tried, scores
 
 
 class _Scorer:
@@ -267,11 +274,14 @@ def _on_side(rule: Rule | None, estimate: float | None) -> bool:
 
 
 def _off(found: Iterable[Finding]) -> float:
-    """The mean distance from what is printed, in percent: of distances, or of claims with a printed number."""
+    """The mean distance from the printed numbers in percent.
+
+    The numbers are those of distances, one at each point, or the claims' where there are no tables.
+    """
     distances = []
     for each in found:
-        if each.rule is None and each.estimate is not None:
-            distances.append(abs(each.estimate))
+        if each.rule is None:
+            distances += [abs(at.estimate) for at in each.points or (each,) if at.estimate is not None]
         elif each.size is not None and not isinstance(each.rule, MostBelow):
             distances.append(100 * abs(each.size - 1))
     return math.fsum(distances) / len(distances) if distances else math.inf
@@ -372,8 +382,12 @@ def main(names: Sequence[str]) -> None:
         if paper.readings is None:
             continue
         with Bar(f"nearest joint reading of {paper.name}") as bar:
-            found = search(paper, cores(), on(bar, paper))
-        write(place(paper.key), text(found.document(SHIPPED)))
+            found = search(
+                paper,
+                cores(),
+                on(bar, paper),
+                so_far=lambda found: write(place(found.paper), text(found.document(SHIPPED))),
+            )
         best = found.nearest(paper.readings)
         print(f"{paper.key}: {best.reading.key} {best.score}, default {best.default_score}")
 

@@ -26,8 +26,9 @@ class Alternative(Generic[Open]):
     queues: the disciplines whose runs it changes; empty: all.
     where: the experiments whose runs it changes, by names that the paper's module gives them;
         empty: all.
-    alone: it contradicts what the paper prints, or its value is documented nowhere. It shows what a
-        verdict depends on, and the search for joint readings leaves it out.
+    documented: the paper prints the value, or what it builds on documents it. Another value is
+        ours, or contradicts what the paper prints: it shows how much depends on the gap, and no
+        joint reading is searched with it.
     """
 
     key: str
@@ -35,7 +36,7 @@ class Alternative(Generic[Open]):
     taken: Open
     queues: Sequence[str] = field(default=(), kw_only=True)
     where: Sequence[str] = field(default=(), kw_only=True)
-    alone: bool = field(default=False, kw_only=True)
+    documented: bool = field(default=True, kw_only=True)
 
 
 def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
@@ -45,7 +46,7 @@ def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alt
 
 def of_our_own(*others: Alternative[Open]) -> list[Alternative[Open]]:
     """These alternatives, whose values no document has."""
-    return [replace(other, alone=True) for other in others]
+    return [replace(other, documented=False) for other in others]
 
 
 def as_the_rfcs(taken: Open) -> Alternative[Open]:
@@ -123,8 +124,8 @@ class Readings(Mapping[Reading, Open]):
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
     def keys_in_order(self) -> tuple[str, ...]:
-        """The keys of the alternatives that may be searched jointly, in their order."""
-        return tuple(key for key, other in self._by_key.items() if not other.alone)
+        """The keys of the alternatives that joint readings take, in their order."""
+        return tuple(key for key, other in self._by_key.items() if other.documented)
 
     def possible(self) -> Iterator[tuple[str, ...]]:
         """All sets of documented alternatives without a contradiction, small ones first.

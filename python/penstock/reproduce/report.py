@@ -264,11 +264,12 @@ def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str
     ours = [found for found in findings if found.paper == paper.key]
     claims = [_claim(paper, claim, [found for found in ours if found.claim.key == claim.key]) for claim in paper.claims]
     readings = {each.reading.key: each.reading for each in ours}
-    said = paper.discussion(_told(paper, claims))
+    told = _told(paper, claims)
+    said = paper.discussion(told)
     return _Section(
         paper=paper,
         id=_id(paper.key),
-        believe=paper.believe(_told(paper, claims)),
+        believe=paper.believe(told),
         discussion=[part for part in (" ".join(part.split()) for part in said.split("\n\n")) if part],
         exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key], claims) for exhibit in paper.exhibits],
         claims=claims,
@@ -279,11 +280,11 @@ def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str
 def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
     """What a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
     found = {claim.claim.key: claim.found for claim in claims}
-    if paper.nearest is not None:
-        key = paper.nearest.reading.key
-        near = {f"@{claim.claim.key}": {DEFAULT.key: claim.found, **claim.others}.get(key) for claim in claims}
-        found |= {name: each for name, each in near.items() if each is not None}
-    return found
+    if paper.nearest is None:
+        return found
+    key = paper.nearest.reading.key
+    near = {claim.claim.key: claim.found if key == DEFAULT.key else claim.others.get(key) for claim in claims}
+    return found | {f"@{name}": each for name, each in near.items() if each is not None}
 
 
 def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:

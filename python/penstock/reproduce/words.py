@@ -25,9 +25,9 @@ def measured(finding: Finding, digits: int = 2) -> str:
 def verdict(finding: Finding) -> str:
     """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
     parts = [finding.verdict]
-    if len(finding.points) > 1:
+    if len(finding.points) > 1 and finding.rule is not None:
         at = "at {} of {} points".format(*held(finding))
-        parts.append(at if finding.verdict == HOLDS else f"{at} it holds")
+        parts.append(at if finding.verdict == HOLDS else f"holds {at}")
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)

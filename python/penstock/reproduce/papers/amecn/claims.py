@@ -69,6 +69,15 @@ GOODPUT = Reading(
 )
 
 
+#: What section 2.1 prints of packets above max_th, and what ns-2 did in the paper's years.
+BOTH = OPEN.joint("mark_p=0.1", "above_max=drop")
+
+
+def changing(*aqms: str) -> tuple[Reading, ...]:
+    """The readings of section 4.2 that change these disciplines."""
+    return (*OPEN.touching(*aqms, where=LOAD_CHANGE), BOTH)
+
+
 def pair(quantity: Quantity, theirs: str) -> Values:
     """AMECN's quantity less that of `theirs`."""
     return difference(quantity, {"aqm": "AMECN"}, {"aqm": theirs})
@@ -102,7 +111,7 @@ def exponent(quantity: Callable[[Run], float], less: float = 0.0) -> Values:
 
 def algorithm_claims() -> Iterator[Claim]:
     """Sections 2.3, 3.1, 3.2 and 3.3.2."""
-    of_mecn = OPEN.touching("MECN", where=LOAD_CHANGE)
+    of_mecn = changing("MECN")
     yield Claim(
         key="fig5.mid_th",
         text="MECN's steady-state average is above mid_th: the mean of avg less 10 packets, with 2 flows and with 22.",
@@ -175,7 +184,7 @@ def algorithm_claims() -> Iterator[Claim]:
 def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
     """What section 4.2 says of both changes. levels: the paper's utilizations in percent."""
     place = f"section 4.2, figure {amecn[3:]}"
-    readings = OPEN.touching("AMECN", where=LOAD_CHANGE)
+    readings = changing("AMECN")
     of_amecn = partial(Claim, exhibit=amecn, place=place, cases=load_changes(load, "AMECN"), readings=readings)
     yield of_amecn(
         key=f"{amecn}.settled",
@@ -225,7 +234,7 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
             values=of_one_case(percent_used),
             rule=Within(level - 1, level + 1),
             printed=level,
-            readings=OPEN.touching(aqm, where=LOAD_CHANGE),
+            readings=changing(aqm),
             senses=(Sense(reading=GOODPUT, values=of_one_case(percent_received), printed=level),),
         )
     yield Claim(
@@ -238,7 +247,7 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
         cases=load_changes(load, "MECN"),
         values=of_one_case(after_change),
         rule=Above() if load == "rises" else Below(),
-        readings=OPEN.touching("MECN", where=LOAD_CHANGE),
+        readings=changing("MECN"),
     )
     yield over(load, "MECN").claim(
         key=f"{amecn}.steady",
@@ -264,7 +273,7 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
 
 def over(load: str, theirs: str) -> Comparison:
     """AMECN against another discipline where the load changes."""
-    readings = OPEN.touching("AMECN", theirs, where=LOAD_CHANGE)
+    readings = changing("AMECN", theirs)
     grid = load_changes(load, "AMECN", theirs)
     return Comparison(cases=grid, ours="AMECN", theirs=theirs, along=None, readings=readings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,6 @@ from penstock.reproduce.papers.amecn.scenarios import (
 from penstock.show import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -80,13 +80,8 @@ def return_s(run: Run) -> float:
 
 def p_max(run: Run, since: float = 0.0) -> NDArray[Any]:
     """The recorded P_max from a time in seconds on: AMECN's, MECN's or ARED's."""
-    return run.recorded(p_max_column(run), since)
-
-
-def p_max_column(run: Run) -> str:
-    """The name of its recorded series."""
     assert run.trace is not None
-    return "p1_max" if "p1_max" in run.trace.column_names else "max_p"
+    return run.recorded("p1_max" if "p1_max" in run.trace.column_names else "max_p", since)
 
 
 def reaches_s(run: Run) -> float:
@@ -130,56 +125,62 @@ LONG = Measure(quantity=long_goodput_bps, scale=1e-6, unit="Mbit/s", axis="of it
 # ---- figures
 
 ORDER = ("AMECN", "ARED", "MECN", "RED")
+#: ns-2's cases of figures 9 and 10 that give AMECN's thresholds in packets instead of a target delay.
+NS2 = {"AMECN": {ms: f"amecn-fig9-amecn-t{ms:03}" for ms in (10, 20, 100)}}
 EVENTS = {"rises": "20 flows start", "falls": "20 flows stop"}
 #: What section 4.2 prints of the throughput: percent of the link's rate.
 PRINTED = {"fig5": 94.5, "fig6": 96.3, "fig7": 93.4, "fig8": 94.5}
 
 
-#: ns-2's cases of figures 9 and 10 that give AMECN's thresholds in packets instead of a target delay.
-NS2 = {"AMECN": {ms: f"amecn-fig9-amecn-t{ms:03}" for ms in (10, 20, 100)}}
-
-
 def look_of(aqm: str) -> style.Look:
-    """The look of a discipline on all figures of the report."""
-    look = style.discipline(aqm)
-    assert look is not None
-    return look
+    """The look of a discipline in all figures."""
+    return style.discipline(aqm) or style.look(0)
+
+
+def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The times, and the mean over the seeds of what is recorded."""
+    part = list(runs.where(aqm=aqm))
+    return part[0].recorded("t_s"), np.mean([quantity(run) for run in part], axis=0)
 
 
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
     """One of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
-        made = draw.figure(height=4.0)
-        top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
+        made = draw.figure(height=3.7)
+        top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.5))
         own = min(runs.where(aqm=aqm), key=lambda run: run.seed)
-        colour = look_of(aqm).colour
-        top.plot(own.recorded("t_s"), own.recorded("queue_pkts"), color=colour, alpha=0.35, linewidth=0.6)
+        queue = own.recorded("t_s"), own.recorded("queue_pkts")
+        top.plot(*queue, color=look_of(aqm).colour, alpha=0.35, linewidth=0.6)
         top.axhspan(*TARGET, color=style.MUTED, alpha=0.22, linewidth=0, zorder=0.5)
-        lines: dict[Axes, list[tuple[float, float, str, Any]]] = {top: [], below: []}
         for name in ("MECN", "AMECN", "ARED"):
-            part, look, width = list(runs.where(aqm=name)), look_of(name), 2.2 if name == aqm else 1.1
-            for ax, column in ((top, "avg_pkts"), (below, p_max_column(part[0]))):
-                t, mean = draw.mean_recorded(part, column)
-                ax.plot(t, mean, color=look.colour, linestyle=look.line, linewidth=width)
-                lines[ax].append((float(t[-1]), float(mean[-1]), name, look.colour))
+            how: dict[str, Any] = {"color": look_of(name).colour, "linestyle": look_of(name).line, "label": name}
+            for ax, quantity in ((top, avg_of), (below, p_max)):
+                ax.errorbar(*mean_of(runs, name, quantity), linewidth=2.2 if name == aqm else 1.1, **how)
         for ax in (top, below):
             for at in (CHANGE_S, SETTLED_S):
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
         for at, text in ((CHANGE_S, EVENTS[load]), (SETTLED_S, "15 s later")):
-            how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            top.annotate(text, (at, 0.97), xytext=(4, 0), va="top", color=style.MUTED, **how)
-        used, there = runs.estimate(percent_used, aqm=aqm).mean or 0.0, measured(own, percent_used)
+            where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            top.annotate(text, (at, 0.97), xytext=(4, 0), va="top", color=style.MUTED, **where)
+        used = runs.estimate(percent_used, aqm=aqm).mean or 0.0
+        there = measured(own, percent_used)
         beside = "" if there is None else f", {there.mean:.1f} % in ns-2"
-        top.set_title(f"{used:.1f} % of the link used; printed {PRINTED[key]} %{beside}", fontsize=8.5, color=colour)
+        said = f"{aqm}: {used:.1f} % of the link used; printed: {PRINTED[key]} %{beside}"
+        top.set_title(said, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
         top.set_xlim(0, own.scenario.duration_s)
         top.set_ylim(0, 44)
         top.set_ylabel("queue [packets]")
         below.set_ylim(0, 0.55)
         below.set_ylabel("P_max")
         below.set_xlabel("time [s]")
-        for ax, ends in lines.items():
-            draw.name_ends(ax, ends)
+        for ax in (top, below):
+            draw.label_ends(ax)
     return made
+
+
+def avg_of(run: Run) -> NDArray[Any]:
+    """The recorded average."""
+    return run.recorded("avg_pkts")
 
 
 def load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
@@ -208,8 +209,9 @@ def show_profile(runs: Runs, aqm: str) -> Figure:
         for i, (column, name) in enumerate(curves.items()):
             look, p = style.look(i), run.recorded(column)
             ax.plot(avg[order], p[order], color=look.colour, linestyle=look.line)
-            near = float(np.interp(14.6, avg[order], p[order]))
-            draw.write(ax, name, (14.6, near), look.colour, xytext=(-4, 4), textcoords="offset points", ha="right")
+            x, shift, side = (10.5, (-6, 4), "right") if i == 0 else (12.5, (6, -6), "left")
+            y = float(np.interp(x, avg[order], p[order]))
+            draw.write(ax, name, (x, y), look.colour, xytext=shift, textcoords="offset points", ha=side)
         for at, name in ((5, "min_th"), (10, "mid_th"), (15, "max_th")):
             if aqm == "MECN" or name != "mid_th":
                 ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
@@ -239,21 +241,16 @@ def show_adaptation(runs: Runs) -> Figure:
                 t, p, look = run.recorded("t_s"), p_max(run), look_of(aqm)
                 ax.plot(t, p, color=look.colour, linestyle=look.line)
                 at = int(np.argmax(p > 0.3)) if way == "rises" else int(np.argmax(p < 0.2))
-                draw.write(ax, aqm, (t[at], p[at]), look.colour, xytext=(5, 0), textcoords="offset points")
+                draw.write(ax, aqm, (t[at], p[at]), look.colour, xytext=(6, 2), textcoords="offset points")
             ax.axvline(said, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
-            ax.annotate(
-                f"printed: {said} s",
-                (said, 0.5),
-                xycoords=("data", "axes fraction"),
-                xytext=(4, 0),
-                textcoords="offset points",
-                color=style.MUTED,
-            )
-            ax.set_title("too much load" if way == "rises" else "too little")
+            where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            ax.annotate(f"printed: {said} s", (said, 0.5), xytext=(4, 0), color=style.MUTED, **where)
+            title = "too much load" if way == "rises" else "too little load"
+            ax.set_title(title, loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
             ax.set_xlim(0, 40)
             ax.set_ylim(0, 0.55)
-            ax.set_xlabel("time [s]")
             ax.set_ylabel("P_max")
+            ax.set_xlabel("time [s]")
     return made
 
 
@@ -363,7 +360,8 @@ EXHIBITS = (
             ns2=NS2,
         ),
         caption="100 flows, web and reverse traffic over 7 Mbit/s; a point is a target delay from 10 to 100 ms, "
-        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included.",
+        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. Crosses: an "
+        "independent implementation inside ns-2.",
     ),
     Exhibit(
         key="fig10",

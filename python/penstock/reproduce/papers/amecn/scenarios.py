@@ -93,14 +93,14 @@ OPEN = Readings(
         "Packets of 500 bytes, for which the printed w_q is equation (5)'s. Section 4.1 prints 1000.",
         Open(segment="500 B"),
         where=(LOAD_CHANGE,),
-        alone=True,
+        documented=False,
     ),
     Alternative(
         "reverse=none",
         "No flow the other way, so that no ACK waits or is dropped. Section 4.2 prints one flow.",
         Open(reverse_flows=0),
         where=(LOAD_CHANGE,),
-        alone=True,
+        documented=False,
     ),
     Alternative(
         "floor=1",
