@@ -8,7 +8,7 @@ import pytest
 
 from penstock.reproduce.model import Claim, Finding, Point, Reading
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.reproduce.words import amount, apart, at_points, read_otherwise, saying, together
+from penstock.reproduce.words import amount, apart, at_points, read_otherwise, saying, tally, together, verdict
 
 
 def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
@@ -75,3 +75,10 @@ def test_what_the_nearest_reading_turns_is_counted() -> None:
     assert read_otherwise({**found, **worse}) == "; read as ecn, 1 more of its claims holds and 1 no longer does"
     only_worse = {**worse, "@a": paper_says("a", FAILS, "ecn")}
     assert read_otherwise({**found, **only_worse}) == "; read as ecn, 1 of its claims no longer holds"
+
+
+def test_runs_that_are_the_same_are_said_to_be() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, CANNOT_TELL)] * 2
+    same = finding(CANNOT_TELL, points=points, note="deterministic")
+    assert verdict(same) == "cannot tell: the runs are the same"
+    assert tally({"a": same, "b": finding()}, ("a", "b", "not judged")) == "1 of 2 holds, 1 cannot be told"

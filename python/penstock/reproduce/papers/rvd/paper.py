@@ -58,7 +58,7 @@ def fairness(found: Mapping[str, Finding]) -> str:
     """What the fairness indices say of the queues."""
     verdicts = {found[key].verdict for key in ("fig4.fairer", "fig5.fairer")}
     if verdicts == {CANNOT_TELL}:
-        return "the fairness that it finds cannot come from the queue, because no packet is lost there"
+        return "the fairness that the paper finds cannot come from the queue, because no packet is lost there"
     return saying(
         found,
         ("fig4.fairer", "fig5.fairer"),
@@ -83,7 +83,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         ("fig3.many",),
         holds="RED's small lead on the long link is one more waiting packet in ns-2's queue",
         fails="RED has no lead on the long link",
-        undecided="RED's lead on the long link is not shown",
+        undecided="RED's lead on the long link is open",
     )
     return f"{same}; {better}; and {fairness(taken)}."
 
@@ -99,8 +99,8 @@ def _near(found: Mapping[str, Finding]) -> str:
     if near:
         text += f" In the nearest joint reading it is {distances(near)}."
     return (
-        f"{text} From N = 2 to 4 table 1 has 1.4 times the throughput: connections that are too few "
-        "to lose a packet to each other carry twice as much, whatever their parameters. The "
+        f"{text} From N = 2 to 4 table 1 has 1.4 times the throughput: connections that are too "
+        "few to lose a packet to each other carry twice as much, whatever their parameters. The "
         "scenario was probably of this kind; it was not quite this one."
     )
 
