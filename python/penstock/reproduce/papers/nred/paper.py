@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.nred.claims import CLAIMS
 from penstock.reproduce.papers.nred.exhibits import EXHIBITS
 from penstock.reproduce.papers.nred.scenarios import OPEN
@@ -172,6 +173,7 @@ PAPER = Paper(
     claims=CLAIMS,
     unstated=UNSTATED,
     readings=OPEN,
+    nearest=shipped("nred", OPEN),
     believe=believe,
     discussion=discussion,
 )

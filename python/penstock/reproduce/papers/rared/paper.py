@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.rared.claims import CLAIMS
 from penstock.reproduce.papers.rared.exhibits import EXHIBITS
 from penstock.reproduce.papers.rared.scenarios import OPEN, QUEUES
@@ -101,8 +102,8 @@ def _jitter(found: Mapping[str, Finding]) -> str:
         found,
         of_all("section4.steady"),
         holds="The queue is steadier at each of them.",
-        fails="Nor is the queue steadier throughout.",
-        undecided="The same goes for the steadier queue.",
+        fails="The queue is not steadier at every load either.",
+        undecided="That the queue is steadier at every load cannot be shown.",
     )
     against = ", ".join(f"{name}'s {at_points(found[f'fig4.jitter-{name.lower()}'])}" for name in QUEUES[:3])
     return f"""\
@@ -181,6 +182,7 @@ PAPER = Paper(
     claims=CLAIMS,
     unstated=UNSTATED,
     readings=OPEN,
+    nearest=shipped("rared", OPEN),
     believe=believe,
     discussion=discussion,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.nearest import shipped
 from penstock.reproduce.papers.red_at.claims import CLAIMS
 from penstock.reproduce.papers.red_at.exhibits import EXHIBITS
 from penstock.reproduce.papers.red_at.scenarios import OPEN
@@ -183,6 +184,7 @@ PAPER = Paper(
     claims=CLAIMS,
     unstated=UNSTATED,
     readings=OPEN,
+    nearest=shipped("red-at", OPEN),
     believe=believe,
     discussion=discussion,
 )
