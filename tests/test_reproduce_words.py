@@ -10,7 +10,7 @@ import pytest
 from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Point, Reading
 from penstock.reproduce.tables import findings_table
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, together
+from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, tally, together, verdict
 
 
 def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
@@ -99,3 +99,10 @@ def test_the_terminal_counts_the_papers_claims_alone() -> None:
         ("lower", "2.00 ± 0.50 ms", "does not hold, deterministic"),
     ]
     assert findings_table([judged("check", FAILS)]).caption is None
+
+
+def test_runs_that_are_the_same_are_said_to_be() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, CANNOT_TELL)] * 2
+    same = finding(CANNOT_TELL, points=points, note="deterministic")
+    assert verdict(same) == "cannot tell: the runs are the same"
+    assert tally({"a": same, "b": finding()}, ("a", "b", "not judged")) == "1 of 2 holds, 1 cannot be told"
