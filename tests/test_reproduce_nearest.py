@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from penstock.reproduce import nearest, papers
 from penstock.reproduce.model import DEFAULT, Above, Below, Case, Claim, Paper, Reading, Settings, Within
 from penstock.reproduce.nearest import Found, anew, search
 from penstock.reproduce.readings import Alternative, Readings
-from penstock.reproduce.runs import Runs
+from penstock.reproduce.runs import Run, Runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,12 @@ def test_the_result_does_not_depend_on_jobs() -> None:
 def test_a_set_that_changes_no_run_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[int] = []
     usual = nearest._run
-    monkeypatch.setattr(nearest, "_run", lambda wanted, *more: ran.append(len(wanted)) or usual(wanted, *more))
+
+    def counted(wanted: Mapping[str, Case], seeds: Sequence[int], jobs: int) -> dict[tuple[str, int], Run]:
+        ran.append(len(wanted))
+        return usual(wanted, seeds, jobs)
+
+    monkeypatch.setattr(nearest, "_run", counted)
     same = Readings(
         Open(), Alternative("rfc", "", Open(profile="rfc")), Alternative("rate", "", Open(rate="1500 kbit/s"))
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
-from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
 from penstock.show.numbers import number
 
 
@@ -24,6 +24,8 @@ def measured(finding: Finding, digits: int = 2) -> str:
 
 def verdict(finding: Finding) -> str:
     """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
+    if finding.verdict == CANNOT_TELL:
+        return f"{CANNOT_TELL}: the runs are the same"
     parts = [finding.verdict]
     if len(finding.points) > 1 and finding.rule is not None:
         at = "at {} of {} points".format(*held(finding))
@@ -93,12 +95,14 @@ def rule_in_words(rule: Rule | None) -> str:
 def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
     """The verdicts of several claims in words: `"2 of 3 hold, 1 does not"`."""
     verdicts = [found[key].verdict for key in keys if key in found]
-    held, failed, open_ = (verdicts.count(v) for v in (HOLDS, FAILS, UNDECIDED))
+    held, failed, open_, same = (verdicts.count(v) for v in (HOLDS, FAILS, UNDECIDED, CANNOT_TELL))
     parts = [f"{held} of {len(verdicts)} hold" if held != 1 else f"1 of {len(verdicts)} holds"]
     if failed:
         parts.append(f"{failed} {'does' if failed == 1 else 'do'} not")
     if open_:
         parts.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
+    if same:
+        parts.append(f"{same} cannot be told")
     return ", ".join(parts)
 
 

@@ -262,7 +262,8 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
     yield over(load, "ARED").claim(
         key=f"{amecn}.sensitivity",
         text=f"AMECN answers a change faster than ARED: from 15 s after the load {load} its average is nearer to the "
-        "middle of the target range (avg from 40 to 50 s, distance from 10.5 packets, AMECN's less ARED's).",
+        "middle of the target range (avg from 40 to 50 s, distance from 10.5 packets, AMECN's "
+        "less ARED's).",
         paper_value="better sensitivity than ARED",
         place="section 3.2",
         unit="packets",
@@ -377,7 +378,8 @@ def throughput_claims() -> Iterator[Claim]:
     yield ARED_ON_DUMBBELL.claim(
         key="fig9.utilization",
         text="AMECN has the higher throughput for a given average delay: the difference in utilization to ARED at "
-        "equal mean queues, at nine even steps over the range that both reach (curves interpolated).",
+        "equal mean queues, at nine even steps over the range that both reach (curves "
+        "interpolated).",
         paper_value="better",
         place=place,
         unit="percentage points",
@@ -398,7 +400,8 @@ def throughput_claims() -> Iterator[Claim]:
     yield ARED_ON_DUMBBELL.claim(
         key="fig9.delay",
         text="AMECN has the lesser delay for a given link efficiency: the difference in mean queue to ARED where both "
-        "first use the link equally, at five even steps over the range that both reach (curves interpolated).",
+        "first use the link equally, at five even steps over the range that both reach (curves "
+        "interpolated).",
         paper_value="lesser",
         place=place,
         unit="packets",

@@ -192,8 +192,9 @@ def load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
         cases=load_changes(load, "MECN", "AMECN", "ARED"),
         show=partial(show_load, key=key, aqm=aqm, load=load),
         caption=f"1.5 Mbit/s with 20 flows {more} from 25 s on. Thin: {aqm}'s queue with seed 1. Lines: the average, "
-        f"{aqm}'s and the others', mean over the seeds. The band is AMECN's target range of 9 to 12 packets, in which "
-        "the paper has it from about 40 s on. Below: P_max, which starts at 0.1 in our reading.",
+        f"{aqm}'s and the others', mean over the seeds. The band is AMECN's target range of 9 to "
+        "12 packets, in which the paper has it from about 40 s on. Below: P_max, which starts at "
+        "0.1 in our reading.",
     )
 
 
@@ -319,8 +320,8 @@ EXHIBITS = (
         cases=one_level,
         show=sender_cuts,
         caption="One flow behind a router that gives signals of one level alone: the slow-start threshold after a cut "
-        "over the window before, without the first, which ends slow start. After a loss RFC 5681 halves what is in "
-        "flight, which is a little more than the window that is recorded.",
+        "over the window before, without the first, which ends slow start. After a loss RFC 5681 "
+        "halves what is in flight, which is a little more than the window that is recorded.",
     ),
     Exhibit(
         key="fig3",
@@ -336,8 +337,8 @@ EXHIBITS = (
         cases=OVER_P_MAX,
         show=show_equation_2,
         caption="MECN in the run of figure 5: with 2 flows (10 to 25 s) and with 22 (40 to 50 s). Equation (2) has the "
-        "average in proportion to 1/P_max at one marking probability; flows that are marked more slow down, and so "
-        "change that probability.",
+        "average in proportion to 1/P_max at one marking probability; flows that are marked more "
+        "slow down, and so change that probability.",
     ),
     load_exhibit("fig5", "MECN", "rises"),
     load_exhibit("fig6", "AMECN", "rises"),
@@ -360,8 +361,8 @@ EXHIBITS = (
             ns2=NS2,
         ),
         caption="100 flows, web and reverse traffic over 7 Mbit/s; a point is a target delay from 10 to 100 ms, "
-        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows included. Crosses: an "
-        "independent implementation inside ns-2.",
+        "measured from 50 to 100 s. The delay is the mean queue, ACKs of the reverse flows "
+        "included. Crosses: an independent implementation inside ns-2.",
     ),
     Exhibit(
         key="fig10",
@@ -394,8 +395,9 @@ EXHIBITS = (
             order=ORDER,
         ),
         caption="Left, the paper's figure: what all flows receive, over the queueing delays of the three 10 Mbit/s "
-        "links added up; a point is a target delay from 10 to 100 ms. Right, ours: the part of it that goes to flows "
-        "over two or three links. Full links carry between 10 and 30 Mbit/s in all: most where nothing goes to those. "
-        "Inside ns-2: 28.5 and 26.3 Mbit/s for AMECN at 10 and 40 ms, 24.7 and 23.9 for ARED.",
+        "links added up; a point is a target delay from 10 to 100 ms. Right, ours: the part of "
+        "it that goes to flows over two or three links. Full links carry between 10 and 30 "
+        "Mbit/s in all: most where nothing goes to those. Inside ns-2: 28.5 and 26.3 Mbit/s for "
+        "AMECN at 10 and 40 ms, 24.7 and 23.9 for ARED.",
     ),
 )
