@@ -6,14 +6,14 @@
 //! bounds nor start of `n`: parameters. Nor does it give the status at the start: `Between`, so
 //! that a queue that starts empty enters Below with its first packet, which raises `n` once.
 
-use crate::context::{Common, Context};
+use crate::context::{at_least_a_microsecond, Common, Context};
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival, Status};
+use crate::parts::adapter::{AdaptOn, Adapter, Arrival, Clock, ClockParams, Status};
 use crate::parts::compose::Composed;
 use crate::parts::profile::{Point, Profile, Ramp};
 use penstock_units::param::{num_open, ParamError};
-use penstock_units::{group, params};
+use penstock_units::{group, params, Duration, QueueLen, Time};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
@@ -31,7 +31,9 @@ pub const KIND: Kind = Kind {
         1, a straight line. Losses are fewer than RED's at the price of a longer queue.",
     weaknesses: "The profile ends at the buffer: with a large one the queue becomes long, with a \
         small one it is DropTail with averaging. n moves only when the average crosses a \
-        threshold, one step at a time. The paper gives no bounds, start or gate: n in 1…5 from 2 \
+        threshold, one step at a time, so under a steady load it stays wherever the start left \
+        it. `n_interval` moves it on a timer, and `straight_to` bounds the slope of an exponent \
+        below 1 (penstock reproduce repairs). The paper gives no bounds, start or gate: n in 1…5 from 2 \
         and RED's gate are readings. Between max_th and B nothing bounds the delay but the \
         buffer.",
     params: own_tables::<NredParams>(),
@@ -85,6 +87,19 @@ params! {
             default: 1,
             source: "NRED paper, section 2: n ± 1",
         },
+        /// With it, n moves every interval while the average is outside the middle fifth between
+        /// the thresholds: down above it, up below.
+        pub n_interval: Option<Duration> {
+            auto: "n moves when the average crosses a threshold",
+            source: "ours, after Floyd, Gummadi, Shenker 2001, Fig. 2; the paper: at crossings",
+        },
+        /// Up to this average p is at most the straight line from 0 at min_th to the power law
+        /// there, so that an exponent below 1 does not begin with an infinite slope.
+        pub straight_to: Option<QueueLen> {
+            unit: "packets",
+            auto: "nowhere",
+            source: "ours; the paper has no exponent below 1",
+        },
     }
 }
 
@@ -106,7 +121,7 @@ impl Nred {
         let setting = Setting::of(p, &p.common, cx)?;
         // The profile has no ceiling below 1.
         let mut ramp = p.thresholds.ramp(&setting, 1.0)?;
-        let mut profile = Power::within(&setting, &p.thresholds, &mut ramp)?;
+        let mut profile = Power::within(&setting, &p.thresholds, &p.exponents, &mut ramp)?;
         let adapter = Exponent::new(&p.exponents, &mut profile)?;
         Ok(p.base.compose(&setting, ramp, profile, adapter, COLUMNS))
     }
@@ -119,6 +134,8 @@ pub struct Power {
     pub limit: f64,
     /// The exponent.
     pub n: f64,
+    /// Up to this average, at most the straight line to the power law there; 0: nowhere.
+    pub straight_to: f64,
 }
 
 impl Power {
@@ -126,9 +143,11 @@ impl Power {
     pub(crate) fn within(
         setting: &Setting,
         thresholds: &Thresholds,
+        exponents: &Exponents,
         r: &mut Ramp,
     ) -> Result<Self, ParamError> {
         let limit = setting.limit();
+        let straight_to = exponents.straight_to.map_or(0.0, |q| setting.unit.length(q));
         if thresholds.min_th.is_none() {
             r.min_th = r.min_th.min(limit / 2.0);
         }
@@ -137,7 +156,12 @@ impl Power {
             let problem = format!("must be below the buffer ({shown} packets)");
             return Err(ParamError::new("min_th", problem));
         }
-        Ok(Power { limit, n: 1.0 })
+        if straight_to > limit {
+            let shown = limit / setting.unit.per_pkt;
+            let problem = format!("must not be above the buffer ({shown} packets)");
+            return Err(ParamError::new("straight_to", problem));
+        }
+        Ok(Power { limit, n: 1.0, straight_to })
     }
 }
 
@@ -151,17 +175,28 @@ impl Profile for Power {
             return Point::Beyond;
         }
         // p <- ((avg - min_th) / (B - min_th))^n
-        let p = libm::pow((avg - r.min_th) / (self.limit - r.min_th), self.n);
+        let power = |avg: f64| libm::pow((avg - r.min_th) / (self.limit - r.min_th), self.n);
+        let mut p = power(avg);
+        if avg < self.straight_to {
+            let part = (avg - r.min_th) / (self.straight_to - r.min_th);
+            p = p.min(part * power(self.straight_to));
+        }
         Point::On(p.clamp(0.0, 1.0))
     }
 }
 
-/// NRED's adapter: section 2's update rule.
+/// With a timer, n moves outside of this part of the way from `min_th` to `max_th`, as ARED's max_p
+/// does.
+const RANGE: (f64, f64) = (0.4, 0.6);
+
+/// NRED's adapter: section 2's update rule, or the same on a timer.
 #[derive(Clone, Debug)]
 pub struct Exponent {
     bounds: (f64, f64),
     step: f64,
     status: Status,
+    /// Where a timer drives it: not at crossings.
+    clock: Option<Clock>,
 }
 
 impl Exponent {
@@ -176,17 +211,51 @@ impl Exponent {
             return Err(ParamError::new("n_0", problem));
         }
         profile.n = p.n_0;
-        Ok(Exponent { bounds: (low, high), step: p.n_step, status: Status::Between })
+        let clock = p.n_interval.map(|interval| every("n_interval", interval)).transpose()?;
+        Ok(Exponent { bounds: (low, high), step: p.n_step, status: Status::Between, clock })
     }
+
+    fn up(&self, profile: &mut Power) {
+        profile.n = (profile.n + self.step).min(self.bounds.1);
+    }
+
+    fn down(&self, profile: &mut Power) {
+        profile.n = (profile.n - self.step).max(self.bounds.0);
+    }
+}
+
+/// A timer of that interval.
+fn every(key: &'static str, interval: Duration) -> Result<Clock, ParamError> {
+    at_least_a_microsecond(key, interval)?;
+    Clock::new(&ClockParams { interval, adapt_on: AdaptOn::Interval })
 }
 
 impl Adapter<Power> for Exponent {
     #[inline]
     fn arrived(&mut self, a: &Arrival, r: &mut Ramp, profile: &mut Power) {
+        if self.clock.is_some() {
+            return;
+        }
         match self.status.enter(a.avg, r) {
-            Some(Status::Below) => profile.n = (profile.n + self.step).min(self.bounds.1),
-            Some(Status::Above) => profile.n = (profile.n - self.step).max(self.bounds.0),
+            Some(Status::Below) => self.up(profile),
+            Some(Status::Above) => self.down(profile),
             Some(Status::Between) | None => {}
+        }
+    }
+
+    #[inline]
+    fn next_tick(&self) -> Option<Time> {
+        self.clock.as_ref().and_then(Clock::next_tick)
+    }
+
+    fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, profile: &mut Power) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.ticked();
+        let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
+        if avg > part(RANGE.1) {
+            self.down(profile);
+        } else if avg < part(RANGE.0) {
+            self.up(profile);
         }
     }
 }
@@ -196,7 +265,6 @@ mod tests {
     use super::*;
     use crate::parts::profile::tests::RAMP5_15;
     use crate::testing::{context, params, PKT};
-    use penstock_units::Time;
 
     fn build(set: &[(&'static str, &'static str)]) -> Result<Nred, ParamError> {
         Nred::new(&params(&KIND, set), &context())
@@ -215,13 +283,65 @@ mod tests {
             (2.0, 24.0, Point::On(0.04)), // (19/95)^2
             (2.0, 100.0, Point::Beyond),
         ] {
-            match ((Power { limit: 100.0, n }).at(avg, &RAMP5_15), want) {
+            match ((Power { limit: 100.0, n, straight_to: 0.0 }).at(avg, &RAMP5_15), want) {
                 (Point::On(got), Point::On(want)) => {
                     assert!((got - want).abs() < 1e-12, "{n} {avg}: {got}")
                 }
                 (got, want) => assert_eq!(got, want, "{n} {avg}"),
             }
         }
+    }
+
+    /// min 5, B 105, straight to 30, n = 1/2: the law is 1/2 at 30 (x = 1/4), so the line is
+    /// (avg − 5)/50 below it. n = 2 lies below its line (1/16 at 30) everywhere.
+    #[test]
+    fn the_straight_part_by_hand() {
+        for (n, avg, want) in [
+            (0.5, 5.0, 0.0),
+            (0.5, 6.0, 0.02), // the law alone: 0.1
+            (0.5, 17.5, 0.25),
+            (0.5, 30.0, 0.5),
+            (0.5, 69.0, 0.8), // beyond it the law: √0.64
+            (2.0, 15.0, 0.01),
+            (2.0, 55.0, 0.25),
+        ] {
+            let power = Power { limit: 105.0, n, straight_to: 30.0 };
+            let Point::On(p) = power.at(avg, &RAMP5_15) else { panic!("{avg}") };
+            assert!((p - want).abs() < 1e-12, "{n} {avg}: {p}");
+        }
+        assert_eq!(build(&[("straight_to", "101")]).unwrap_err().name, "straight_to");
+    }
+
+    /// min 5, max 15: the middle fifth is 9 to 11. From 2 in steps of 1/4, within 1/2…5.
+    #[test]
+    fn exponent_on_a_timer_by_hand() {
+        let d = build(&[
+            ("min_th", "5"),
+            ("max_th", "15"),
+            ("n_min", "0.5"),
+            ("n_step", "0.25"),
+            ("n_interval", "\"0.5 s\""),
+        ])
+        .unwrap();
+        let (mut e, mut r, mut power) = (d.adapter, RAMP5_15, d.profile);
+        // Crossings do nothing.
+        for avg in [0.0, 16.0, 4.0, 16.0] {
+            e.arrived(&Arrival { now: Time::ZERO, avg, q: 0.0, pkt: &PKT }, &mut r, &mut power);
+        }
+        assert_eq!(power.n, 2.0);
+        for (i, (avg, n)) in
+            [(10.0, 2.0), (11.5, 1.75), (40.0, 1.5), (8.5, 1.75), (0.0, 2.0)].iter().enumerate()
+        {
+            assert_eq!(e.next_tick(), Some(Time::from_nanos((i as u64 + 1) * 500_000_000)));
+            e.tick(*avg, 0.0, &mut r, &mut power);
+            assert_eq!(power.n, *n, "{avg}");
+        }
+        (0..20).for_each(|_| e.tick(16.0, 0.0, &mut r, &mut power));
+        assert_eq!(power.n, 0.5);
+        (0..40).for_each(|_| e.tick(1.0, 0.0, &mut r, &mut power));
+        assert_eq!(power.n, 5.0);
+        assert_eq!(build(&[("n_interval", "\"0 s\"")]).unwrap_err().name, "n_interval");
+        assert_eq!(build(&[]).unwrap().adapter.next_tick(), None);
     }
 
     #[test]

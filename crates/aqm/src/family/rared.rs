@@ -6,7 +6,7 @@
 //! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p =
 //! p_a`.
 
-use crate::context::{Common, Context};
+use crate::context::{at_least_a_microsecond, Common, Context};
 use crate::family::ared::{Floyd, Steps, Target};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
@@ -15,7 +15,7 @@ use crate::parts::compose::Composed;
 use crate::parts::profile::{Ramp, Straight};
 use crate::verdict::Verdict;
 use penstock_units::param::{num_open, ParamError};
-use penstock_units::{group, params, words, Time};
+use penstock_units::{group, params, words, Duration, Time};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
@@ -34,8 +34,11 @@ pub const KIND: Kind = Kind {
         q − avg > slope_th·T: with the default weight (1 s) at gaps of more than 20 packets. On a \
         fast link 20 packets/s is nothing and every burst is hit, on a slow one it is never \
         reached; `slope_th = \"auto\"` scales with the thresholds (our rule; the paper leaves it \
-        to future work). Signalling 80 % halves many windows at once. The paper reads as if p = \
-        max_p' replaced p_a directly. So it does here, without the gate (`climb`).",
+        to future work). Signalling 80 % halves many windows at once: a burst is signalled many \
+        times within a round trip, before one sender can answer, and the link then stands idle. \
+        `signal_interval` and `climb_from` mend that (penstock reproduce repairs). The paper \
+        reads as if p = max_p' replaced p_a directly. So it does here, without the gate \
+        (`climb`).",
     params: own_tables::<RaredParams>(),
     state: &states(COLUMNS),
     defaults: RaredParams::DEFAULTS,
@@ -99,6 +102,16 @@ words! {
 }
 
 words! {
+    /// From which threshold on the average may climb.
+    pub enum ClimbFrom {
+        /// The lower one.
+        MinTh = "min_th",
+        /// The upper one.
+        MaxTh = "max_th",
+    }
+}
+
+words! {
     /// What RARED is while nothing climbs.
     pub enum BasedOn {
         /// RED.
@@ -135,6 +148,17 @@ params! {
         pub slope_of: SlopeOf {
             default: "average",
             source: "RARED paper, Fig. 1: average queue occupancy",
+        },
+        /// The threshold above which max_p_climb holds; between the two the ramp does the work.
+        pub climb_from: Option<ClimbFrom> {
+            auto: "min_th",
+            source: "RARED paper, Fig. 1: min_th; max_th is ours",
+        },
+        /// After a signal by max_p_climb, for how long the ramp decides: about a round trip of the
+        /// flows, which is how long they take to answer.
+        pub signal_interval: Option<Duration> {
+            auto: "no time, as the paper has it",
+            source: "ours, after TCP's one cut per round trip (RFC 3168, section 6.1.2)",
         },
     }
 }
@@ -179,7 +203,7 @@ impl Rared {
             BasedOn::Red => None,
             BasedOn::Ared => Some(Floyd::new(&p.target, &p.steps, &p.clock, cx)?),
         };
-        let adapter = (floyd, Climb::new(&p.climbing, &setting, &ramp));
+        let adapter = (floyd, Climb::new(&p.climbing, &setting, &ramp)?);
         Ok(p.base.compose(&setting, ramp, p.ceiling.profile(), adapter, COLUMNS))
     }
 }
@@ -193,6 +217,12 @@ pub struct Climb {
     /// As the ceiling of the ramp.
     ramp: bool,
     instantaneous: bool,
+    /// From `max_th` on, not from `min_th`.
+    from_max_th: bool,
+    /// Zero where every packet may be signalled.
+    interval: Duration,
+    /// Before this the ramp decides.
+    again_at: Time,
     last: f64,
     last_at: Time,
     pub(crate) pkts: u64,
@@ -200,21 +230,27 @@ pub struct Climb {
 }
 
 impl Climb {
-    pub(crate) fn new(p: &Climbing, setting: &Setting, r: &Ramp) -> Self {
+    pub(crate) fn new(p: &Climbing, setting: &Setting, r: &Ramp) -> Result<Self, ParamError> {
+        if let Some(interval) = p.signal_interval {
+            at_least_a_microsecond("signal_interval", interval)?;
+        }
         let slope_th = match p.slope_th {
             Slope::Number(th) => th * setting.unit.per_pkt,
             Slope::Auto => (r.max_th - r.min_th) / CROSSING_S,
         };
-        Climb {
+        Ok(Climb {
             slope_th,
             max_p: p.max_p_climb,
             ramp: p.climb == ClimbAs::Ramp,
             instantaneous: p.slope_of == SlopeOf::Instantaneous,
+            from_max_th: p.climb_from == Some(ClimbFrom::MaxTh),
+            interval: p.signal_interval.unwrap_or(Duration::ZERO),
+            again_at: Time::ZERO,
             last: 0.0,
             last_at: Time::ZERO,
             pkts: 0,
             marks: 0,
-        }
+        })
     }
 
     /// A packet arrives. Returns whether its probability is `max_p'`. To be asked at every arrival,
@@ -224,8 +260,9 @@ impl Climb {
         let new = if self.instantaneous { q } else { avg };
         let rise = new - std::mem::replace(&mut self.last, new);
         let elapsed = now.since(std::mem::replace(&mut self.last_at, now)).as_secs_f64();
+        let from = if self.from_max_th { r.max_th } else { r.min_th };
         // Two arrivals at one instant have no slope.
-        avg > r.min_th && elapsed > 0.0 && rise > self.slope_th * elapsed
+        avg > from && elapsed > 0.0 && rise > self.slope_th * elapsed && now >= self.again_at
     }
 }
 
@@ -237,6 +274,10 @@ impl<P> Adapter<P> for Climb {
     }
 
     fn decided(&mut self, verdict: Verdict) {
+        if verdict != Verdict::Pass {
+            // `last_at` is this arrival.
+            self.again_at = self.last_at + self.interval;
+        }
         self.pkts += 1;
         self.marks += u64::from(matches!(verdict, Verdict::Mark(..)));
     }
@@ -281,6 +322,48 @@ mod tests {
         let _ = c.climbs(at(0), 8.0, 3.0, &RAMP5_15);
         assert!(!c.climbs(at(2000), 8.0, 3.0, &RAMP5_15));
         assert!(c.climbs(at(4000), 8.0, 4.0, &RAMP5_15));
+    }
+
+    /// Asks at `us` with an average that rose by 0.1 since the last arrival, 1 ms before: 100
+    /// packets/s.
+    fn rising(c: &mut Climb, us: u64, avg: f64) -> bool {
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let _ = c.climbs(at(us - 1000), avg - 0.1, 0.0, &RAMP5_15);
+        c.climbs(at(us), avg, 0.0, &RAMP5_15)
+    }
+
+    /// After a signal at 10 ms the ramp decides until 110 ms. A coin that falls on its other side
+    /// is no signal.
+    #[test]
+    fn one_signal_an_interval_by_hand() {
+        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let mut c = climb(&[("signal_interval", "\"100 ms\"")]);
+        assert!(rising(&mut c, 5_000, 8.0));
+        <Climb as Adapter<Straight>>::decided(&mut c, Verdict::Pass);
+        assert!(rising(&mut c, 10_000, 8.0));
+        <Climb as Adapter<Straight>>::decided(&mut c, signal);
+        for (us, want) in [(12_000, false), (60_000, false), (109_999, false), (110_000, true)] {
+            assert_eq!(rising(&mut c, us, 8.0), want, "{us}");
+        }
+        assert_eq!((c.pkts, c.marks), (2, 1));
+        // Without the option each packet of a burst may be signalled.
+        let mut c = climb(&[]);
+        for us in [10_000, 12_000, 14_000] {
+            assert!(rising(&mut c, us, 8.0), "{us}");
+            <Climb as Adapter<Straight>>::decided(&mut c, signal);
+        }
+        assert_eq!(build(&[("signal_interval", "\"0 s\"")]).unwrap_err().name, "signal_interval");
+    }
+
+    /// min 5, max 15.
+    #[test]
+    fn climbing_counts_from_its_threshold() {
+        let from = |set: &[_], avg| rising(&mut climb(set), 10_000, avg);
+        let max_th = [("climb_from", "\"max_th\"")];
+        for (avg, usual, upper) in [(4.0, false, false), (10.0, true, false), (15.5, true, true)] {
+            assert_eq!((from(&[], avg), from(&max_th, avg)), (usual, upper), "{avg}");
+            assert_eq!(from(&[("climb_from", "\"min_th\"")], avg), usual, "{avg}");
+        }
     }
 
     #[test]

@@ -56,6 +56,17 @@ fn members_of_the_family_are_said_by_their_parts() {
         ("feng-ared", th, &[("adapter", "\"feng-ared\"")], &["max_p"]),
         ("nlred", th, &[("profile", "\"square\""), ("gentle", "false")], &["max_p"]),
         ("nred", th, &[("profile", "\"power\""), ("adapter", "\"nred\"")], &["n"]),
+        (
+            "nred",
+            &[
+                ("n_interval", "\"0.1 s\""),
+                ("n_step", "0.25"),
+                ("n_min", "0.25"),
+                ("straight_to", "30"),
+            ],
+            &[("profile", "\"power\""), ("adapter", "\"nred\"")],
+            &["n"],
+        ),
         ("red-at", th, &[("adapter", "\"red-at\"")], &["min_th", "max_th"]),
         ("dt-red", &[("min_th", "4")], &[("adapter", "\"dt-red\"")], &["min_th", "max_th"]),
         ("pdt-red", &[], &[("adapter", "\"pdt-red\"")], &["min_th", "max_th"]),
@@ -65,6 +76,12 @@ fn members_of_the_family_are_said_by_their_parts() {
             &[("base", "\"ared\""), ("climb", "\"ramp\"")],
             &[("profile", "\"rate-aware\""), ("adapter", "\"ared\""), ("climb", "\"ramp\"")],
             &["max_p", "climb_pkts"],
+        ),
+        (
+            "rared",
+            &[("signal_interval", "\"50 ms\""), ("climb_from", "\"max_th\"")],
+            &[("profile", "\"rate-aware\"")],
+            &["climb_pkts", "climb_marks"],
         ),
         ("mecn", th, &[("profile", "\"two-level\""), ("signal", "\"levels\"")], &["p2_max"]),
         (
