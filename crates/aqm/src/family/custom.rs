@@ -227,8 +227,7 @@ impl Custom {
         }
         let mut profile = Profiles::new(p, &setting, &mut ramp)?;
         let climb = (p.parts.profile == ProfileName::RateAware)
-            .then(|| Climb::new(&p.climbing, &setting, &ramp))
-            .transpose()?;
+            .then(|| Climb::new(&p.climbing, &setting, &ramp));
         let w_q = base.w_q.on(setting.c, cx.delay);
         let adapter = AnyAdapter::new(p, &setting, w_q, &mut ramp, &mut profile)?;
         let marks = p.parts.signal != SignalName::Drop;
@@ -259,7 +258,7 @@ impl Profiles {
             which: p.parts.profile,
             straight: p.ceiling.profile(),
             square: Square { gentle },
-            power: Power { limit: setting.limit(), n: 1.0, straight_to: 0.0 },
+            power: Power { limit: setting.limit(), n: 1.0, straight: false },
             two: TwoLevel { mid_th: r.max_th, p2_max: 0.0, gentle },
         };
         match profiles.which {
@@ -330,7 +329,7 @@ impl AnyAdapter {
                 AnyAdapter::Amecn(levels)
             }
             AdapterName::Nred => {
-                AnyAdapter::Nred(Exponent::new(&p.exponents, &mut profiles.power)?)
+                AnyAdapter::Nred(Exponent::new(&p.exponents, r, &mut profiles.power)?)
             }
             AdapterName::RedAt => {
                 let steps = p.shared.threshold_steps();

@@ -6,7 +6,7 @@
 //! `if avg_new > min_th and avg_new − avg_old > slope_th·(now − t_old) then p = max_p' else p =
 //! p_a`.
 
-use crate::context::{at_least_a_microsecond, Common, Context};
+use crate::context::{Common, Context};
 use crate::family::ared::{Floyd, Steps, Target};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
@@ -36,7 +36,7 @@ pub const KIND: Kind = Kind {
         reached; `slope_th = \"auto\"` scales with the thresholds (our rule; the paper leaves it \
         to future work). Signalling 80 % halves many windows at once: a burst is signalled many \
         times within a round trip, before one sender can answer, and the link then stands idle. \
-        `signal_interval` and `climb_from` mend that (penstock reproduce repairs). The paper \
+        `climb = \"once\"` signals once per round trip (penstock reproduce repairs). The paper \
         reads as if p = max_p' replaced p_a directly. So it does here, without the gate \
         (`climb`).",
     params: own_tables::<RaredParams>(),
@@ -88,6 +88,8 @@ words! {
         Bernoulli = "bernoulli",
         /// The ceiling of the ramp.
         Ramp = "ramp",
+        /// The probability of one signal per round trip, above `max_th`.
+        Once = "once",
     }
 }
 
@@ -98,16 +100,6 @@ words! {
         Average = "average",
         /// The queue itself.
         Instantaneous = "instantaneous",
-    }
-}
-
-words! {
-    /// From which threshold on the average may climb.
-    pub enum ClimbFrom {
-        /// The lower one.
-        MinTh = "min_th",
-        /// The upper one.
-        MaxTh = "max_th",
     }
 }
 
@@ -139,26 +131,17 @@ params! {
             source: "RARED paper, section 4: max_p'",
         },
         /// max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through
-        /// the gate.
+        /// the gate; or a coin that falls only above max_th and, once it has signalled, not again
+        /// within R = max(100 ms, 3·(delay + 1/C)), while RED goes on.
         pub climb: ClimbAs {
             default: "bernoulli",
-            source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"",
+            source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"; once: \
+                ours, R as ns-2 guesses a round trip",
         },
         /// Whether the average's slope counts, or the queue's.
         pub slope_of: SlopeOf {
             default: "average",
             source: "RARED paper, Fig. 1: average queue occupancy",
-        },
-        /// The threshold above which max_p_climb holds; between the two the ramp does the work.
-        pub climb_from: Option<ClimbFrom> {
-            auto: "min_th",
-            source: "RARED paper, Fig. 1: min_th; max_th is ours",
-        },
-        /// After a signal by max_p_climb, for how long the ramp decides: about a round trip of the
-        /// flows, which is how long they take to answer.
-        pub signal_interval: Option<Duration> {
-            auto: "no time, as the paper has it",
-            source: "ours, after TCP's one cut per round trip (RFC 3168, section 6.1.2)",
         },
     }
 }
@@ -203,7 +186,7 @@ impl Rared {
             BasedOn::Red => None,
             BasedOn::Ared => Some(Floyd::new(&p.target, &p.steps, &p.clock, cx)?),
         };
-        let adapter = (floyd, Climb::new(&p.climbing, &setting, &ramp)?);
+        let adapter = (floyd, Climb::new(&p.climbing, &setting, &ramp));
         Ok(p.base.compose(&setting, ramp, p.ceiling.profile(), adapter, COLUMNS))
     }
 }
@@ -217,10 +200,8 @@ pub struct Climb {
     /// As the ceiling of the ramp.
     ramp: bool,
     instantaneous: bool,
-    /// From `max_th` on, not from `min_th`.
-    from_max_th: bool,
-    /// Zero where every packet may be signalled.
-    interval: Duration,
+    /// Above `max_th` alone, and this long not again after a signal.
+    once: Option<Duration>,
     /// Before this the ramp decides.
     again_at: Time,
     last: f64,
@@ -230,27 +211,23 @@ pub struct Climb {
 }
 
 impl Climb {
-    pub(crate) fn new(p: &Climbing, setting: &Setting, r: &Ramp) -> Result<Self, ParamError> {
-        if let Some(interval) = p.signal_interval {
-            at_least_a_microsecond("signal_interval", interval)?;
-        }
+    pub(crate) fn new(p: &Climbing, setting: &Setting, r: &Ramp) -> Self {
         let slope_th = match p.slope_th {
             Slope::Number(th) => th * setting.unit.per_pkt,
             Slope::Auto => (r.max_th - r.min_th) / CROSSING_S,
         };
-        Ok(Climb {
+        Climb {
             slope_th,
             max_p: p.max_p_climb,
             ramp: p.climb == ClimbAs::Ramp,
             instantaneous: p.slope_of == SlopeOf::Instantaneous,
-            from_max_th: p.climb_from == Some(ClimbFrom::MaxTh),
-            interval: p.signal_interval.unwrap_or(Duration::ZERO),
+            once: (p.climb == ClimbAs::Once).then(|| round_trip(setting)),
             again_at: Time::ZERO,
             last: 0.0,
             last_at: Time::ZERO,
             pkts: 0,
             marks: 0,
-        })
+        }
     }
 
     /// A packet arrives. Returns whether its probability is `max_p'`. To be asked at every arrival,
@@ -260,10 +237,16 @@ impl Climb {
         let new = if self.instantaneous { q } else { avg };
         let rise = new - std::mem::replace(&mut self.last, new);
         let elapsed = now.since(std::mem::replace(&mut self.last_at, now)).as_secs_f64();
-        let from = if self.from_max_th { r.max_th } else { r.min_th };
+        let from = if self.once.is_some() { r.max_th } else { r.min_th };
         // Two arrivals at one instant have no slope.
         avg > from && elapsed > 0.0 && rise > self.slope_th * elapsed && now >= self.again_at
     }
+}
+
+/// Returns what ns-2 takes for the round trip of the flows on a link: `max(100 ms, 3·(delay + 1/C))`.
+fn round_trip(setting: &Setting) -> Duration {
+    let guess = 3.0 * (setting.cx.delay.as_secs_f64() + 1.0 / setting.c);
+    Duration::from_nanos((guess.max(0.1) * 1e9) as u64)
 }
 
 impl<P> Adapter<P> for Climb {
@@ -274,9 +257,9 @@ impl<P> Adapter<P> for Climb {
     }
 
     fn decided(&mut self, verdict: Verdict) {
-        if verdict != Verdict::Pass {
+        if let (Some(round_trip), true) = (self.once, verdict != Verdict::Pass) {
             // `last_at` is this arrival.
-            self.again_at = self.last_at + self.interval;
+            self.again_at = self.last_at + round_trip;
         }
         self.pkts += 1;
         self.marks += u64::from(matches!(verdict, Verdict::Mark(..)));
@@ -332,38 +315,50 @@ mod tests {
         c.climbs(at(us), avg, 0.0, &RAMP5_15)
     }
 
-    /// After a signal at 10 ms the ramp decides until 110 ms. A coin that falls on its other side
-    /// is no signal.
+    /// At 10 Mbit/s and 20 ms R is 3·(20 + 0.8) ms, so 100 ms. After a signal at 10 ms the ramp
+    /// decides until 110 ms. A coin that falls on its other side is no signal.
     #[test]
-    fn one_signal_an_interval_by_hand() {
+    fn one_signal_per_round_trip_by_hand() {
         let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
-        let mut c = climb(&[("signal_interval", "\"100 ms\"")]);
-        assert!(rising(&mut c, 5_000, 8.0));
+        let mut c = climb(&[("climb", "\"once\"")]);
+        assert!(rising(&mut c, 5_000, 16.0));
         <Climb as Adapter<Straight>>::decided(&mut c, Verdict::Pass);
-        assert!(rising(&mut c, 10_000, 8.0));
+        assert!(rising(&mut c, 10_000, 16.0));
         <Climb as Adapter<Straight>>::decided(&mut c, signal);
         for (us, want) in [(12_000, false), (60_000, false), (109_999, false), (110_000, true)] {
-            assert_eq!(rising(&mut c, us, 8.0), want, "{us}");
+            assert_eq!(rising(&mut c, us, 16.0), want, "{us}");
         }
         assert_eq!((c.pkts, c.marks), (2, 1));
-        // Without the option each packet of a burst may be signalled.
+        // The paper's: each packet of a burst may be signalled.
         let mut c = climb(&[]);
         for us in [10_000, 12_000, 14_000] {
-            assert!(rising(&mut c, us, 8.0), "{us}");
+            assert!(rising(&mut c, us, 16.0), "{us}");
             <Climb as Adapter<Straight>>::decided(&mut c, signal);
         }
-        assert_eq!(build(&[("signal_interval", "\"0 s\"")]).unwrap_err().name, "signal_interval");
     }
 
     /// min 5, max 15.
     #[test]
-    fn climbing_counts_from_its_threshold() {
-        let from = |set: &[_], avg| rising(&mut climb(set), 10_000, avg);
-        let max_th = [("climb_from", "\"max_th\"")];
-        for (avg, usual, upper) in [(4.0, false, false), (10.0, true, false), (15.5, true, true)] {
-            assert_eq!((from(&[], avg), from(&max_th, avg)), (usual, upper), "{avg}");
-            assert_eq!(from(&[("climb_from", "\"min_th\"")], avg), usual, "{avg}");
+    fn once_counts_from_the_upper_threshold() {
+        for (avg, usual, once) in [(4.0, false, false), (10.0, true, false), (15.5, true, true)] {
+            assert_eq!(rising(&mut climb(&[]), 10_000, avg), usual, "{avg}");
+            let set = [("climb", "\"once\"")];
+            assert_eq!(rising(&mut climb(&set), 10_000, avg), once, "{avg}");
         }
+    }
+
+    /// 90 ms and 1.5 Mbit/s: 3·(90 + 5.333) ms = 286 ms.
+    #[test]
+    fn the_round_trip_follows_from_the_link() {
+        let cx = Context {
+            rate: penstock_units::Rate::from_bps(1_500_000).unwrap(),
+            delay: Duration::from_millis(90),
+            ..context()
+        };
+        let made = Rared::new(&params(&KIND, &[("climb", "\"once\"")]), &cx).unwrap();
+        let round_trip = made.adapter.1.once.unwrap();
+        assert!((round_trip.as_secs_f64() - 0.286).abs() < 1e-9, "{round_trip:?}");
+        assert_eq!(climb(&[("climb", "\"once\"")]).once, Some(Duration::from_millis(100)));
     }
 
     #[test]

@@ -58,12 +58,7 @@ fn members_of_the_family_are_said_by_their_parts() {
         ("nred", th, &[("profile", "\"power\""), ("adapter", "\"nred\"")], &["n"]),
         (
             "nred",
-            &[
-                ("n_interval", "\"0.1 s\""),
-                ("n_step", "0.25"),
-                ("n_min", "0.25"),
-                ("straight_to", "30"),
-            ],
+            &[("n_step", "\"timed\""), ("n_min", "0.25")],
             &[("profile", "\"power\""), ("adapter", "\"nred\"")],
             &["n"],
         ),
@@ -79,7 +74,7 @@ fn members_of_the_family_are_said_by_their_parts() {
         ),
         (
             "rared",
-            &[("signal_interval", "\"50 ms\""), ("climb_from", "\"max_th\"")],
+            &[("climb", "\"once\"")],
             &[("profile", "\"rate-aware\"")],
             &["climb_pkts", "climb_marks"],
         ),
