@@ -47,8 +47,9 @@ def command(
 ) -> int:
     """Reproduce the papers' figures, and judge their claims.
 
-    Takes all papers by default; "repairs" are ours, judged beside the originals, PIE and CoDel. DIR/report.html says first, in one table, what holds and what does not. A second call
-    runs only what is not kept in DIR/runs yet; after Ctrl-C the same command goes on.
+    Takes all papers by default; "repairs" are this project's, judged beside the originals, PIE and CoDel.
+    DIR/report.html says first, in one table, what holds and what does not. A second call runs only what is not kept
+    in DIR/runs yet; after Ctrl-C the same command goes on.
     """
     chosen = choose(("all", "repairs") if only_list and not papers and not only else papers, only)
     if only_list:

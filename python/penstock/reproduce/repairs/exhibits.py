@@ -198,8 +198,8 @@ def _key(ax: Axes) -> None:
     for level, ecn, text in ((0.62, True, "with ECN"), (0.5, False, "drops only")):
         look = style.look(0 if ecn else 1)
         face = look.colour if ecn else "none"
-        at = {"transform": ax.transAxes, "clip_on": False}
-        ax.scatter([0.2], [level], s=24, marker=look.marker, edgecolors=look.colour, facecolors=face, **at)
+        (mark,) = ax.plot([0.2], [level], transform=ax.transAxes, color=look.colour, linestyle="none")
+        mark.set(marker=look.marker, markersize=5, markerfacecolor=face)
         ax.text(0.26, level, text, transform=ax.transAxes, va="center", color=look.colour)
     ax.text(0.16, 0.36, "better: up and to the left", transform=ax.transAxes, va="center", color=style.MUTED)
 

@@ -141,7 +141,8 @@ def believe(found: Found, repair: Repair) -> str:
 UNSTATED = (
     "Paired seeds: all disciplines meet the same flows at the same times. A claim holds at a point where the whole "
     "99 % interval of the difference is on its side.",
-    "PIE and CoDel have the target delay that the others' thresholds ask for, and else their RFCs' defaults.",
+    "PIE and CoDel have the target delay that the others' thresholds ask for, and else their RFCs' defaults; PIE takes "
+    "the delay from timestamps, as Linux does unless told otherwise.",
     "The range: points that fill it evenly in the logarithms of rate, flows and round trip (the R₃ sequence), each "
     "with ECN and without; SACK flows of 1000 B; buffers of four times the target or a bandwidth-delay product; 40 s, "
     "the first 20 s not measured. The repairs were settled before it was run.",
