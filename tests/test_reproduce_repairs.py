@@ -159,7 +159,7 @@ def test_what_is_said_follows_from_the_findings(key: str) -> None:
                 made[claim.key] = judge(key, claim, DEFAULT, [1.0, 2.0] * 20)
                 continue
             one = -sign if not isinstance(claim.rule, Above) else sign * 10
-            made[claim.key] = judge(key, claim, DEFAULT, dict.fromkeys(of.PLACES, [one, one * 1.001, one * 0.999]))
+            made[claim.key] = judge(key, claim, DEFAULT, {at: [one, one * 1.001, one * 0.999] for at in of.PLACES})
         return made
 
     good, bad = found(1.0), found(-1.0)
