@@ -88,7 +88,7 @@ words! {
         Bernoulli = "bernoulli",
         /// The ceiling of the ramp.
         Ramp = "ramp",
-        /// The probability of one signal per round trip, above `max_th`.
+        /// The probability of one signal per round trip, while the queue is above `max_th`.
         Once = "once",
     }
 }
@@ -131,8 +131,8 @@ params! {
             source: "RARED paper, section 4: max_p'",
         },
         /// max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through
-        /// the gate; or a coin that falls only above max_th and, once it has signalled, not again
-        /// within R = max(100 ms, 3·(delay + 1/C)), while RED goes on.
+        /// the gate; or a coin that falls only while the queue itself is above max_th and, once it
+        /// has signalled, not again within R = max(100 ms, 3·(delay + 1/C)), while RED goes on.
         pub climb: ClimbAs {
             default: "bernoulli",
             source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"; once: \
@@ -200,7 +200,7 @@ pub struct Climb {
     /// As the ceiling of the ramp.
     ramp: bool,
     instantaneous: bool,
-    /// Above `max_th` alone, and this long not again after a signal.
+    /// Only while the queue itself is above `max_th`, and this long not again after a signal.
     once: Option<Duration>,
     /// Before this the ramp decides.
     again_at: Time,
@@ -237,9 +237,9 @@ impl Climb {
         let new = if self.instantaneous { q } else { avg };
         let rise = new - std::mem::replace(&mut self.last, new);
         let elapsed = now.since(std::mem::replace(&mut self.last_at, now)).as_secs_f64();
-        let from = if self.once.is_some() { r.max_th } else { r.min_th };
         // Two arrivals at one instant have no slope.
-        avg > from && elapsed > 0.0 && rise > self.slope_th * elapsed && now >= self.again_at
+        let climbs = avg > r.min_th && elapsed > 0.0 && rise > self.slope_th * elapsed;
+        climbs && (self.once.is_none() || q > r.max_th && now >= self.again_at)
     }
 }
 
@@ -307,12 +307,12 @@ mod tests {
         assert!(c.climbs(at(4000), 8.0, 4.0, &RAMP5_15));
     }
 
-    /// Asks at `us` with an average that rose by 0.1 since the last arrival, 1 ms before: 100
+    /// Asks at `us` with an average of 8 that rose by 0.1 since the last arrival, 1 ms before: 100
     /// packets/s.
-    fn rising(c: &mut Climb, us: u64, avg: f64) -> bool {
+    fn rising(c: &mut Climb, us: u64, q: f64) -> bool {
         let at = |us: u64| Time::from_nanos(us * 1000);
-        let _ = c.climbs(at(us - 1000), avg - 0.1, 0.0, &RAMP5_15);
-        c.climbs(at(us), avg, 0.0, &RAMP5_15)
+        let _ = c.climbs(at(us - 1000), 7.9, q, &RAMP5_15);
+        c.climbs(at(us), 8.0, q, &RAMP5_15)
     }
 
     /// At 10 Mbit/s and 20 ms R is 3·(20 + 0.8) ms, so 100 ms. After a signal at 10 ms the ramp
@@ -337,14 +337,18 @@ mod tests {
         }
     }
 
-    /// min 5, max 15.
+    /// min 5, max 15: the queue itself counts, though the average is 8.
     #[test]
-    fn once_counts_from_the_upper_threshold() {
-        for (avg, usual, once) in [(4.0, false, false), (10.0, true, false), (15.5, true, true)] {
-            assert_eq!(rising(&mut climb(&[]), 10_000, avg), usual, "{avg}");
-            let set = [("climb", "\"once\"")];
-            assert_eq!(rising(&mut climb(&set), 10_000, avg), once, "{avg}");
+    fn once_needs_a_queue_above_the_upper_threshold() {
+        for (q, once) in [(4.0, false), (15.0, false), (16.0, true)] {
+            assert!(rising(&mut climb(&[]), 10_000, q), "{q}");
+            assert_eq!(rising(&mut climb(&[("climb", "\"once\"")]), 10_000, q), once, "{q}");
         }
+        // Nor without an average above min_th.
+        let mut c = climb(&[("climb", "\"once\"")]);
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let _ = c.climbs(at(1000), 4.0, 20.0, &RAMP5_15);
+        assert!(!c.climbs(at(2000), 4.5, 20.0, &RAMP5_15));
     }
 
     /// 90 ms and 1.5 Mbit/s: 3·(90 + 5.333) ms = 286 ms.

@@ -33,6 +33,7 @@ from penstock.reproduce.repairs.scenarios import (
     names,
     shares,
 )
+from penstock.reproduce.runs import Runs
 from penstock.reproduce.words import minus
 from penstock.show import style
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from penstock.reproduce.runs import Run, Runs
+    from penstock.reproduce.runs import Run
 
 
 # ---- what is measured
@@ -85,7 +86,7 @@ def own(repair: Repair, grid: Grid, along: str, xlabel: str, said: str, key: str
     """Two figures over a paper's axis: delay with goodput, and loss with jitter."""
     show = partial(draw.side_by_side, x=along, xlabel=xlabel, order=names(repair))
     titles = {"": "delay and goodput", "2": "loss and jitter"}
-    panels = {"": (Panel(DELAY), Panel(GOODPUT)), "2": (Panel(LOSS), Panel(JITTER))}
+    panels = {"": (Panel(DELAY), Panel(GOODPUT, (None, None))), "2": (Panel(LOSS), Panel(JITTER))}
     first, second = (
         Exhibit(
             key=f"{key}{i}",
@@ -153,14 +154,33 @@ def _shown(runs: Runs, of: Measure, **labels: str | float | int) -> str:
 # ---- the range
 
 
+#: Factors of the delay and percents of goodput at the edges of a panel; what is beyond stands there.
+FACTORS, PERCENTS = (1 / 8, 8), (-90, 200)
+
+
+class Means:
+    """Means over the seeds of each discipline at each point, looked up at once."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.points = [str(at) for at in runs.labels("point")]
+        self._runs: dict[tuple[str, str], list[Run]] = {}
+        for run in runs:
+            self._runs.setdefault((str(run.labels["aqm"]), str(run.labels["point"])), []).append(run)
+
+    def of(self, measure: Measure, name: str, at: str) -> float:
+        """The mean in the quantity's own unit."""
+        each = Runs(self._runs[name, at]).values(measure.quantity)
+        return float(np.nanmean(each))
+
+
 def show_range(runs: Runs, repair: Repair) -> Figure:
     """A panel for each opponent: how much longer the delay is, against how much more arrives."""
-    opponents = names(repair)[1:]
+    opponents, means = names(repair)[1:], Means(runs)
     with style.context():
         made = draw.figure(9.0, 5.4)
         axes = made.subplots(2, 3, sharex=True, sharey=True)
         for ax, other in zip(axes.flat, opponents, strict=False):
-            _against(ax, runs, repair.name, other)
+            _against(ax, means, repair.name, other)
         for ax in axes.flat[len(opponents) :]:
             ax.set_axis_off()
         _key(axes.flat[-1])
@@ -172,23 +192,23 @@ def show_range(runs: Runs, repair: Repair) -> Figure:
     return made
 
 
-def _against(ax: Axes, runs: Runs, ours: str, theirs: str) -> None:
+def _against(ax: Axes, means: Means, ours: str, theirs: str) -> None:
     """One panel: a mark for every point of the range, ECN filled, without it open."""
     ax.set_xscale("log", base=2)
     ax.set_yscale("symlog", linthresh=2.0)
-    for ecn in (True, False):
-        look = style.look(0 if ecn else 1)
-        places = shares([str(at) for at in runs.labels("point")], ecn=ecn)
-        x = [_mean(runs, DELAY, ours, at) / _mean(runs, DELAY, theirs, at) for at in places]
-        y = [100 * (_mean(runs, GOODPUT, ours, at) / _mean(runs, GOODPUT, theirs, at) - 1) for at in places]
-        face = look.colour if ecn else "none"
-        ax.scatter(x, y, s=18, marker=look.marker, edgecolors=look.colour, facecolors=face, linewidths=1.0, zorder=3)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.axvline(1, color=style.MUTED, linewidth=0.8)
-    ax.set_xlim(1 / 9, 9)
-    ax.set_ylim(-60, 60)
+    for ecn in (True, False):
+        look = style.look(0 if ecn else 1)
+        places = shares(means.points, ecn=ecn)
+        x = [means.of(DELAY, ours, at) / means.of(DELAY, theirs, at) for at in places]
+        y = [100 * (means.of(GOODPUT, ours, at) / means.of(GOODPUT, theirs, at) - 1) for at in places]
+        (marks,) = ax.plot(np.clip(x, *FACTORS), np.clip(y, *PERCENTS), color=look.colour, linestyle="none", zorder=3)
+        marks.set(marker=look.marker, markersize=4.2, markerfacecolor=look.colour if ecn else "none", clip_on=False)
+    ax.set_xlim(*FACTORS)
+    ax.set_ylim(*PERCENTS)
     ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8], ["⅛", "¼", "½", "1", "2", "4", "8"])
-    ax.set_yticks([-50, -10, -2, 0, 2, 10, 50], ["−50", "−10", "−2", "0", "+2", "+10", "+50"])
+    ax.set_yticks([-50, -10, -2, 0, 2, 10, 50, 200], ["−50", "−10", "−2", "0", "+2", "+10", "+50", "+200"])
     ax.minorticks_off()
     ax.set_title(f"against {theirs}")
 
@@ -197,25 +217,20 @@ def _key(ax: Axes) -> None:
     """What the marks are, in the panel that is left over."""
     for level, ecn, text in ((0.62, True, "with ECN"), (0.5, False, "drops only")):
         look = style.look(0 if ecn else 1)
-        face = look.colour if ecn else "none"
         (mark,) = ax.plot([0.2], [level], transform=ax.transAxes, color=look.colour, linestyle="none")
-        mark.set(marker=look.marker, markersize=5, markerfacecolor=face)
+        mark.set(marker=look.marker, markersize=5, markerfacecolor=look.colour if ecn else "none")
         ax.text(0.26, level, text, transform=ax.transAxes, va="center", color=look.colour)
     ax.text(0.16, 0.36, "better: up and to the left", transform=ax.transAxes, va="center", color=style.MUTED)
 
 
-def _mean(runs: Runs, of: Measure, name: str, at: str) -> float:
-    return float(np.nanmean(runs.values(of.quantity, aqm=name, point=at)))
-
-
 def range_table(runs: Runs, repair: Repair) -> TableData:
     """The medians over the points, with and without ECN."""
-    rows = []
+    rows, means = [], Means(runs)
     for ecn in (True, False):
-        places = shares([str(at) for at in runs.labels("point")], ecn=ecn)
+        places = shares(means.points, ecn=ecn)
         for name in names(repair):
-            found = [np.median([_mean(runs, of, name, at) for at in places]) * of.scale for of in MEASURES.values()]
-            used = np.median([_mean(runs, Measure(quantity="utilization"), name, at) for at in places])
+            found = [np.median([means.of(of, name, at) for at in places]) * of.scale for of in MEASURES.values()]
+            used = np.median([means.of(Measure(quantity="utilization"), name, at) for at in places])
             words = [minus(f"{value:.{digits}f}") for value, digits in zip(found, (1, 2, 2, 1), strict=True)]
             rows.append([f"{name}, {'ECN' if ecn else 'drops'}", *words, f"{100 * used:.1f}"])
     head = ("median over the points", "delay [ms]", "goodput [Mbit/s]", "loss [%]", "sd of the delay [ms]")
@@ -235,7 +250,7 @@ def range_exhibits(repair: Repair) -> tuple[Exhibit, Exhibit]:
             title=f"{repair.name} where nothing was made for it",
             cases=grid,
             show=partial(show_range, repair=repair),
-            caption=f"A mark is a point of the range. {where} Marks outside lie on no panel.",
+            caption=f"A mark is a point of the range, the mean over the seeds; a mark at an edge lies beyond it. {where}",
         ),
         Exhibit(
             key="range-table",

@@ -36,10 +36,11 @@ a key that AMECN has, and ns-2's RED has 0.1 there. Without ECN nothing is marke
 the average follows more slowly still, so that a burst is signalled many times for one answer: windows are cut again
 and again, and the link stands idle. TCP itself answers at most one mark per round trip for the same reason.
 
-**The repair** is `climb = "once"`: one strong signal, then none for R while RED goes on, and none below `max_th`, where
-RED's ramp does the work. A router does not know the round trip of its flows. R is what ns-2 takes for it from the
-link's settings, max(100 ms, 3·(delay + 1/C)), as `w_q = "rtt"` does: 286 ms in the paper's network, whose flows have
-192 ms and the queue. Nothing is left to be chosen.
+**The repair** is `climb = "once"`: one strong signal, then none for R while RED goes on; and only while the queue
+itself is above `max_th`, so that the burst is one of those that RED signals for certain as soon as its average has seen
+them. A router does not know the round trip of its flows. R is what ns-2 takes for it from the link's settings,
+max(100 ms, 3·(delay + 1/C)), as `w_q = "rtt"` does: 286 ms in the paper's network, whose flows have 192 ms and the
+queue. Nothing is left to be chosen.
 """,
     NRED.original: """
 **Why it fails.** NRED's exponent moves by one when the average crosses a threshold. Under a steady load the average
