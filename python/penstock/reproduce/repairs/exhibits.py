@@ -185,7 +185,7 @@ def show_range(runs: Runs, repair: Repair) -> Figure:
             ax.set_axis_off()
         _key(axes.flat[-1])
         for ax in axes.flat[2:5]:
-            ax.set_xlabel("delay: factor to the other's")
+            ax.set_xlabel("delay over the other's")
             ax.xaxis.set_tick_params(labelbottom=True)
         for ax in axes[:, 0]:
             ax.set_ylabel("goodput: percent more")
@@ -250,7 +250,7 @@ def range_exhibits(repair: Repair) -> tuple[Exhibit, Exhibit]:
             title=f"{repair.name} where nothing was made for it",
             cases=grid,
             show=partial(show_range, repair=repair),
-            caption=f"A mark is a point of the range, the mean over the seeds; a mark at an edge lies beyond it. {where}",
+            caption=f"A mark is the mean over the seeds at a point; one at an edge lies beyond it. {where}",
         ),
         Exhibit(
             key="range-table",

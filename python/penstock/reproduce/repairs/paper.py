@@ -37,8 +37,7 @@ the average follows more slowly still, so that a burst is signalled many times f
 and again, and the link stands idle. TCP itself answers at most one mark per round trip for the same reason.
 
 **The repair** is `climb = "once"`: one strong signal, then none for R while RED goes on; and only while the queue
-itself is above `max_th`, so that the burst is one of those that RED signals for certain as soon as its average has seen
-them. A router does not know the round trip of its flows. R is what ns-2 takes for it from the link's settings,
+itself is above `max_th`: a burst beyond RED's ramp, which the average has not seen yet. A router does not know the round trip of its flows. R is what ns-2 takes for it from the link's settings,
 max(100 ms, 3·(delay + 1/C)), as `w_q = "rtt"` does: 286 ms in the paper's network, whose flows have 192 ms and the
 queue. Nothing is left to be chosen.
 """,
