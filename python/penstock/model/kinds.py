@@ -960,9 +960,10 @@ class Rared(Table):
     max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
         section 4: max_p'.
     climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; or a coin
-        that falls only above max_th and, once it has signalled, not again within R = max(100 ms, 3·(delay + 1/C)),
-        while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ←
-        max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a round trip.
+        that falls only while the queue itself is above max_th and, once it has signalled, not again within R =
+        max(100 ms, 3·(delay + 1/C)), while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli.
+        Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a
+        round trip.
     slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
         Source: RARED paper, Fig. 1: average queue occupancy.
     base: What it is when the average does not climb; one of "red", "ared"; default: red. Source: RARED paper: Fig. 1
@@ -1813,9 +1814,10 @@ class Custom(Table):
     max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
         section 4: max_p'.
     climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; or a coin
-        that falls only above max_th and, once it has signalled, not again within R = max(100 ms, 3·(delay + 1/C)),
-        while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ←
-        max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a round trip.
+        that falls only while the queue itself is above max_th and, once it has signalled, not again within R =
+        max(100 ms, 3·(delay + 1/C)), while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli.
+        Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a
+        round trip.
     slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
         Source: RARED paper, Fig. 1: average queue occupancy.
     n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
