@@ -94,8 +94,10 @@ def test_originals_and_others_are_the_papers() -> None:
 
 
 def test_the_range_by_hand() -> None:
-    """1/g = 0.8192, 1/g² = 0.6710, 1/g³ = 0.5497; with 0.5 the first point is at 0.319, 0.171, 0.050."""
-    assert of.spread(1) == [(5.7, 9, 22)]  # 1.5·66.7^0.319, 5·40^0.171, 20·10^0.050
+    """1 is 0.1 in each base, at 1/2, 1/3 and 1/5; 6 is 110₂, 20₃ and 11₅, at 3/8, 2/9 and 6/25."""
+    points = of.spread(6)
+    assert points[0] == (12.0, 17, 32)  # 1.5·66.7^(1/2), 5·40^(1/3), 20·10^(1/5)
+    assert points[5] == (7.2, 11, 35)  # 1.5·66.7^(3/8), 5·40^(2/9), 20·10^(6/25)
     points = of.spread(of.COUNT)
     for values, low, high in zip(zip(*points, strict=True), of.LOWEST, of.HIGHEST, strict=True):
         assert low <= min(values) < low * 1.5
@@ -141,7 +143,7 @@ def exhibit_of(cases: Sequence[Any]) -> Any:
 def test_a_claim_takes_no_more_seeds_than_it_may(tmp_path: Path) -> None:
     for most, n in ((None, "3"), (2, "2")):
         claims = [replace(claim, most=most) for claim in tiny_paper.PAPER.claims if claim.key == "fig2.seed"]
-        whole = replace(tiny_paper.PAPER, claims=claims)
+        whole = replace(tiny_paper.PAPER, claims=claims, discussion=lambda found: "")
         command.reproduce([whole], Settings(looks=(2, 3)), tmp_path, jobs=2)
         rows = list(csv.DictReader((tmp_path / "claims.csv").read_text(encoding="utf-8").splitlines()))
         assert {row["n"] for row in rows if row["claim"] == "fig2.seed"} == {n}

@@ -37,9 +37,9 @@ the average follows more slowly still, so that a burst is signalled many times f
 and again, and the link stands idle. TCP itself answers at most one mark per round trip for the same reason.
 
 **The repair** is `climb = "once"`: one strong signal, then none for R while RED goes on; and only while the queue
-itself is above `max_th`: a burst beyond RED's ramp, which the average has not seen yet. A router does not know the round trip of its flows. R is what ns-2 takes for it from the link's settings,
-max(100 ms, 3·(delay + 1/C)), as `w_q = "rtt"` does: 286 ms in the paper's network, whose flows have 192 ms and the
-queue. Nothing is left to be chosen.
+itself is above `max_th`: a burst beyond RED's ramp, which the average has not seen yet. A router does not know the
+round trip of its flows. R is what ns-2 takes for it from the link's settings, max(100 ms, 3·(delay + 1/C)), as
+`w_q = "rtt"` does: 286 ms in the paper's network, whose flows have 192 ms and the queue. Nothing is left to be chosen.
 """,
     NRED.original: """
 **Why it fails.** NRED's exponent moves by one when the average crosses a threshold. Under a steady load the average
@@ -143,7 +143,7 @@ UNSTATED = (
     "99 % interval of the difference is on its side.",
     "PIE and CoDel have the target delay that the others' thresholds ask for, and else their RFCs' defaults; PIE takes "
     "the delay from timestamps, as Linux does unless told otherwise.",
-    "The range: points that fill it evenly in the logarithms of rate, flows and round trip (the R₃ sequence), each "
+    "The range: points that fill it evenly in the logarithms of rate, flows and round trip (Halton's sequence), each "
     "with ECN and without; SACK flows of 1000 B; buffers of four times the target or a bandwidth-delay product; 40 s, "
     "the first 20 s not measured. The repairs were settled before it was run.",
     "AMECN's senders understand both levels of marks; those of the other disciplines classic ECN.",

@@ -184,18 +184,25 @@ COUNT = 24
 
 
 def spread(count: int) -> list[tuple[float, int, int]]:
-    """Points that fill the range evenly in the logarithms of rate, flows and round trip.
-
-    They are those of the R₃ sequence (Roberts 2018): multiples of the powers of 1/g without their
-    whole parts, g⁴ = g + 1.
+    """Points that fill the range evenly in the logarithms of rate, flows and round trip: Halton's
+    (1960), in the bases 2, 3 and 5.
     """
-    g = 1.22074408460575947536
     points = []
     for i in range(1, count + 1):
-        parts = [(0.5 + i / g**k) % 1.0 for k in (1, 2, 3)]
+        parts = [_reversed(i, base) for base in (2, 3, 5)]
         rate, flows, rtt = (low * (high / low) ** u for low, high, u in zip(LOWEST, HIGHEST, parts, strict=True))
         points.append((float(f"{rate:.2g}"), round(flows), round(rtt)))
     return points
+
+
+def _reversed(i: int, base: int) -> float:
+    """The digits of a number behind the point in reversed order: 6 = 110₂ gives 0.011₂."""
+    value, place = 0.0, 1.0 / base
+    while i:
+        i, digit = divmod(i, base)
+        value += digit * place
+        place /= base
+    return value
 
 
 PLACES = {str(place): place for point in spread(COUNT) for place in (Place(*point, False), Place(*point, True))}
