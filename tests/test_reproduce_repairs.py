@@ -20,7 +20,7 @@ from penstock.reproduce.papers.nred.scenarios import scenario as nred_scenario
 from penstock.reproduce.papers.rared.scenarios import scenario as rared_scenario
 from penstock.reproduce.papers.red_at.scenarios import scenario as red_at_scenario
 from penstock.reproduce.repairs import scenarios as of
-from penstock.reproduce.repairs.paper import both
+from penstock.reproduce.repairs.paper import ALIKE, BETTER, TRADES, WORSE, standing
 from penstock.reproduce.verdict import judge
 
 #: A point of the range without ECN, and the same with it.
@@ -165,10 +165,16 @@ def test_what_is_said_follows_from_the_findings(key: str) -> None:
         return made
 
     good, bad = found(1.0), found(-1.0)
-    assert both(good, "range", "PIE") == len(of.PLACES)
-    assert both(bad, "range", "PIE") == 0
-    assert "is better than PIE and CoDel" in repair.believe(good)
-    assert "no reason to take it" in repair.believe(bad)
-    assert "does not improve" in repair.believe(bad)
-    assert f"a lower delay at {len(of.PLACES)} of {len(of.PLACES)}" in repair.discussion(good)
+    assert (standing(good, "PIE"), standing(bad, "PIE")) == (BETTER, WORSE)
+    delay, goodput = "range.delay-pie", "range.goodput-pie"
+    assert standing({delay: good[delay], goodput: bad[goodput]}, "PIE") == TRADES
+    unclear = replace(good[delay], low=-1.0, high=1.0)
+    assert standing({delay: unclear, goodput: unclear}, "PIE") == ALIKE
+    assert standing({delay: unclear, goodput: bad[goodput]}, "PIE") == WORSE
+    assert standing({}, "PIE") is None
+    assert "It is worth taking" in repair.believe(good)
+    assert "nothing speaks for it" in repair.believe(bad)
+    points = len(of.PLACES)
+    assert f"beside PIE delay −1.0 ± 0.0 % ({points} of {points})" in repair.discussion(good)
+    assert repair.believe({}) == ""
     assert repair.discussion({})

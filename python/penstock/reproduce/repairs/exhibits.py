@@ -20,7 +20,6 @@ from penstock.reproduce.repairs.scenarios import (
     AMECN,
     LOAD_CHANGES,
     NRED,
-    OTHERS,
     OVER_M,
     OVER_N,
     OVER_N_ECN,
@@ -280,5 +279,3 @@ EXHIBITS: Mapping[str, Sequence[Exhibit]] = {
         *range_exhibits(RED_AT),
     ),
 }
-
-__all__ = ["EXHIBITS", "MEASURES", "OFF_TARGET", "OTHERS", "back_s"]

@@ -7,11 +7,10 @@ from functools import partial
 
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers import REPAIRS as KEYS
-from penstock.reproduce.repairs.claims import ASKED, CLAIMS
+from penstock.reproduce.repairs.claims import CLAIMS
 from penstock.reproduce.repairs.exhibits import EXHIBITS
-from penstock.reproduce.repairs.scenarios import AMECN, NRED, OTHERS, PLACES, RARED, RED_AT, Repair
-from penstock.reproduce.verdict import FAILS, HOLDS
-from penstock.reproduce.words import held, measured
+from penstock.reproduce.repairs.scenarios import AMECN, NRED, RARED, RED_AT, Repair, names
+from penstock.reproduce.words import held, minus
 
 Found = Mapping[str, Finding]
 
@@ -66,70 +65,102 @@ is left of the idea is RED with its thresholds moved to the left under load.
 # ---- what was found
 
 
-def counted(found: Found, exhibit: str, other: str) -> str:
-    """At how many points the repair does better than another, by every measure."""
-    words = {
-        "delay": "a lower delay",
-        "goodput": "no less goodput (one percent)",
-        "loss": "fewer losses",
-        "jitter": "a steadier delay",
-    }
+#: Measure → its name in a sentence, and its unit there.
+SAID: Mapping[str, tuple[str, str]] = {
+    "delay": ("delay", "%"),
+    "goodput": ("goodput", "%"),
+    "loss": ("loss", "points"),
+    "jitter": ("deviation of the delay", "%"),
+}
+
+
+def asked(found: Found, exhibit: str, measure: str, other: str) -> Finding | None:
+    """What was found of a measure against another discipline; `None` where it was not asked."""
+    finding = found.get(f"{exhibit}.{measure}-{other.lower()}")
+    return None if finding is None or finding.estimate is None else finding
+
+
+def number(finding: Finding, unit: str) -> str:
+    """The mean over the points with its interval: `"−7.9 ± 2.9 %"`."""
+    half = "" if finding.high is None or finding.estimate is None else f" ± {finding.high - finding.estimate:.1f}"
+    return minus(f"{finding.estimate:+.1f}{half} {unit}")
+
+
+def beside(found: Found, exhibit: str, other: str) -> str:
+    """The means over the points by every measure, and at how many points each is better."""
     parts = []
-    for key, said in words.items():
-        finding = found.get(f"{exhibit}.{key}-{other.lower()}")
+    for measure, (name, unit) in SAID.items():
+        finding = asked(found, exhibit, measure, other)
         if finding is not None:
-            parts.append("{} at {} of {}".format(said, *held(finding)))
-    return f"against {other}: " + ", ".join(parts)
-
-
-def both(found: Found, exhibit: str, other: str, verdict: str = HOLDS) -> int:
-    """At how many points both the delay and the goodput have this verdict."""
-    places = []
-    for key in ("delay", "goodput"):
-        finding = found.get(f"{exhibit}.{key}-{other.lower()}")
-        points = () if finding is None else finding.points
-        places.append({point.at for point in points if point.verdict == verdict})
-    return len(places[0] & places[1])
-
-
-def worth(found: Found, repair: Repair) -> str:
-    """One sentence against its original, PIE and CoDel each, counted over the range."""
-    parts = [
-        f"{other} at {both(found, 'range', other)} (worse in both at {both(found, 'range', other, FAILS)})"
-        for other in (repair.original, *OTHERS)
-    ]
-    return f"Of {len(PLACES)} points {repair.name} has both a lower delay and no less goodput than " + ", ".join(parts)
-
-
-def judged(found: Found, repair: Repair) -> str:
-    """What the counts over the range say of its worth today, in a sentence."""
-    half = len(PLACES) / 2
-    mended = both(found, "range", repair.original) > both(found, "range", repair.original, FAILS)
-    today = [other for other in ("PIE", "CoDel") if both(found, "range", other) > half]
-    first = f"It {'improves on' if mended else 'does not improve on'} {repair.original} where nothing was made for it"
-    if today:
-        return f"{first}, and is better than {' and '.join(today)} at most points."
-    return f"{first}; PIE and CoDel are not beaten at most points, so there is no reason to take it instead of them."
+            parts.append("{} {} ({} of {})".format(name, number(finding, unit), *held(finding)))
+    return f"beside {other} " + ", ".join(parts) if parts else ""
 
 
 def over(found: Found, repair: Repair, exhibit: str, said: str) -> str:
-    """A paragraph over an exhibit: every opponent in turn."""
-    parts = "; ".join(counted(found, exhibit, other) for other in (repair.original, *OTHERS))
-    return f"**{said}** {repair.name} has, {parts}."
+    """A paragraph over an exhibit: the original, RED, PIE and CoDel in turn."""
+    parts = [part for other in (repair.original, "RED", *TODAY) if (part := beside(found, exhibit, other))]
+    return f"**{said}** {repair.name} has, {'; '.join(parts)}." if parts else ""
+
+
+#: What a router has at hand today.
+TODAY = ("PIE", "CoDel")
+
+BETTER, WORSE, ALIKE, TRADES = "better than", "worse than", "not to be told from", "neither better nor worse than"
+
+
+def standing(found: Found, other: str) -> str | None:
+    """Whether delay and goodput, in the mean over the range, are better or worse than another's.
+
+    Better: one is, and the other is not worse. A mean counts where its whole interval does.
+    """
+    delay, goodput = (asked(found, "range", measure, other) for measure in ("delay", "goodput"))
+    if delay is None or goodput is None:
+        return None
+    signs = {_sign(delay) * -1, _sign(goodput)}
+    if signs == {0}:
+        return ALIKE
+    return TRADES if signs == {-1, 1} else BETTER if 1 in signs else WORSE
+
+
+def _sign(finding: Finding) -> int:
+    if finding.low is None or finding.high is None:
+        return 0
+    return 1 if finding.low > 0 else -1 if finding.high < 0 else 0
+
+
+def judged(found: Found, repair: Repair) -> str:
+    """What it is worth where nothing was made for it."""
+    parts = []
+    for other in (repair.original, "RED", *TODAY):
+        stands = standing(found, other)
+        delay, goodput = (asked(found, "range", measure, other) for measure in ("delay", "goodput"))
+        if stands is not None and delay is not None and goodput is not None:
+            parts.append(f"{stands} {other} (delay {number(delay, '%')}, goodput {number(goodput, '%')})")
+    if not parts:
+        return ""
+    said = f"Where nothing was made for it, {repair.name} is in the mean {'; '.join(parts)}."
+    today = {other: standing(found, other) for other in TODAY}
+    beaten = [other for other, stands in today.items() if stands == WORSE]
+    if beaten:
+        return f"{said} Where there is {' or '.join(beaten)}, nothing speaks for it."
+    if all(stands == BETTER for stands in today.values()):
+        return f"{said} It is worth taking."
+    return f"{said} It shortens the queue or fills the link, not both, so it is one more compromise."
 
 
 def of_amecn(found: Found) -> str:
     """What only AMECN's experiment asks."""
-    ways = [key for key in found if key.startswith("rises.back-")]
-    said = "; ".join(f"{key.removeprefix('rises.back-').replace('-', ' ')} {measured(found[key], 0)}" for key in ways)
-    return f"**Back to the target.** Of the runs in which the load rises, back within 15 s: {said}."
+    keys = {name: f"rises.back-{name.lower().replace(' ', '-')}" for name in names(AMECN)}
+    said = "; ".join(f"{name} {found[key].note}" for name, key in keys.items() if key in found)
+    return f"**Back to the target range** when the load rises: {said}." if said else ""
 
 
 def discussion(found: Found, repair: Repair, own: Sequence[tuple[str, str]], more: Callable[[Found], str]) -> str:
     """In plain words, from the findings."""
     parts = [DERIVED[repair.original], more(found)]
     parts += [over(found, repair, exhibit, said) for exhibit, said in (*own, ("range", "Elsewhere."))]
-    parts.append(f"**What it is worth today.** {worth(found, repair)}. {judged(found, repair)}")
+    worth = judged(found, repair)
+    parts.append(f"**What it is worth today.** {worth}" if worth else "")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -180,5 +211,3 @@ PAPERS: Mapping[str, Paper] = {
         strict=True,
     )
 }
-
-__all__ = ["ASKED", "PAPERS"]
