@@ -73,6 +73,7 @@ def back_s(run: Run) -> float:
 
 JITTER = Measure(quantity=delay_sd_s, scale=1e3, unit="ms", axis="standard deviation of the delay [ms]")
 GOODPUT = Measure(quantity="goodput_bps", scale=1e-6, unit="Mbit/s", axis="goodput [Mbit/s]")
+THROUGHPUT = Measure(quantity="throughput_bps", scale=1e-6, unit="Mbit/s", axis="throughput [Mbit/s]")
 OFF_TARGET = Measure(quantity=off_target, unit="packets", axis="distance from the target [packets]")
 
 #: What everything is compared by.
@@ -81,11 +82,19 @@ MEASURES: Mapping[str, Measure] = {"delay": DELAY, "goodput": GOODPUT, "loss": L
 # ---- the papers' own experiments
 
 
-def own(repair: Repair, grid: Grid, along: str, xlabel: str, said: str, key: str = "own") -> tuple[Exhibit, Exhibit]:
-    """Two figures over a paper's axis: delay with goodput, and loss with jitter."""
+def own(
+    repair: Repair,
+    grid: Grid,
+    along: str,
+    xlabel: str,
+    said: str,
+    key: str = "own",
+    carried: tuple[str, Measure] = ("goodput", GOODPUT),
+) -> tuple[Exhibit, Exhibit]:
+    """Two figures over a paper's axis: delay with what is carried, and loss with jitter."""
     show = partial(draw.side_by_side, x=along, xlabel=xlabel, order=names(repair))
-    titles = {"": "delay and goodput", "2": "loss and jitter"}
-    panels = {"": (Panel(DELAY), Panel(GOODPUT, (None, None))), "2": (Panel(LOSS), Panel(JITTER))}
+    titles = {"": f"delay and {carried[0]}", "2": "loss and jitter"}
+    panels = {"": (Panel(DELAY), Panel(carried[1], (None, None))), "2": (Panel(LOSS), Panel(JITTER))}
     first, second = (
         Exhibit(
             key=f"{key}{i}",
@@ -266,7 +275,14 @@ _PIE = "PIE and CoDel aim at the middle of the thresholds."
 EXHIBITS: Mapping[str, Sequence[Exhibit]] = {
     AMECN.original: (*load_exhibits(), *range_exhibits(AMECN)),
     RARED.original: (
-        *own(RARED, OVER_M, "m", "FTP flows that join at 20 s, m", f"The paper's figures 3 to 6. {_PIE}"),
+        *own(
+            RARED,
+            OVER_M,
+            "m",
+            "FTP flows that join at 20 s, m",
+            f"The paper's figures 3 to 6. {_PIE} The throughput is all that left the queue, ACKs included.",
+            carried=("throughput", THROUGHPUT),
+        ),
         *range_exhibits(RARED),
     ),
     NRED.original: (

@@ -69,6 +69,7 @@ is left of the idea is RED with its thresholds moved to the left under load.
 SAID: Mapping[str, tuple[str, str]] = {
     "delay": ("delay", "%"),
     "goodput": ("goodput", "%"),
+    "throughput": ("throughput", "%"),
     "loss": ("loss", "points"),
     "jitter": ("deviation of the delay", "%"),
 }
