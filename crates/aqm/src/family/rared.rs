@@ -337,6 +337,30 @@ mod tests {
         }
     }
 
+    /// Whatever arrives: strong signals are a round trip apart, each on a queue above max_th.
+    #[test]
+    fn strong_signals_are_a_round_trip_apart() {
+        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let mut rng = penstock_units::Rng::stream(1, "once");
+        for _ in 0..50 {
+            let mut c = climb(&[("climb", "\"once\"")]);
+            let (mut now, mut avg, mut last) = (Time::ZERO, 0.0f64, None);
+            for _ in 0..2000 {
+                now += Duration::from_nanos((rng.unit() * 5e6) as u64);
+                avg = (avg + rng.unit() - 0.45).clamp(0.0, 30.0);
+                let q = 40.0 * rng.unit();
+                if c.climbs(now, avg, q, &RAMP5_15) && rng.unit() < 0.8 {
+                    assert!(q > 15.0 && avg > 5.0, "{q} {avg}");
+                    let since = last.map(|at| now.since(at));
+                    assert!(since.is_none_or(|since| since >= Duration::from_millis(100)));
+                    <Climb as Adapter<Straight>>::decided(&mut c, signal);
+                    last = Some(now);
+                }
+            }
+            assert!(c.marks > 5, "{}", c.marks);
+        }
+    }
+
     /// min 5, max 15: the queue itself counts, though the average is 8.
     #[test]
     fn once_needs_a_queue_above_the_upper_threshold() {
