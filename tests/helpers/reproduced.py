@@ -9,30 +9,30 @@ from typing import Any
 
 from penstock import Scenario, _penstock
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import DEFAULT, Claim, Finding, Paper, Reading, Settings, TableData
+from penstock.reproduce.model import DEFAULT, Claim, Finding, Numbers, Paper, Reading, Settings, TableData
 from penstock.reproduce.verdict import judge
 from penstock.validate.ns2.command import DATA
 from penstock.validate.ns2.translate import scenario as ns2_scenario
 
-QUICK = Settings(seeds=2, quick=True)
+TWO = Settings(looks=(2,), quick=True)
 
 
 def readings_that_change_nothing(paper: Paper) -> list[tuple[str, str]]:
     """(claim, reading) where a reading's cases are the default's: it would be run, and shown, for nothing."""
 
     def runs(claim: Claim, reading: Reading) -> set[str]:
-        return {identity(case) for case in claim.cases(QUICK, reading)}
+        return {identity(case) for case in claim.cases(TWO, reading)}
 
     return [(c.key, r.key) for c in paper.claims for r in c.readings if runs(c, r) == runs(c, DEFAULT)]
 
 
 def reproduce(paper: Paper, folder: Path) -> dict[str, Finding]:
-    """Two seeds of the coarse grid: every exhibit drawn, every claim judged under the default reading."""
+    """Two seeds: every exhibit drawn, every claim judged under the default reading."""
     found = {}
-    seeds = range(1, QUICK.seeds + 1)
+    seeds = range(1, TWO.seeds + 1)
     runs = folder / "runs"
     for exhibit in paper.exhibits:
-        cases = list(exhibit.cases(QUICK, DEFAULT))
+        cases = list(exhibit.cases(TWO, DEFAULT))
         assert len({tuple(case.labels.items()) for case in cases}) == len(cases), exhibit.key
         ensure(cases, seeds, runs, 2, lambda done, total: None)
         shown = exhibit.show(collect(cases, seeds, runs))
@@ -44,12 +44,20 @@ def reproduce(paper: Paper, folder: Path) -> dict[str, Finding]:
             assert all(ax.get_ylabel() for ax in shown.axes), exhibit.key
     for claim in paper.claims:
         assert claim.exhibit in {exhibit.key for exhibit in paper.exhibits}, claim.key
-        cases = list(claim.cases(QUICK, DEFAULT))
+        cases = list(claim.cases(TWO, DEFAULT))
         ensure(cases, seeds, runs, 2, lambda done, total: None)
-        values = claim.values(collect(cases, seeds, runs))
-        assert len(values) == QUICK.seeds, claim.key
+        ran = collect(cases, seeds, runs)
+        for sense in claim.senses:
+            assert seeds_of(sense.values(ran)) == {TWO.seeds}, (claim.key, sense.reading.key)
+        values = claim.values(ran)
+        assert seeds_of(values) == {TWO.seeds}, claim.key
         found[claim.key] = judge(paper.key, claim, DEFAULT, values)
     return found
+
+
+def seeds_of(values: Numbers) -> set[int]:
+    """How many numbers there are for each point of an axis, or at all."""
+    return {len(each) for each in values.values()} if isinstance(values, Mapping) else {len(values)}
 
 
 def differences_from_ns2(case: str, ours: Scenario, cases_file: str = "ns2x-cases.json") -> set[str]:

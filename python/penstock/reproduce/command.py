@@ -21,8 +21,19 @@ from penstock._files import replacing, write
 from penstock.reproduce import report
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
-from penstock.reproduce.model import DEFAULT, Cases, Claim, Exhibit, Finding, Paper, Reading, Settings, TableData
-from penstock.reproduce.verdict import judge
+from penstock.reproduce.model import (
+    DEFAULT,
+    Cases,
+    Claim,
+    Exhibit,
+    Finding,
+    Paper,
+    Reading,
+    Settings,
+    TableData,
+)
+from penstock.reproduce.verdict import UNDECIDED, judge
+from penstock.reproduce.words import held, rule_in_words
 from penstock.show import style
 from penstock.show.progress import Bar
 
@@ -31,8 +42,26 @@ if TYPE_CHECKING:
 
     from penstock.reproduce.runs import Runs
 
-#: The columns of `claims.csv`.
-COLUMNS = ("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n", "verdict", "reading")
+#: The columns of `claims.csv`. `size` is the estimate over what the paper prints; `points_held` of
+#: `points` says at how many points of an axis a claim holds. The interval is of 99 %.
+COLUMNS = (
+    *("paper", "claim", "paper_value", "estimate", "ci_low", "ci_high", "n", "verdict", "reading"),
+    *("of", "place", "text", "unit", "rule", "size", "points_held", "points", "note"),
+)
+
+#: How many seeds a single alternative reading takes at most. It says whether a verdict turns.
+SINGLE_READING_SEEDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A claim to be judged under a reading. most: the seeds it takes at most."""
+
+    paper: Paper
+    claim: Claim
+    reading: Reading
+    wanted: Wanted
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +69,7 @@ class _Plan:
     """What is to be run, for each exhibit and for each claim under each reading."""
 
     exhibits: Sequence[tuple[Paper, Exhibit, Wanted]]
-    claims: Sequence[tuple[Paper, Claim, Reading, Wanted]]
+    claims: Sequence[_Asked]
 
     @staticmethod
     def of(papers: Sequence[Paper], settings: Settings) -> _Plan:
@@ -54,17 +83,23 @@ class _Plan:
 
         exhibits, claims = [], []
         for each in papers:
+            nearest = () if each.nearest is None or each.nearest.reading == DEFAULT else (each.nearest.reading,)
             for exhibit in each.exhibits:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:
-                for reading in (DEFAULT, *claim.readings):
-                    place = f"{each.name} {claim.key} ({reading.key})"
-                    claims.append((each, claim, reading, wanted(place, claim.cases, reading)))
+                place = f"{each.name} {claim.key}"
+                all_looks = settings.looks[-1] if claim.most is None else claim.most
+                usual = wanted(place, claim.cases, DEFAULT)
+                claims.append(_Asked(each, claim, DEFAULT, usual, all_looks))
+                for reading in nearest:
+                    joint = wanted(f"{place} ({reading.key})", claim.cases, reading)
+                    claims.append(_Asked(each, claim, reading, joint, all_looks))
+                claims += [_Asked(each, claim, sense.reading, usual, all_looks) for sense in claim.senses]
+                for reading in () if settings.quick else claim.readings:
+                    if reading not in nearest:
+                        single = wanted(f"{place} ({reading.key})", claim.cases, reading)
+                        claims.append(_Asked(each, claim, reading, single, SINGLE_READING_SEEDS))
         return _Plan(exhibits, claims)
-
-    @property
-    def wanted(self) -> list[Wanted]:
-        return [wanted for *_, wanted in self.exhibits] + [wanted for *_, wanted in self.claims]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +120,8 @@ def reproduce(
     clock = _Phases()
     plan = _Plan.of(papers, settings)
     clock.ended("plan")
+    findings, finished, spent = _decide(plan, settings, out / "runs", jobs, clock)
     seeds = range(1, settings.seeds + 1)
-    with Bar("running") as bar:
-        spent = run(plan.wanted, seeds, out / "runs", jobs, _on(bar))
-    clock.ended("run")
-    finished = Finished(out / "runs")
-    findings = _judge_all(plan, seeds, finished)
-    clock.ended("judge")
     shown: dict[tuple[str, str], str | TableData] = {}
     drawn = Drawn(out)
     with Bar("drawing") as bar:
@@ -107,29 +137,54 @@ def reproduce(
                 drawn.keep(name, of, files)
     drawn.write()
     clock.ended("draw")
-    write(out / "claims.csv", claims_csv(findings))
+    claims = claims_csv(findings)
+    write(out / "claims.csv", claims)
     page = out / "report.html"
-    write(page, report.page(papers, settings, findings, shown))
+    write(page, report.page(papers, settings, findings, shown, claims))
     clock.ended("write")
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
     return Reproduced(page, findings)
 
 
-def _judge_all(plan: _Plan, seeds: Sequence[int], finished: Finished) -> list[Finding]:
-    """The findings, in the order of the plan.
+def _decide(
+    plan: _Plan, settings: Settings, folder: Path, jobs: int, clock: _Phases
+) -> tuple[list[Finding], Finished, list[Spent]]:
+    """Adds seeds until each claim is decided or the looks are over; returns the findings in the plan's order."""
+    found: dict[int, Finding] = {}
+    spent: list[Spent] = []
+    open_ = list(range(len(plan.claims)))
+    exhibits = [wanted for *_, wanted in plan.exhibits]
+    finished: Finished | None = None
+    for look in settings.looks:
+        open_ = [i for i in open_ if i not in found or (found[i].verdict == UNDECIDED and look <= plan.claims[i].most)]
+        asked = [plan.claims[i] for i in open_]
+        if finished is None or asked:
+            with Bar("running") as bar:
+                wanted = [*(exhibits if finished is None else ()), *(each.wanted for each in asked)]
+                spent += run(wanted, range(1, look + 1), folder, jobs, _on(bar))
+            clock.ended("run")
+            finished = Finished(folder)
+            found |= zip(open_, _judge_all(asked, range(1, look + 1), finished), strict=True)
+            clock.ended("judge")
+    assert finished is not None
+    return [found[i] for i in range(len(found))], finished, spent
+
+
+def _judge_all(asked: Sequence[_Asked], seeds: Sequence[int], finished: Finished) -> list[Finding]:
+    """The findings, in the order of what is asked.
 
     Runs that several claims share are gathered once, and released after the last of these claims.
     """
     sharing: dict[int, list[int]] = {}
-    for i, (*_, wanted) in enumerate(plan.claims):
-        sharing.setdefault(id(wanted), []).append(i)
+    for i, each in enumerate(asked):
+        sharing.setdefault(id(each.wanted), []).append(i)
     found: dict[int, Finding] = {}
     for places in sharing.values():
-        runs = gather(plan.claims[places[0]][-1], seeds, finished)
+        runs = gather(asked[places[0]].wanted, seeds, finished)
         for i in places:
-            each, claim, reading, _ = plan.claims[i]
-            found[i] = judge(each.key, claim, reading, claim.values(runs))
+            claim, reading = asked[i].claim, asked[i].reading
+            found[i] = judge(asked[i].paper.key, claim, reading, claim.under(reading)(runs))
     return [found[i] for i in range(len(found))]
 
 
@@ -180,14 +235,18 @@ def runs_table(runs: Runs) -> pa.Table:
 
 
 def series_table(runs: Runs) -> pa.Table | None:
-    """The recorded series of all runs, after the labels of their cases; `None` if there are none."""
+    """The recorded series of all runs, after the labels of their cases; `None` if there are none.
+
+    Of a run whose congestion windows are recorded it has these, of another the queue.
+    """
     import pyarrow as pa
 
     parts = []
     for each in runs:
-        if each.trace is not None:
-            labels = _table([each.labels] * each.trace.num_rows)
-            columns = {**_columns(labels), **_columns(each.trace)}
+        shown = each.trace if each.windows is None else each.windows
+        if shown is not None:
+            labels = _table([each.labels] * shown.num_rows)
+            columns = {**_columns(labels), **_columns(shown)}
             parts.append(pa.table(columns))
     return pa.concat_tables(parts, promote_options="permissive") if parts else None
 
@@ -219,7 +278,15 @@ def claims_csv(findings: Iterable[Finding]) -> str:
     for found in findings:
         numbers = ["" if x is None else repr(x) for x in (found.estimate, found.low, found.high)]
         claim = found.claim
-        rows.writerow([found.paper, claim.key, claim.paper_value, *numbers, found.n, found.verdict, found.reading.key])
+        rows.writerow(
+            [
+                *(found.paper, claim.key, claim.paper_value, *numbers, found.n, found.verdict, found.reading.key),
+                *(claim.of, claim.place, claim.text, found.unit, rule_in_words(found.rule)),
+                "" if found.size is None else repr(found.size),
+                *(held(found) if found.points else ("", "")),
+                found.note,
+            ]
+        )
     return text.getvalue()
 
 
@@ -233,7 +300,8 @@ class _Phases:
 
     def ended(self, phase: str) -> None:
         now = time.perf_counter()
-        self._phases[phase], self._last = now - self._last, now
+        self._phases[phase] = self._phases.get(phase, 0.0) + now - self._last
+        self._last = now
 
     def report(self, jobs: int, spent: Sequence[Spent]) -> dict[str, Any]:
         places: dict[str, dict[str, float]] = {}

@@ -6,22 +6,42 @@ series, because most claims of papers are of this kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import Cases, Claim, Reading, Rule
+from penstock.reproduce.model import Cases, Claim, Numbers, Reading, Rule, Sense, Whose
 from penstock.reproduce.runs import Labels, Quantity, Runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
-#: From the runs of a claim's cases to one number a seed, in the order of the seeds.
-Values: TypeAlias = Callable[[Runs], Sequence[float]]
+#: From the runs of a claim's cases to its numbers.
+Values: TypeAlias = Callable[[Runs], Numbers]
+
+#: A claim about every point of an axis, by the mean over the axis.
+MEAN = Reading("mean", "Judged by the mean over the axis, not at every point.")
+
+
+class Said(TypedDict, total=False):
+    """What a claim says besides its numbers: the fields of `Claim` of these names.
+
+    exhibit: left out, it is the key's first part.
+    """
+
+    key: str
+    text: str
+    paper_value: str
+    place: str
+    of: Whose
+    printed: float | None
+    exhibit: str
+    senses: Sequence[Sense]
 
 
 def of_one_case(quantity: Quantity, scale: float = 1.0, **labels: str | float | int) -> Values:
@@ -34,13 +54,27 @@ def difference(quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float
     return lambda runs: _list(scale * runs.difference(quantity, ours, theirs))
 
 
-def difference_along(along: str, quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float = 1.0) -> Values:
-    """The same, as the mean over all values of the label `along` that `ours` has."""
+def difference_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float = 1.0) -> Values:
+    """The same at every value of the label `along` that `ours` has."""
 
-    def values(runs: Runs) -> Sequence[float]:
+    def values(runs: Runs) -> Numbers:
         at = runs.where(**ours).labels(along)
-        differences = [runs.difference(quantity, {**ours, along: x}, {**theirs, along: x}) for x in at]
-        return _list(scale * np.mean(differences, axis=0))
+        return {str(x): _list(scale * runs.difference(quantity, {**ours, along: x}, {**theirs, along: x})) for x in at}
+
+    return values
+
+
+def percent_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Labels) -> Values:
+    """The difference at every value of `along`, in percent of the mean of `theirs` there."""
+
+    def values(runs: Runs) -> Numbers:
+        found = {}
+        for x in runs.where(**ours).labels(along):
+            base = np.nanmean(runs.values(quantity, **{**theirs, along: x}))
+            of = runs.difference(quantity, {**ours, along: x}, {**theirs, along: x})
+            # Where theirs is 0 in every run, a share of it says nothing.
+            found[str(x)] = _list(100.0 * of / base if base else np.full(len(of), np.nan))
+        return found
 
     return values
 
@@ -48,12 +82,23 @@ def difference_along(along: str, quantity: Quantity, ours: Labels, theirs: Label
 def percent_along(along: str, quantity: Quantity, ours: Labels, theirs: Labels) -> Values:
     """The difference of the means over `along`, in percent of the mean of `theirs`."""
 
-    def values(runs: Runs) -> Sequence[float]:
+    def values(runs: Runs) -> Numbers:
         at = runs.where(**ours).labels(along)
         a, b = (np.mean([runs.values(quantity, **{**case, along: x}) for x in at], axis=0) for case in (ours, theirs))
-        return _list(100.0 * (a / b - 1.0))
+        return _list(100.0 * (a - b) / np.mean(b))
 
     return values
+
+
+def mean_over(values: Values) -> Values:
+    """The mean over the points of an axis, seed by seed."""
+
+    def mean(runs: Runs) -> Numbers:
+        found = values(runs)
+        assert isinstance(found, Mapping)
+        return _list(np.mean(list(found.values()), axis=0))
+
+    return mean
 
 
 def at_equal(
@@ -85,7 +130,7 @@ class Comparison:
     """Two series, `ours` against `theirs`, seed by seed (common random numbers). It makes claims.
 
     series: the label that has the names of the two: most often `"aqm"`.
-    along: the label over which claims take the mean; `None`: each series is one case.
+    along: the label at whose every value a claim must hold; `None`: each series is one case.
     readings: under which readings its claims are judged again.
     """
 
@@ -115,15 +160,11 @@ class Comparison:
             readings=readings,
         )
 
-    def claim(
-        self, *, key: str, text: str, paper_value: str, unit: str, values: Values, rule: Rule, exhibit: str = ""
-    ) -> Claim:
-        """A claim about the two. exhibit: left out, it is the key's first part."""
+    def claim(self, *, unit: str, values: Values, rule: Rule | None, **said: Unpack[Said]) -> Claim:
+        """A claim about the two."""
+        said.setdefault("exhibit", said["key"].partition(".")[0])
         return Claim(
-            key=key,
-            text=text,
-            exhibit=exhibit or key.partition(".")[0],
-            paper_value=paper_value,
+            **said,
             unit=unit,
             cases=self.cases,
             values=values,
@@ -131,42 +172,44 @@ class Comparison:
             readings=self.readings,
         )
 
-    def difference(
-        self, measure: Measure, *, key: str, text: str, paper_value: str, rule: Rule, exhibit: str = ""
-    ) -> Claim:
-        """The claim that `ours` minus `theirs` is as the rule says."""
+    def difference(self, measure: Measure, *, rule: Rule, **said: Unpack[Said]) -> Claim:
+        """The claim that `ours` minus `theirs` is as the rule says: at every point, and in the mean."""
+        of, pair, scale = measure.quantity, (self._ours, self._theirs), measure.scale
+        if self.along is None:
+            return self.claim(unit=measure.unit, values=difference(of, *pair, scale=scale), rule=rule, **said)
+        values = difference_at_each(self.along, of, *pair, scale=scale)
+        return self._at_each(values, mean_over(values), unit=measure.unit, rule=rule, **said)
+
+    def percent(self, measure: Measure, *, rule: Rule, **said: Unpack[Said]) -> Claim:
+        """The same in percent of `theirs`. Raises `ValueError` for single cases."""
+        if self.along is None:
+            raise ValueError("a comparison in percent needs a label to take the mean over")
+        pair = (self.along, measure.quantity, self._ours, self._theirs)
+        return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=self._percent, rule=rule, **said)
+
+    def sense(self, reading: Reading, measure: Measure, *, rule: Rule | None = None, percent: bool = False) -> Sense:
+        """Another sense of a claim's words: the same comparison by another measure.
+
+        rule: where it is not the claim's. percent: in percent of `theirs`, at every point.
+        """
         of, pair = measure.quantity, (self._ours, self._theirs)
         if self.along is None:
             values = difference(of, *pair, scale=measure.scale)
+        elif percent:
+            values = percent_at_each(self.along, of, *pair)
         else:
-            values = difference_along(self.along, of, *pair, scale=measure.scale)
-        return self.claim(
-            key=key,
-            text=text,
-            paper_value=paper_value,
-            unit=measure.unit,
-            values=values,
-            rule=rule,
-            exhibit=exhibit,
-        )
+            values = difference_at_each(self.along, of, *pair, scale=measure.scale)
+        return Sense(reading=reading, values=values, unit=self._percent if percent else measure.unit, rule=rule)
 
-    def percent(
-        self, measure: Measure, *, key: str, text: str, paper_value: str, rule: Rule, exhibit: str = ""
-    ) -> Claim:
-        """The same in percent of the mean of `theirs`. Raises `ValueError` for single cases."""
-        if self.along is None:
-            raise ValueError("a comparison in percent needs a label to take the mean over")
-        base = f"{self.theirs}'s" if self.series == "aqm" else f"that with {self.theirs}"
-        values = percent_along(self.along, measure.quantity, self._ours, self._theirs)
-        return self.claim(
-            key=key,
-            text=text,
-            paper_value=paper_value,
-            unit=f"% of {base}",
-            values=values,
-            rule=rule,
-            exhibit=exhibit,
-        )
+    def _at_each(self, values: Values, mean: Values, *, unit: str, rule: Rule, **said: Unpack[Said]) -> Claim:
+        several = not isinstance(self.cases, Grid) or len(self.cases.values) > 1
+        of_mean = (Sense(reading=MEAN, values=mean),) if several else ()
+        said["senses"] = (*of_mean, *said.get("senses", ()))
+        return self.claim(unit=unit, values=values, rule=rule, **said)
+
+    @property
+    def _percent(self) -> str:
+        return f"% of {self.theirs}'s" if self.series == "aqm" else f"% of that with {self.theirs}"
 
     @property
     def _ours(self) -> Labels:

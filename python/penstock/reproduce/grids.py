@@ -23,7 +23,6 @@ class Grid:
     names: what is compared, in the order in which it is shown: most often disciplines.
     along: the label that varies within the series: `"N"`.
     values: all values of that label.
-    quick: the values that `Settings.quick` keeps; `None` keeps all.
     series: the label of the names.
     trace_s: the sampling interval of the queue in seconds; `None` records nothing.
     by_name: the cases come name by name instead of value by value.
@@ -33,18 +32,15 @@ class Grid:
     names: Sequence[str | float]
     along: str
     values: Sequence[str | float]
-    quick: Sequence[str | float] | None = None
     series: str = "aqm"
     trace_s: float | None = None
     by_name: bool = False
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
         """The cases under a reading."""
-        kept = self.values if self.quick is None or not settings.quick else self.quick
-        values = [value for value in self.values if value in kept]
-        pairs = list(itertools.product(self.names, values))
+        pairs = list(itertools.product(self.names, self.values))
         if not self.by_name:
-            pairs = [(name, value) for value in values for name in self.names]
+            pairs = [(name, value) for value in self.values for name in self.names]
         for name, value in pairs:
             labels = {self.series: name, self.along: value}
             yield Case(labels, self.build(name, value, reading), self.trace_s)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.estimate import Estimate
 
@@ -21,20 +21,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from penstock.model.scenario import Scenario
+    from penstock.reproduce.readings import Readings
     from penstock.reproduce.runs import Labels, Runs
+
+
+#: How many seeds a claim has been judged on when it is looked at, until it is decided.
+LOOKS = (10, 20, 50, 100, 200)
+
+#: The same of a quick reproduction.
+QUICK_LOOKS = (5,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How much to run.
 
-    seeds: runs of every case, from seed 1 on.
-    quick: exhibits take a coarser grid. It has fewer points, never shorter runs: a shorter run is
-        another experiment.
+    looks: after how many seeds, from seed 1 on, a claim is judged. Once it is decided, it takes no
+        more. Exhibits are drawn from the first of these numbers.
+    quick: only the default and the nearest joint reading are judged. The cases are the same: with
+        fewer of them, or shorter ones, claims would be about another experiment.
     """
 
-    seeds: int
-    quick: bool
+    looks: Sequence[int] = LOOKS
+    quick: bool = False
+
+    @property
+    def seeds(self) -> int:
+        """The seeds of every case; of some there are more."""
+        return self.looks[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +57,12 @@ class Reading:
 
     key: short and stable, for `claims.csv` and file names: `"mark_p=0.1"`.
     text: what it takes instead of the default, in a sentence.
+    parts: of a joint reading the keys of those that it takes at once; else empty.
     """
 
     key: str
     text: str
+    parts: tuple[str, ...] = ()
 
 
 #: The readings that the specification settles on.
@@ -61,14 +77,16 @@ class Case:
     scenario: what is run; its own seed does not matter.
     trace_s: the sampling interval of the queue's series in seconds, where the exhibit shows time;
         `None` records nothing.
+    windows: the flows' congestion windows are recorded, too, at the same interval.
     """
 
     labels: Labels
     scenario: Scenario
     trace_s: float | None = None
+    windows: bool = False
 
 
-#: The cases of an exhibit or a claim under a reading. `Settings.quick` may thin the grid.
+#: The cases of an exhibit or a claim under a reading.
 Cases: TypeAlias = Callable[[Settings, Reading], Iterable[Case]]
 
 
@@ -124,7 +142,43 @@ class Within:
     high: float
 
 
-Rule: TypeAlias = Above | Below | Within
+@dataclass(frozen=True, slots=True)
+class MostBelow:
+    """The claim is that the quantity is below `bound` in most runs.
+
+    It is for a time until something happens, which is infinite in a run in which it never does. The
+    share of the runs is judged against one half.
+    """
+
+    bound: float
+
+
+Rule: TypeAlias = Above | Below | Within | MostBelow
+
+#: Whose a claim is. `"paper"`: the paper says it. `"project"`: we ask beyond the paper. `"check"`:
+#: it checks our code or says how near our reading comes. The headline counts the paper's alone.
+Whose: TypeAlias = Literal["paper", "project", "check"]
+
+#: One number a seed in the order of the seeds, or this for every point of an axis: a claim about a
+#: whole axis holds where it holds at each point. A number that does not apply in a run is NaN.
+Numbers: TypeAlias = Sequence[float] | Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sense:
+    """Another sense of a claim's words: another quantity of the same runs.
+
+    "Throughput" may be what crosses the link or what arrives at the receivers. The claim is one, and
+    each sense is a reading of it.
+
+    unit, rule, printed: where they are not the claim's own.
+    """
+
+    reading: Reading
+    values: Callable[[Runs], Numbers]
+    unit: str | None = None
+    rule: Rule | None = None
+    printed: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,23 +189,55 @@ class Claim:
     text: the claim in plain words, with what is measured.
     exhibit: the exhibit it is about, for the link.
     paper_value: the paper's number or word: `"96.3 % against 94.5 %"`, `"higher"`.
+    place: where the paper says it: `"section 4.2, figure 6"`. Empty where it is not the paper's.
+    of: whose claim it is.
     unit: of the estimate: `"packets"`, `"percentage points"`.
     cases: what is run for it (most often a part of its exhibit's cases).
-    values: returns one number a seed, in the order of the seeds: a quantity, or a paired difference
-        (the same seed on both sides).
-    rule: when it holds.
+    values: a quantity, or a paired difference (the same seed on both sides).
+    rule: when it holds; `None`: it is a distance that is shown and not judged.
+    printed: what the estimate is where the paper is right to the digit: 1.8 for 96.3 against 94.5.
+        `None` where the paper gives no number.
     readings: under which readings besides the default it is judged again.
+    senses: what else its words may mean.
+    most: how many seeds it takes at most, however undecided it is; `None`: all of `Settings.looks`.
     """
 
     key: str
     text: str
     exhibit: str
     paper_value: str
+    place: str = ""
+    of: Whose = "paper"
     unit: str
     cases: Cases
-    values: Callable[[Runs], Sequence[float]]
-    rule: Rule
+    values: Callable[[Runs], Numbers]
+    rule: Rule | None
+    printed: float | None = None
     readings: Sequence[Reading] = ()
+    senses: Sequence[Sense] = ()
+    most: int | None = None
+
+    def under(self, reading: Reading) -> Callable[[Runs], Numbers]:
+        """What is measured under a reading: that of the sense which it names, else the claim's."""
+        return next((sense.values for sense in self.senses if sense.reading == reading), self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The joint reading that comes nearest to the paper, and how it was found.
+
+    tried: joint readings that were run; possible: all that contradict no other.
+    seeds: those that it was chosen on. The report's are others.
+    score: what it was chosen by, of it and of the default reading: how many of the paper's claims
+        lie on the wrong side, and the mean distance from the printed numbers in percent.
+    """
+
+    reading: Reading
+    tried: int
+    possible: int
+    seeds: Sequence[int]
+    score: tuple[int, float | None]
+    default_score: tuple[int, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +246,16 @@ class Paper:
 
     key: on the command line: `"amecn"`.
     name: in tables and headings: `"AMECN"`.
-    citation: authors, title, year.
+    citation: authors, title, year. bibtex: the same as an entry of BibTeX.
     exhibits, claims: in the paper's order.
     unstated: what the paper leaves out and how it was read, one sentence each.
-    discussion: returns what was found, in plain words. It takes the findings under the default
-        reading (claim → finding), so that it never says what the numbers do not. An empty line
-        ends a paragraph; `**words**` are emphasised.
+    readings: what the paper leaves open, where joint readings are to be searched.
+    nearest: the joint reading that comes nearest to the paper, where a search has found one.
+    believe: returns one sentence that says what to believe of the paper. It takes the findings under
+        the default reading (claim → finding); those of the nearest joint reading, where there is one,
+        have `"@"` before their keys.
+    discussion: returns what was found, in plain words. It takes the same findings, so that it never
+        says what the numbers do not. An empty line ends a paragraph; `**words**` are emphasised.
     """
 
     key: str
@@ -173,18 +263,38 @@ class Paper:
     citation: str
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
+    bibtex: str = ""
     unstated: Sequence[str] = ()
+    readings: Readings[Any] | None = None
+    nearest: Nearest | None = None
+    believe: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
     discussion: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A claim at one point of its axis: the mean over the seeds, its interval, and the verdict."""
+
+    at: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """A claim judged under one reading.
 
-    estimate, low, high: the mean over the seeds and its 95 % interval (Student's t); `None` where
-        there is none.
+    estimate, low, high: the mean over the seeds and its 99 % interval (Student's t); `None` where
+        there is none. Of a claim about every point of an axis it is the mean over the points; of
+        one about most runs the share of these in percent.
     n: seeds.
-    verdict: `"holds"`, `"does not hold"` or `"undecided"`.
+    verdict: `"holds"`, `"does not hold"`, `"undecided"`, `"cannot tell"` where the runs that are
+        compared are the same, or `"not judged"`.
+    printed: what the estimate is where the paper is right to the digit, or `None`.
+    points: of a claim about every point of an axis.
+    note: what the numbers do not say: `"never in 10 of 10"`, `"deterministic"`, or empty.
     """
 
     paper: str
@@ -195,9 +305,19 @@ class Finding:
     high: float | None
     n: int
     verdict: str
+    unit: str
+    rule: Rule | None
+    printed: float | None = None
+    points: Sequence[Point] = ()
+    note: str = ""
 
     @property
     def interval(self) -> Estimate:
         """The mean with the half-width of its interval."""
         half = None if self.low is None or self.high is None else (self.high - self.low) / 2
         return Estimate(mean=self.estimate, ci95=half, n=self.n)
+
+    @property
+    def size(self) -> float | None:
+        """How large the effect is, as a multiple of what is printed; `None` where nothing is."""
+        return None if self.estimate is None or not self.printed else self.estimate / self.printed
