@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,26 @@ import pytest
 
 import penstock as ps
 from helpers import tiny_paper
+from penstock.cli import main
 from penstock.reproduce import nearest, papers
-from penstock.reproduce.model import DEFAULT, Above, Below, Case, Claim, Paper, Reading, Settings, Within
-from penstock.reproduce.nearest import Found, anew, search
+from penstock.reproduce.model import (
+    DEFAULT,
+    Above,
+    Below,
+    Case,
+    Claim,
+    MostBelow,
+    Numbers,
+    Paper,
+    Reading,
+    Rule,
+    Settings,
+    Within,
+)
+from penstock.reproduce.nearest import Found, Score, anew, search
 from penstock.reproduce.readings import Alternative, Readings
 from penstock.reproduce.runs import Run, Runs
+from penstock.reproduce.verdict import judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +87,8 @@ PAPER = replace(
         claim(key="fig1.ours", values=used, rule=Below(0.0), of="project"),
     ],
     readings=OPEN,
+    believe=lambda found: "",
+    discussion=lambda found: "",
 )
 SEEDS = (1001, 1002)
 
@@ -142,6 +160,18 @@ def test_the_command_writes_all_that_was_tried_and_uses_it(tmp_path: Path, monke
     assert kept["scores"][0] == {"takes": ["rate=1", "flows=20"], "wrong": 0, "off_percent": pytest.approx(1, abs=1.5)}
 
 
+def test_a_report_judges_every_claim_under_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "paper", lambda key: PAPER)
+    monkeypatch.setattr(nearest, "SEEDS", SEEDS)
+    assert main(["reproduce", "amecn", "--nearest", "--quick", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "nearest.json").exists()
+    rows = list(csv.DictReader((tmp_path / "claims.csv").read_text(encoding="utf-8").splitlines()))
+    under = {(row["claim"], row["reading"]): row["verdict"] for row in rows}
+    joint = "rate=1 + flows=20"
+    assert {under[claim.key, joint] for claim in PAPER.claims[:2]} == {"holds"}
+    assert {reading for _, reading in under} == {"default", joint}
+
+
 def test_what_ships_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "place", lambda paper: tmp_path / f"{paper}.json")
     assert nearest.shipped("amecn", OPEN) is None
@@ -161,3 +191,34 @@ def test_the_shipped_ones_are_chosen_on_other_seeds_than_the_report_judges(key: 
     order = (1, 0) if any(claim.rule is None and claim.unit == "%" for claim in paper.claims) else (0, 1)
     score, default = ([of[i] for i in order] for of in (paper.nearest.score, paper.nearest.default_score))
     assert paper.nearest.reading == DEFAULT or score < default
+
+
+def test_numbers_come_first_where_a_paper_prints_tables() -> None:
+    few_wrong, near = Score(1, 20.0), Score(2, 10.0)
+    assert few_wrong < near
+    assert replace(near, numbers_first=True) < replace(few_wrong, numbers_first=True)
+    # Less than a percent is noise: then the claims decide.
+    assert Score(1, 10.4, numbers_first=True) < Score(2, 9.9, numbers_first=True)
+
+
+def test_tables_are_told_by_their_distances() -> None:
+    table = claim(
+        key="table1.off", values=lambda runs: {"a": [1.0, 3.0], "b": [8.0, 8.0]}, rule=None, unit="%", of="check"
+    )
+    result = found(replace(PAPER, claims=[*PAPER.claims, table]))
+    score = next(iter(result.scores.values()))
+    assert (score.numbers_first, score.off) == (True, 5.0)
+    assert result.claims == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "right", "wrong"),
+    [(Above(1.0), 2.0, 1.0), (Below(1.0), 0.0, 1.0), (Within(1.0, 2.0), 1.5, 3.0), (MostBelow(5.0), 4.0, 6.0)],
+)
+def test_a_claim_is_wrong_where_its_estimate_is_on_the_other_side(rule: Rule, right: float, wrong: float) -> None:
+    def misses(values: Numbers) -> bool:
+        return nearest._wrong(judge("a", claim(key="a", values=used, rule=rule), DEFAULT, values))
+
+    assert (misses([right] * 3), misses([wrong] * 3), misses([float("nan")] * 3)) == (False, True, True)
+    if not isinstance(rule, MostBelow):
+        assert misses({"a": [right] * 3, "b": [wrong] * 3})
