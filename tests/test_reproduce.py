@@ -354,7 +354,7 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path, monkeypatch: pytest.Mo
 
     def again(seeds: int = 2) -> list[str]:
         drawn.clear()
-        command.reproduce([tiny_paper.PAPER], Settings(looks=(seeds,)), tmp_path, jobs=2)
+        command.reproduce([tiny_paper.PAPER], Settings(looks=(seeds,)), tmp_path, jobs=1)
         return sorted(drawn)
 
     both = sorted(f"amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("png", "svg"))

@@ -21,6 +21,7 @@ from penstock._files import replacing, write
 from penstock.reproduce import report
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
+from penstock.reproduce.forked import forked
 from penstock.reproduce.model import (
     DEFAULT,
     Cases,
@@ -122,20 +123,7 @@ def reproduce(
     clock.ended("plan")
     findings, finished, spent = _decide(plan, settings, out / "runs", jobs, clock)
     seeds = range(1, settings.seeds + 1)
-    shown: dict[tuple[str, str], str | TableData] = {}
-    drawn = Drawn(out)
-    with Bar("drawing") as bar:
-        for i, (each, exhibit, wanted) in enumerate(plan.exhibits):
-            bar.show(i / len(plan.exhibits), f"drawing {each.name} {exhibit.key}")
-            name, of = f"{each.key}.{exhibit.key}", made_of(exhibit, wanted, seeds)
-            if drawn.has(name, of):
-                shown[each.key, exhibit.key] = _svg(out, name).read_text(encoding="utf-8")
-                continue
-            files, shows = _exhibit(out, name, exhibit, gather(wanted, seeds, finished))
-            shown[each.key, exhibit.key] = shows
-            if isinstance(shows, str):  # a table takes no time
-                drawn.keep(name, of, files)
-    drawn.write()
+    shown = _draw_all(plan, seeds, finished, out, jobs)
     clock.ended("draw")
     claims = claims_csv(findings)
     write(out / "claims.csv", claims)
@@ -186,6 +174,34 @@ def _judge_all(asked: Sequence[_Asked], seeds: Sequence[int], finished: Finished
             claim, reading = asked[i].claim, asked[i].reading
             found[i] = judge(asked[i].paper.key, claim, reading, claim.under(reading)(runs))
     return [found[i] for i in range(len(found))]
+
+
+def _draw_all(
+    plan: _Plan, seeds: Sequence[int], finished: Finished, out: Path, jobs: int
+) -> dict[tuple[str, str], str | TableData]:
+    """Draws what is not there yet; returns for each exhibit its SVG or its table."""
+    shown: dict[tuple[str, str], str | TableData] = {}
+    drawn = Drawn(out)
+    made = {f"{each.key}.{exhibit.key}": made_of(exhibit, wanted, seeds) for each, exhibit, wanted in plan.exhibits}
+    wanting = [(f"{each.key}.{exhibit.key}", exhibit, wanted) for each, exhibit, wanted in plan.exhibits]
+    wanting = [item for item in wanting if not drawn.has(item[0], made[item[0]])]
+
+    def work(item: tuple[str, Exhibit, Wanted]) -> tuple[list[Path], str | TableData]:
+        name, exhibit, wanted = item
+        return _exhibit(out, name, exhibit, gather(wanted, seeds, finished))
+
+    new: dict[str, str | TableData] = {}
+    with Bar("drawing") as bar:
+        for (name, *_), (files, shows) in zip(wanting, forked(work, wanting, jobs), strict=True):
+            bar.show(len(new) / len(wanting), f"drawing {name}")
+            new[name] = shows
+            if isinstance(shows, str):  # a table takes no time
+                drawn.keep(name, made[name], files)
+    drawn.write()
+    for each, exhibit, _ in plan.exhibits:
+        name = f"{each.key}.{exhibit.key}"
+        shown[each.key, exhibit.key] = new[name] if name in new else _svg(out, name).read_text(encoding="utf-8")
+    return shown
 
 
 def _on(bar: Bar) -> Any:

@@ -270,7 +270,7 @@ def name_ends(ax: Axes, ends: Sequence[tuple[float, float, str, Any]]) -> None:
     ax.set_xlim(ax.get_xlim())
     ax.set_ylim(ax.get_ylim())
     # The layout makes room for the labels' width first, so that the panel's height is about final.
-    made.draw_without_rendering()
+    style.settle(made)
     gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
     low, high = ax.get_ylim()
     ends = sorted(ends, key=lambda end: end[1])

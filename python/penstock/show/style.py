@@ -128,8 +128,18 @@ def context() -> AbstractContextManager[None]:
     )
 
 
+def settle(figure: Figure) -> None:
+    """Lays `figure` out. It takes as long as drawing, and `save` does it for what has changed only."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+
+
 def save(figure: Figure, path: str) -> None:
-    """Writes `figure` to `path` (the ending says what: .svg, .png, .pdf) without a date in it."""
+    """Writes `figure` to `path` (the ending says what: .svg, .png, .pdf) without a date in it.
+
+    The layout is final then: a second call, for another format, does not work it out again.
+    """
     from pathlib import Path
 
     from penstock._files import replacing
@@ -137,6 +147,8 @@ def save(figure: Figure, path: str) -> None:
     kind = Path(path).suffix.removeprefix(".")
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with context(), replacing(Path(path)) as file:
+        settle(figure)
+        figure.set_layout_engine("none")
         figure.savefig(file, format=kind, metadata=metadata)
 
 
