@@ -241,7 +241,7 @@ def test_each_claim_can_be_run_and_the_data_checked_and_cited(page: Path) -> Non
     hashed = hashlib.sha256((page.parent / "claims.csv").read_bytes()).hexdigest()
     assert text.count(hashed) == 2
     assert "@article{tiny," in text
-    assert "<p>section 2. Holds above 0 ms." in text
+    assert "<p>Section 2. Holds above 0 ms." in text
 
 
 def test_a_drawing_says_what_came_of_it(page: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from penstock.reproduce.model import Claim, Finding, Point, Reading
+from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Point, Reading
+from penstock.reproduce.tables import findings_table
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.reproduce.words import amount, apart, at_points, read_otherwise, saying, tally, together, verdict
+from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, tally, together, verdict
 
 
 def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
@@ -75,6 +77,28 @@ def test_what_the_nearest_reading_turns_is_counted() -> None:
     assert read_otherwise({**found, **worse}) == "; read as ecn, 1 more of its claims holds and 1 no longer does"
     only_worse = {**worse, "@a": paper_says("a", FAILS, "ecn")}
     assert read_otherwise({**found, **only_worse}) == "; read as ecn, 1 of its claims no longer holds"
+
+
+def test_our_number_has_its_unit_and_no_interval_where_all_runs_are_one() -> None:
+    assert ours(finding()) == "2.00 ± 0.50 ms"
+    assert ours(finding(low=2.0, high=2.0, note="deterministic")) == "2 ms"
+    assert ours(finding(estimate=10.0, rule=MostBelow(15.0))) == "10 % of the runs"
+    assert ours(finding(estimate=None, low=None, high=None)) == "–"
+
+
+def test_the_terminal_counts_the_papers_claims_alone() -> None:
+    def judged(of: Any, verdict: str) -> Finding:
+        claim = cast(Any, SimpleNamespace(key="fig1.delay", of=of, paper_value="lower"))
+        return finding(verdict, claim=claim, reading=DEFAULT, note="deterministic")
+
+    table = findings_table([judged("paper", HOLDS), judged("check", FAILS), judged("paper", FAILS)])
+    assert table.caption == "The papers' own claims: holds 1, does not hold 1."
+    assert [row[2:] for row, _ in table.rows] == [
+        ("lower", "2.00 ± 0.50 ms", "holds, deterministic"),
+        ("not the paper's claim", "2.00 ± 0.50 ms", "does not hold, deterministic"),
+        ("lower", "2.00 ± 0.50 ms", "does not hold, deterministic"),
+    ]
+    assert findings_table([judged("check", FAILS)]).caption is None
 
 
 def test_runs_that_are_the_same_are_said_to_be() -> None:

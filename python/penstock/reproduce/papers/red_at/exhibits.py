@@ -144,7 +144,7 @@ def show_bounds(runs: Runs) -> Figure:
             (PARAMETERS["min_th"], MAX_TH, "nominal", "solid"),
             (bound["min_hi"], bound["max_hi"], "at min⁺ and max⁺", (0, (1, 1))),
         ):
-            ax.plot([0, low, high, high, 42], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
+            ax.plot([0, low, high, high, 44], [0, 0, PARAMETERS["max_p"], 1, 1], color=style.INK, linestyle=line)
             ax.annotate(
                 text,
                 (high, 0.104),
@@ -157,11 +157,11 @@ def show_bounds(runs: Runs) -> Figure:
             )
         avg, p = (run.recorded(column, since=SETTLED_S) for column in ("avg_pkts", "p_b"))
         ax.plot(avg, p, linestyle="none", marker="o", markersize=2, alpha=0.4, color=OURS.colour)
-        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (39.1, "c: both fall")):
+        for at, text in ((7.5, "region a: both rise"), (19.5, "b: nominal"), (40.3, "c: both fall")):
             ax.annotate(text, (at, 0.222), ha="center", color=style.MUTED)
         for edge in (bound["min_hi"], bound["max_lo"]):
             ax.axvline(edge, color=style.MUTED, linewidth=0.7)
-        ax.set_xlim(0, 42)
+        ax.set_xlim(0, 44)
         ax.set_ylim(-0.004, 0.24)
         ax.set_xlabel("average queue [packets]")
         ax.set_ylabel("drop probability p_b")
