@@ -108,7 +108,7 @@ proptest! {
     #[test]
     fn profiles_are_monotone(
         min_th in 0.0f64..100.0, width in 0.01f64..100.0, mid in 0.0f64..=1.0, max_p in 0.0f64..=1.0, p2_max in 0.0f64..=1.0,
-        n in 0.1f64..10.0, gentle in any::<bool>(),
+        n in 0.1f64..10.0, gentle in any::<bool>(), straight in any::<bool>(),
     ) {
         use penstock_aqm::family::{mecn::TwoLevel, nlred::Square, nred::Power};
         use penstock_aqm::parts::profile::{Point, Profile, Ramp, Straight};
@@ -116,7 +116,8 @@ proptest! {
         let ramp = Ramp { min_th, max_th, max_p };
         let one = if gentle { Straight::Gentle { frozen: None } } else { Straight::Linear };
         let square = Square { gentle };
-        let power = Power { limit: max_th + 10.0, n };
+        let limit = max_th + 10.0;
+        let power = Power { limit, n, straight };
         let two = TwoLevel { mid_th: min_th + mid * width, p2_max, gentle };
         type At<'a> = &'a dyn Fn(f64) -> Point;
         let profiles: [(At, bool); 4] = [

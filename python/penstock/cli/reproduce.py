@@ -18,7 +18,7 @@ from penstock.runs.execute import cores
 
 
 @click.command("reproduce")
-@click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all]...")
+@click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all|repairs]...")
 @click.option(
     "--only",
     multiple=True,
@@ -54,10 +54,11 @@ def command(
 ) -> int:
     """Reproduce the papers' figures, and judge their claims.
 
-    Takes all papers by default. DIR/report.html says first, in one table, what holds and what does not. A second call
-    runs only what is not kept in DIR/runs yet; after Ctrl-C the same command goes on.
+    Takes all papers by default; "repairs" are this project's, judged beside the originals, PIE and CoDel.
+    DIR/report.html says first, in one table, what holds and what does not. A second call runs only what is not kept
+    in DIR/runs yet; after Ctrl-C the same command goes on.
     """
-    chosen = choose(papers, only)
+    chosen = choose(("all", "repairs") if only_list and not papers and not only else papers, only)
     if only_list:
         draw(papers_table(chosen))
         return 0

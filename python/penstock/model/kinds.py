@@ -802,7 +802,9 @@ class Amecn(Table):
     The paper contradicts itself: equation (4) has a further factor 0.17 in the increment, against Fig. 3
     (`alpha_scale`); β falls to 0.66 at avg = 0 though the text says 0.83 (`beta_floor`). It does not say which ramp
     P_max is: here both (`adapt`, `p2_over_p1`). At light load P_max stands at its floor, 0.01, and the queue lies
-    below the target.
+    below the target. Marks cannot push a flow below one packet per round trip: with more flows than the path holds
+    packets the queue stays above the target and P_max at its ceiling. `mark_p = 0.2` drops beyond, which mends that
+    at the price of losses (penstock reproduce repairs).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -914,8 +916,10 @@ class Rared(Table):
     The slope of an average with a time constant of T can exceed slope_th only while q − avg > slope_th·T: with the
     default weight (1 s) at gaps of more than 20 packets. On a fast link 20 packets/s is nothing and every burst is
     hit, on a slow one it is never reached; `slope_th = "auto"` scales with the thresholds (our rule; the paper leaves
-    it to future work). Signalling 80 % halves many windows at once. The paper reads as if p = max_p' replaced p_a
-    directly. So it does here, without the gate (`climb`).
+    it to future work). Signalling 80 % halves many windows at once: a burst is signalled many times within a round
+    trip, before one sender can answer, and the link then stands idle. `climb = "once"` signals once per round trip
+    (penstock reproduce repairs). The paper reads as if p = max_p' replaced p_a directly. So it does here, without the
+    gate (`climb`).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -955,9 +959,11 @@ class Rared(Table):
         ours (the paper's future work).
     max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
         section 4: max_p'.
-    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
-        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
-        probability".
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; or a coin
+        that falls only while the queue itself is above max_th and, once it has signalled, not again within R =
+        max(100 ms, 3·(delay + 1/C)), while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli.
+        Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a
+        round trip.
     slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
         Source: RARED paper, Fig. 1: average queue occupancy.
     base: What it is when the average does not climb; one of "red", "ared"; default: red. Source: RARED paper: Fig. 1
@@ -1007,7 +1013,7 @@ class Rared(Table):
     gentle_tracks_max_p: bool | None = None
     slope_th: float | Literal["auto"] | None = None
     max_p_climb: float | None = None
-    climb: Literal["bernoulli", "ramp"] | None = None
+    climb: Literal["bernoulli", "ramp", "once"] | None = None
     slope_of: Literal["average", "instantaneous"] | None = None
     base: Literal["red", "ared"] | None = None
     interval: str | None = None
@@ -1033,9 +1039,10 @@ class Nred(Table):
     under a heavy one n falls to 1, a straight line. Losses are fewer than RED's at the price of a longer queue.
 
     The profile ends at the buffer: with a large one the queue becomes long, with a small one it is DropTail with
-    averaging. n moves only when the average crosses a threshold, one step at a time. The paper gives no bounds, start
-    or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th and B nothing bounds the delay but the
-    buffer.
+    averaging. n moves only when the average crosses a threshold, one step at a time, so under a steady load it stays
+    wherever the start left it. `n_step = "timed"` moves it on a timer (penstock reproduce repairs). The paper gives
+    no bounds, start or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th and B nothing bounds the
+    delay but the buffer.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1067,8 +1074,11 @@ class Nred(Table):
     n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
     n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
     n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
-    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
-        1.
+    n_step: How far the exponent moves when the average crosses a threshold. "timed": every half second instead, down
+        while the average is above the middle fifth between the thresholds and up while it is below, so far that p in
+        their middle changes by a tenth; and up to max_th p is at most the straight line from 0 at min_th; a number in
+        (0, 1000] or one of "timed"; default: 1. Source: NRED paper, section 2: n ± 1; timed: ours, after Floyd,
+        Gummadi, Shenker 2001, Fig. 2.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
     unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
         buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
@@ -1095,7 +1105,7 @@ class Nred(Table):
     n_min: float | None = None
     n_max: float | None = None
     n_0: float | None = None
-    n_step: float | None = None
+    n_step: float | Literal["timed"] | None = None
     ecn: bool | None = None
     unit: Literal["packets", "bytes"] | None = None
     mean_packet: str | None = None
@@ -1114,7 +1124,9 @@ class RedAt(Table):
     The switch is faster than the average that drives it, so at a region's edge the ramp jumps back and forth. The
     paper gives neither bounds nor steps: ±50 % of min_th, ±20 % of max_th, α = 0.1 and β = 0.05 are readings, and so
     is that the ramp becomes a step where bounds overlap and the thresholds meet. Fig. 6 prints region a as below
-    min⁺, which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).
+    min⁺, which covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`). A hundred times slower
+    (`alpha = 0.001`, `beta = 0.0005`) and with `reset = false` it no longer oscillates, and is RED with more loss
+    (penstock reproduce repairs).
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -1801,16 +1813,21 @@ class Custom(Table):
         ours (the paper's future work).
     max_p_climb: The probability while the average climbs; a number in (0, 1]; default: 0.8. Source: RARED paper,
         section 4: max_p'.
-    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; one of
-        "bernoulli", "ramp"; default: bernoulli. Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop
-        probability".
+    climb: max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through the gate; or a coin
+        that falls only while the queue itself is above max_th and, once it has signalled, not again within R =
+        max(100 ms, 3·(delay + 1/C)), while RED goes on; one of "bernoulli", "ramp", "once"; default: bernoulli.
+        Source: RARED paper, Fig. 1: p_d ← max_p'; "the maximum drop probability"; once: ours, R as ns-2 guesses a
+        round trip.
     slope_of: Whether the average's slope counts, or the queue's; one of "average", "instantaneous"; default: average.
         Source: RARED paper, Fig. 1: average queue occupancy.
     n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
     n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
     n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
-    n_step: How far the exponent moves at once; a number in (0, 1000]; default: 1. Source: NRED paper, section 2: n ±
-        1.
+    n_step: How far the exponent moves when the average crosses a threshold. "timed": every half second instead, down
+        while the average is above the middle fifth between the thresholds and up while it is below, so far that p in
+        their middle changes by a tenth; and up to max_th p is at most the straight line from 0 at min_th; a number in
+        (0, 1000] or one of "timed"; default: 1. Source: NRED paper, section 2: n ± 1; timed: ours, after Floyd,
+        Gummadi, Shenker 2001, Fig. 2.
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
@@ -1898,12 +1915,12 @@ class Custom(Table):
     beta_floor: float | None = None
     slope_th: float | Literal["auto"] | None = None
     max_p_climb: float | None = None
-    climb: Literal["bernoulli", "ramp"] | None = None
+    climb: Literal["bernoulli", "ramp", "once"] | None = None
     slope_of: Literal["average", "instantaneous"] | None = None
     n_min: float | None = None
     n_max: float | None = None
     n_0: float | None = None
-    n_step: float | None = None
+    n_step: float | Literal["timed"] | None = None
     min_lo: float | str | None = None
     min_hi: float | str | None = None
     max_lo: float | str | None = None

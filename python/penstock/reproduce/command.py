@@ -74,7 +74,6 @@ class _Plan:
     @staticmethod
     def of(papers: Sequence[Paper], settings: Settings) -> _Plan:
         made: dict[tuple[Cases, str], Wanted] = {}
-        all_looks = settings.looks[-1]
 
         def wanted(place: str, cases: Cases, reading: Reading) -> Wanted:
             # Building a scenario takes as long as a short run: what claims share is built once.
@@ -89,6 +88,7 @@ class _Plan:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:
                 place = f"{each.name} {claim.key}"
+                all_looks = settings.looks[-1] if claim.most is None else claim.most
                 usual = wanted(place, claim.cases, DEFAULT)
                 claims.append(_Asked(each, claim, DEFAULT, usual, all_looks))
                 for reading in nearest:

@@ -199,6 +199,7 @@ class Claim:
         `None` where the paper gives no number.
     readings: under which readings besides the default it is judged again.
     senses: what else its words may mean.
+    most: how many seeds it takes at most, however undecided it is; `None`: all of `Settings.looks`.
     """
 
     key: str
@@ -214,6 +215,7 @@ class Claim:
     printed: float | None = None
     readings: Sequence[Reading] = ()
     senses: Sequence[Sense] = ()
+    most: int | None = None
 
     def under(self, reading: Reading) -> Callable[[Runs], Numbers]:
         """What is measured under a reading: that of the sense which it names, else the claim's."""

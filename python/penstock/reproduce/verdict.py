@@ -151,7 +151,7 @@ def _share(values: Sequence[float], bound: float) -> tuple[float | None, float |
     else:
         note = f"after {math.fsum(reached) / len(reached):.3g} s in the mean"
         note += f", in {len(reached)} of {n}"
-    return 100 * below / n, 100 * share.low, 100 * share.high, n, note
+    return 100 * below / n, 100 * float(share.low), 100 * float(share.high), n, note
 
 
 def _same(rule: Rule | None, values: Sequence[float]) -> bool:

@@ -36,7 +36,10 @@ pub const KIND: Kind = Kind {
         increment, against Fig. 3 (`alpha_scale`); β falls to 0.66 at avg = 0 though the text \
         says 0.83 (`beta_floor`). It does not say which ramp P_max is: here both (`adapt`, \
         `p2_over_p1`). At light load P_max stands at its floor, 0.01, and the queue lies below \
-        the target.",
+        the target. Marks cannot push a flow below one packet per round trip: with more flows \
+        than the path holds packets the queue stays above the target and P_max at its ceiling. \
+        `mark_p = 0.2` drops beyond, which mends that at the price of losses (penstock reproduce \
+        repairs).",
     params: own_tables::<AmecnParams>(),
     state: &states(Amecn::LEVELS),
     defaults: AmecnParams::DEFAULTS,

@@ -258,12 +258,14 @@ impl Profiles {
             which: p.parts.profile,
             straight: p.ceiling.profile(),
             square: Square { gentle },
-            power: Power { limit: setting.limit(), n: 1.0 },
+            power: Power { limit: setting.limit(), n: 1.0, straight: false },
             two: TwoLevel { mid_th: r.max_th, p2_max: 0.0, gentle },
         };
         match profiles.which {
             ProfileName::Ramp | ProfileName::RateAware | ProfileName::Square => {}
-            ProfileName::Power => profiles.power = Power::within(setting, &p.thresholds, r)?,
+            ProfileName::Power => {
+                profiles.power = Power::within(setting, &p.thresholds, &p.exponents, r)?
+            }
             ProfileName::TwoLevel => {
                 r.max_p = p.ramps.p1_max;
                 profiles.two = TwoLevel::new(&p.ramps, setting, r)?;
@@ -327,7 +329,7 @@ impl AnyAdapter {
                 AnyAdapter::Amecn(levels)
             }
             AdapterName::Nred => {
-                AnyAdapter::Nred(Exponent::new(&p.exponents, &mut profiles.power)?)
+                AnyAdapter::Nred(Exponent::new(&p.exponents, r, &mut profiles.power)?)
             }
             AdapterName::RedAt => {
                 let steps = p.shared.threshold_steps();
@@ -361,10 +363,10 @@ impl Adapter<Profiles> for AnyAdapter {
         match self {
             AnyAdapter::Ared(x) => Adapter::<Profiles>::next_tick(x),
             AnyAdapter::Amecn(x) => x.next_tick(),
+            AnyAdapter::Nred(x) => x.next_tick(),
             AnyAdapter::DtRed(x) => Adapter::<Profiles>::next_tick(x),
             AnyAdapter::None
             | AnyAdapter::Feng(_)
-            | AnyAdapter::Nred(_)
             | AnyAdapter::RedAt(_)
             | AnyAdapter::PdtRed(_) => None,
         }
@@ -374,10 +376,10 @@ impl Adapter<Profiles> for AnyAdapter {
         match self {
             AnyAdapter::Ared(x) => x.tick(avg, q, r, p),
             AnyAdapter::Amecn(x) => x.tick(avg, q, r, &mut p.two),
+            AnyAdapter::Nred(x) => x.tick(avg, q, r, &mut p.power),
             AnyAdapter::DtRed(x) => x.tick(avg, q, r, p),
             AnyAdapter::None
             | AnyAdapter::Feng(_)
-            | AnyAdapter::Nred(_)
             | AnyAdapter::RedAt(_)
             | AnyAdapter::PdtRed(_) => {}
         }

@@ -9,11 +9,11 @@
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival, Status};
+use crate::parts::adapter::{AdaptOn, Adapter, Arrival, Clock, ClockParams, Status};
 use crate::parts::compose::Composed;
 use crate::parts::profile::{Point, Profile, Ramp};
 use penstock_units::param::{num_open, ParamError};
-use penstock_units::{group, params};
+use penstock_units::{group, params, words, Time};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
@@ -31,7 +31,8 @@ pub const KIND: Kind = Kind {
         1, a straight line. Losses are fewer than RED's at the price of a longer queue.",
     weaknesses: "The profile ends at the buffer: with a large one the queue becomes long, with a \
         small one it is DropTail with averaging. n moves only when the average crosses a \
-        threshold, one step at a time. The paper gives no bounds, start or gate: n in 1…5 from 2 \
+        threshold, one step at a time, so under a steady load it stays wherever the start left \
+        it. `n_step = \"timed\"` moves it on a timer (penstock reproduce repairs). The paper gives no bounds, start or gate: n in 1…5 from 2 \
         and RED's gate are readings. Between max_th and B nothing bounds the delay but the \
         buffer.",
     params: own_tables::<NredParams>(),
@@ -51,6 +52,14 @@ group! {
         pub exponents: Exponents,
         /// What every kind takes.
         pub common: Common,
+    }
+}
+
+words! {
+    /// How the exponent moves.
+    pub enum Step or num_open(0.0, 1000.0) {
+        /// On a timer, as ARED's max_p does.
+        Timed = "timed",
     }
 }
 
@@ -78,12 +87,15 @@ params! {
             default: 2,
             source: "reading: the paper gives no start",
         },
-        /// How far the exponent moves at once.
-        pub n_step: f64 {
-            ty: num_open(0.0, 1000.0),
+        /// How far the exponent moves when the average crosses a threshold. "timed": every half
+        /// second instead, down while the average is above the middle fifth between the thresholds
+        /// and up while it is below, so far that p in their middle changes by a tenth; and up to
+        /// max_th p is at most the straight line from 0 at min_th.
+        pub n_step: Step {
             unit: "1",
             default: 1,
-            source: "NRED paper, section 2: n ± 1",
+            source: "NRED paper, section 2: n ± 1; timed: ours, after Floyd, Gummadi, Shenker \
+                2001, Fig. 2",
         },
     }
 }
@@ -106,8 +118,8 @@ impl Nred {
         let setting = Setting::of(p, &p.common, cx)?;
         // The profile has no ceiling below 1.
         let mut ramp = p.thresholds.ramp(&setting, 1.0)?;
-        let mut profile = Power::within(&setting, &p.thresholds, &mut ramp)?;
-        let adapter = Exponent::new(&p.exponents, &mut profile)?;
+        let mut profile = Power::within(&setting, &p.thresholds, &p.exponents, &mut ramp)?;
+        let adapter = Exponent::new(&p.exponents, &ramp, &mut profile)?;
         Ok(p.base.compose(&setting, ramp, profile, adapter, COLUMNS))
     }
 }
@@ -119,6 +131,9 @@ pub struct Power {
     pub limit: f64,
     /// The exponent.
     pub n: f64,
+    /// Up to `max_th`, at most the straight line from 0 at `min_th` to the power law there: an
+    /// exponent below 1 would begin with an infinite slope.
+    pub straight: bool,
 }
 
 impl Power {
@@ -126,6 +141,7 @@ impl Power {
     pub(crate) fn within(
         setting: &Setting,
         thresholds: &Thresholds,
+        exponents: &Exponents,
         r: &mut Ramp,
     ) -> Result<Self, ParamError> {
         let limit = setting.limit();
@@ -137,7 +153,7 @@ impl Power {
             let problem = format!("must be below the buffer ({shown} packets)");
             return Err(ParamError::new("min_th", problem));
         }
-        Ok(Power { limit, n: 1.0 })
+        Ok(Power { limit, n: 1.0, straight: exponents.n_step == Step::Timed })
     }
 }
 
@@ -151,22 +167,32 @@ impl Profile for Power {
             return Point::Beyond;
         }
         // p <- ((avg - min_th) / (B - min_th))^n
-        let p = libm::pow((avg - r.min_th) / (self.limit - r.min_th), self.n);
+        let power = |avg: f64| libm::pow((avg - r.min_th) / (self.limit - r.min_th), self.n);
+        let mut p = power(avg);
+        if self.straight && avg < r.max_th {
+            p = p.min((avg - r.min_th) / (r.max_th - r.min_th) * power(r.max_th));
+        }
         Point::On(p.clamp(0.0, 1.0))
     }
 }
 
-/// NRED's adapter: section 2's update rule.
+/// With a timer, n moves outside of this part of the way from `min_th` to `max_th`, as ARED's max_p
+/// does.
+const RANGE: (f64, f64) = (0.4, 0.6);
+
+/// NRED's adapter: section 2's update rule, or the same on a timer.
 #[derive(Clone, Debug)]
 pub struct Exponent {
     bounds: (f64, f64),
     step: f64,
     status: Status,
+    /// Where a timer drives it: not at crossings.
+    clock: Option<Clock>,
 }
 
 impl Exponent {
     /// The adapter; the profile gets the exponent's start.
-    pub(crate) fn new(p: &Exponents, profile: &mut Power) -> Result<Self, ParamError> {
+    pub(crate) fn new(p: &Exponents, r: &Ramp, profile: &mut Power) -> Result<Self, ParamError> {
         let (low, high) = (p.n_min, p.n_max);
         if low > high {
             return Err(ParamError::new("n_min", format!("must not be above n_max ({high})")));
@@ -176,17 +202,62 @@ impl Exponent {
             return Err(ParamError::new("n_0", problem));
         }
         profile.n = p.n_0;
-        Ok(Exponent { bounds: (low, high), step: p.n_step, status: Status::Between })
+        let (step, clock) = match p.n_step {
+            Step::Number(step) => (step, None),
+            Step::Timed => (timed_step(r, profile.limit), Some(Clock::new(&timer())?)),
+        };
+        Ok(Exponent { bounds: (low, high), step, status: Status::Between, clock })
     }
+
+    fn up(&self, profile: &mut Power) {
+        profile.n = (profile.n + self.step).min(self.bounds.1);
+    }
+
+    fn down(&self, profile: &mut Power) {
+        profile.n = (profile.n - self.step).max(self.bounds.0);
+    }
+}
+
+/// Returns the step that changes p in the middle of the thresholds by the factor 0.9, as ARED's β
+/// changes max_p: with `p = x^n` that is `ln 0.9 / ln x`.
+fn timed_step(r: &Ramp, limit: f64) -> f64 {
+    let middle = 0.5 * (r.min_th + r.max_th);
+    // Thresholds may lie above a small buffer.
+    let x = ((middle - r.min_th) / (limit - r.min_th)).min(0.9);
+    libm::log(0.9) / libm::log(x)
+}
+
+/// ARED's clock: a timer of half a second.
+fn timer() -> ClockParams {
+    ClockParams { adapt_on: AdaptOn::Interval, ..ClockParams::default() }
 }
 
 impl Adapter<Power> for Exponent {
     #[inline]
     fn arrived(&mut self, a: &Arrival, r: &mut Ramp, profile: &mut Power) {
+        if self.clock.is_some() {
+            return;
+        }
         match self.status.enter(a.avg, r) {
-            Some(Status::Below) => profile.n = (profile.n + self.step).min(self.bounds.1),
-            Some(Status::Above) => profile.n = (profile.n - self.step).max(self.bounds.0),
+            Some(Status::Below) => self.up(profile),
+            Some(Status::Above) => self.down(profile),
             Some(Status::Between) | None => {}
+        }
+    }
+
+    #[inline]
+    fn next_tick(&self) -> Option<Time> {
+        self.clock.as_ref().and_then(Clock::next_tick)
+    }
+
+    fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, profile: &mut Power) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.ticked();
+        let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
+        if avg > part(RANGE.1) {
+            self.down(profile);
+        } else if avg < part(RANGE.0) {
+            self.up(profile);
         }
     }
 }
@@ -196,7 +267,6 @@ mod tests {
     use super::*;
     use crate::parts::profile::tests::RAMP5_15;
     use crate::testing::{context, params, PKT};
-    use penstock_units::Time;
 
     fn build(set: &[(&'static str, &'static str)]) -> Result<Nred, ParamError> {
         Nred::new(&params(&KIND, set), &context())
@@ -215,13 +285,65 @@ mod tests {
             (2.0, 24.0, Point::On(0.04)), // (19/95)^2
             (2.0, 100.0, Point::Beyond),
         ] {
-            match ((Power { limit: 100.0, n }).at(avg, &RAMP5_15), want) {
+            match ((Power { limit: 100.0, n, straight: false }).at(avg, &RAMP5_15), want) {
                 (Point::On(got), Point::On(want)) => {
                     assert!((got - want).abs() < 1e-12, "{n} {avg}: {got}")
                 }
                 (got, want) => assert_eq!(got, want, "{n} {avg}"),
             }
         }
+    }
+
+    /// min 5, max 30, B 105, n = 1/2: the law is 1/2 at 30 (x = 1/4), so the line is (avg − 5)/50
+    /// below it. n = 2 lies below its line (1/16 at 30) everywhere.
+    #[test]
+    fn the_straight_part_by_hand() {
+        let ramp = Ramp { max_th: 30.0, ..RAMP5_15 };
+        for (n, avg, want) in [
+            (0.5, 5.0, 0.0),
+            (0.5, 6.0, 0.02), // the law alone: 0.1
+            (0.5, 17.5, 0.25),
+            (0.5, 30.0, 0.5),
+            (0.5, 69.0, 0.8), // beyond it the law: √0.64
+            (2.0, 15.0, 0.01),
+            (2.0, 55.0, 0.25),
+        ] {
+            let power = Power { limit: 105.0, n, straight: true };
+            let Point::On(p) = power.at(avg, &ramp) else { panic!("{avg}") };
+            assert!((p - want).abs() < 1e-12, "{n} {avg}: {p}");
+        }
+    }
+
+    /// min 5, max 15, B 100: the middle fifth is 9 to 11, p in the middle (5/95)^n. A step down
+    /// takes it from (1/19)^2 to (1/19)^2/0.9.
+    #[test]
+    fn exponent_on_a_timer_by_hand() {
+        let set = [("min_th", "5"), ("max_th", "15"), ("n_min", "0.5"), ("n_step", "\"timed\"")];
+        let d = build(&set).unwrap();
+        let (mut e, mut r, mut power) = (d.adapter, RAMP5_15, d.profile);
+        assert!(power.straight);
+        // Crossings do nothing.
+        for avg in [0.0, 16.0, 4.0, 16.0] {
+            e.arrived(&Arrival { now: Time::ZERO, avg, q: 0.0, pkt: &PKT }, &mut r, &mut power);
+        }
+        assert_eq!(power.n, 2.0);
+        let middle = |power: &Power| libm::pow(1.0 / 19.0, power.n) * 361.0;
+        for (i, (avg, want)) in
+            [(10.0, 1.0), (11.5, 1.0 / 0.9), (40.0, 1.0 / 0.81), (8.5, 1.0 / 0.9), (0.0, 1.0)]
+                .iter()
+                .enumerate()
+        {
+            assert_eq!(e.next_tick(), Some(Time::from_nanos((i as u64 + 1) * 500_000_000)));
+            e.tick(*avg, 0.0, &mut r, &mut power);
+            assert!((middle(&power) - want).abs() < 1e-9, "{avg}: {}", middle(&power));
+        }
+        (0..200).for_each(|_| e.tick(16.0, 0.0, &mut r, &mut power));
+        assert_eq!(power.n, 0.5);
+        (0..200).for_each(|_| e.tick(1.0, 0.0, &mut r, &mut power));
+        assert_eq!(power.n, 5.0);
+        assert_eq!(build(&[]).unwrap().adapter.next_tick(), None);
+        // Thresholds above the buffer: the step is still one.
+        assert!((timed_step(&Ramp { max_th: 500.0, ..RAMP5_15 }, 100.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::parts::compose::Composed;
 use crate::parts::profile::{Ramp, Straight};
 use crate::verdict::Verdict;
 use penstock_units::param::{num_open, ParamError};
-use penstock_units::{group, params, words, Time};
+use penstock_units::{group, params, words, Duration, Time};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {
@@ -34,8 +34,11 @@ pub const KIND: Kind = Kind {
         q − avg > slope_th·T: with the default weight (1 s) at gaps of more than 20 packets. On a \
         fast link 20 packets/s is nothing and every burst is hit, on a slow one it is never \
         reached; `slope_th = \"auto\"` scales with the thresholds (our rule; the paper leaves it \
-        to future work). Signalling 80 % halves many windows at once. The paper reads as if p = \
-        max_p' replaced p_a directly. So it does here, without the gate (`climb`).",
+        to future work). Signalling 80 % halves many windows at once: a burst is signalled many \
+        times within a round trip, before one sender can answer, and the link then stands idle. \
+        `climb = \"once\"` signals once per round trip (penstock reproduce repairs). The paper \
+        reads as if p = max_p' replaced p_a directly. So it does here, without the gate \
+        (`climb`).",
     params: own_tables::<RaredParams>(),
     state: &states(COLUMNS),
     defaults: RaredParams::DEFAULTS,
@@ -85,6 +88,8 @@ words! {
         Bernoulli = "bernoulli",
         /// The ceiling of the ramp.
         Ramp = "ramp",
+        /// The probability of one signal per round trip, while the queue is above `max_th`.
+        Once = "once",
     }
 }
 
@@ -126,10 +131,12 @@ params! {
             source: "RARED paper, section 4: max_p'",
         },
         /// max_p_climb as it stands, an independent coin; or as the ceiling of the ramp, through
-        /// the gate.
+        /// the gate; or a coin that falls only while the queue itself is above max_th and, once it
+        /// has signalled, not again within R = max(100 ms, 3·(delay + 1/C)), while RED goes on.
         pub climb: ClimbAs {
             default: "bernoulli",
-            source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"",
+            source: "RARED paper, Fig. 1: p_d ← max_p'; \"the maximum drop probability\"; once: \
+                ours, R as ns-2 guesses a round trip",
         },
         /// Whether the average's slope counts, or the queue's.
         pub slope_of: SlopeOf {
@@ -193,6 +200,10 @@ pub struct Climb {
     /// As the ceiling of the ramp.
     ramp: bool,
     instantaneous: bool,
+    /// Only while the queue itself is above `max_th`, and this long not again after a signal.
+    once: Option<Duration>,
+    /// Before this the ramp decides.
+    again_at: Time,
     last: f64,
     last_at: Time,
     pub(crate) pkts: u64,
@@ -210,6 +221,8 @@ impl Climb {
             max_p: p.max_p_climb,
             ramp: p.climb == ClimbAs::Ramp,
             instantaneous: p.slope_of == SlopeOf::Instantaneous,
+            once: (p.climb == ClimbAs::Once).then(|| round_trip(setting)),
+            again_at: Time::ZERO,
             last: 0.0,
             last_at: Time::ZERO,
             pkts: 0,
@@ -225,8 +238,15 @@ impl Climb {
         let rise = new - std::mem::replace(&mut self.last, new);
         let elapsed = now.since(std::mem::replace(&mut self.last_at, now)).as_secs_f64();
         // Two arrivals at one instant have no slope.
-        avg > r.min_th && elapsed > 0.0 && rise > self.slope_th * elapsed
+        let climbs = avg > r.min_th && elapsed > 0.0 && rise > self.slope_th * elapsed;
+        climbs && (self.once.is_none() || q > r.max_th && now >= self.again_at)
     }
+}
+
+/// Returns what ns-2 takes for the round trip of the flows on a link: `max(100 ms, 3·(delay + 1/C))`.
+fn round_trip(setting: &Setting) -> Duration {
+    let guess = 3.0 * (setting.cx.delay.as_secs_f64() + 1.0 / setting.c);
+    Duration::from_nanos((guess.max(0.1) * 1e9) as u64)
 }
 
 impl<P> Adapter<P> for Climb {
@@ -237,6 +257,10 @@ impl<P> Adapter<P> for Climb {
     }
 
     fn decided(&mut self, verdict: Verdict) {
+        if let (Some(round_trip), true) = (self.once, verdict != Verdict::Pass) {
+            // `last_at` is this arrival.
+            self.again_at = self.last_at + round_trip;
+        }
         self.pkts += 1;
         self.marks += u64::from(matches!(verdict, Verdict::Mark(..)));
     }
@@ -281,6 +305,88 @@ mod tests {
         let _ = c.climbs(at(0), 8.0, 3.0, &RAMP5_15);
         assert!(!c.climbs(at(2000), 8.0, 3.0, &RAMP5_15));
         assert!(c.climbs(at(4000), 8.0, 4.0, &RAMP5_15));
+    }
+
+    /// Asks at `us` with an average of 8 that rose by 0.1 since the last arrival, 1 ms before: 100
+    /// packets/s.
+    fn rising(c: &mut Climb, us: u64, q: f64) -> bool {
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let _ = c.climbs(at(us - 1000), 7.9, q, &RAMP5_15);
+        c.climbs(at(us), 8.0, q, &RAMP5_15)
+    }
+
+    /// At 10 Mbit/s and 20 ms R is 3·(20 + 0.8) ms, so 100 ms. After a signal at 10 ms the ramp
+    /// decides until 110 ms. A coin that falls on its other side is no signal.
+    #[test]
+    fn one_signal_per_round_trip_by_hand() {
+        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let mut c = climb(&[("climb", "\"once\"")]);
+        assert!(rising(&mut c, 5_000, 16.0));
+        <Climb as Adapter<Straight>>::decided(&mut c, Verdict::Pass);
+        assert!(rising(&mut c, 10_000, 16.0));
+        <Climb as Adapter<Straight>>::decided(&mut c, signal);
+        for (us, want) in [(12_000, false), (60_000, false), (109_999, false), (110_000, true)] {
+            assert_eq!(rising(&mut c, us, 16.0), want, "{us}");
+        }
+        assert_eq!((c.pkts, c.marks), (2, 1));
+        // The paper's: each packet of a burst may be signalled.
+        let mut c = climb(&[]);
+        for us in [10_000, 12_000, 14_000] {
+            assert!(rising(&mut c, us, 16.0), "{us}");
+            <Climb as Adapter<Straight>>::decided(&mut c, signal);
+        }
+    }
+
+    /// Whatever arrives: strong signals are a round trip apart, each on a queue above max_th.
+    #[test]
+    fn strong_signals_are_a_round_trip_apart() {
+        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let mut rng = penstock_units::Rng::stream(1, "once");
+        for _ in 0..50 {
+            let mut c = climb(&[("climb", "\"once\"")]);
+            let (mut now, mut avg, mut last) = (Time::ZERO, 0.0f64, None);
+            for _ in 0..2000 {
+                now += Duration::from_nanos((rng.unit() * 5e6) as u64);
+                avg = (avg + rng.unit() - 0.45).clamp(0.0, 30.0);
+                let q = 40.0 * rng.unit();
+                if c.climbs(now, avg, q, &RAMP5_15) && rng.unit() < 0.8 {
+                    assert!(q > 15.0 && avg > 5.0, "{q} {avg}");
+                    let since = last.map(|at| now.since(at));
+                    assert!(since.is_none_or(|since| since >= Duration::from_millis(100)));
+                    <Climb as Adapter<Straight>>::decided(&mut c, signal);
+                    last = Some(now);
+                }
+            }
+            assert!(c.marks > 5, "{}", c.marks);
+        }
+    }
+
+    /// min 5, max 15: the queue itself counts, though the average is 8.
+    #[test]
+    fn once_needs_a_queue_above_the_upper_threshold() {
+        for (q, once) in [(4.0, false), (15.0, false), (16.0, true)] {
+            assert!(rising(&mut climb(&[]), 10_000, q), "{q}");
+            assert_eq!(rising(&mut climb(&[("climb", "\"once\"")]), 10_000, q), once, "{q}");
+        }
+        // Nor without an average above min_th.
+        let mut c = climb(&[("climb", "\"once\"")]);
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let _ = c.climbs(at(1000), 4.0, 20.0, &RAMP5_15);
+        assert!(!c.climbs(at(2000), 4.5, 20.0, &RAMP5_15));
+    }
+
+    /// 90 ms and 1.5 Mbit/s: 3·(90 + 5.333) ms = 286 ms.
+    #[test]
+    fn the_round_trip_follows_from_the_link() {
+        let cx = Context {
+            rate: penstock_units::Rate::from_bps(1_500_000).unwrap(),
+            delay: Duration::from_millis(90),
+            ..context()
+        };
+        let made = Rared::new(&params(&KIND, &[("climb", "\"once\"")]), &cx).unwrap();
+        let round_trip = made.adapter.1.once.unwrap();
+        assert!((round_trip.as_secs_f64() - 0.286).abs() < 1e-9, "{round_trip:?}");
+        assert_eq!(climb(&[("climb", "\"once\"")]).once, Some(Duration::from_millis(100)));
     }
 
     #[test]

@@ -32,7 +32,9 @@ pub const KIND: Kind = Kind {
         ramp jumps back and forth. The paper gives neither bounds nor steps: ±50 % of min_th, ±20 \
         % of max_th, α = 0.1 and β = 0.05 are readings, and so is that the ramp becomes a step \
         where bounds overlap and the thresholds meet. Fig. 6 prints region a as below min⁺, which \
-        covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`).",
+        covers light and medium load alike; Fig. 5 fits min⁻ better (`region_a`). A hundred times \
+        slower (`alpha = 0.001`, `beta = 0.0005`) and with `reset = false` it no longer \
+        oscillates, and is RED with more loss (penstock reproduce repairs).",
     params: own_tables::<RedAtParams>(),
     state: &states(COLUMNS),
     defaults: RedAtParams::DEFAULTS,

@@ -8,7 +8,7 @@ found, and `PAPER`. Each imports only from those before it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock._names import known
@@ -17,9 +17,15 @@ from penstock.reproduce.model import Paper
 #: On the command line, in the order of publication in the report.
 KEYS = ("amecn", "rared", "nred", "rvd", "red-at")
 
+#: What is built like a paper and is none: `repairs` chooses them all, `all` none of them.
+REPAIRS = ("repair-amecn", "repair-rared", "repair-nred", "repair-red-at")
+
 
 def paper(key: str) -> Paper:
-    """The paper of that key. Raises `KeyError` if there is none."""
+    """The paper, or the repair, of that key. Raises `KeyError` if there is none."""
+    if key in REPAIRS:
+        repairs: Mapping[str, Paper] = importlib.import_module("penstock.reproduce.repairs.paper").PAPERS
+        return repairs[key]
     if key not in KEYS:
         raise KeyError(key)
     module = importlib.import_module(f"penstock.reproduce.papers.{key.replace('-', '_')}.paper")
@@ -31,15 +37,16 @@ def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
     """The papers with these names, narrowed to the exhibits and claims of `only`
     (`"amecn.fig9"`, `"amecn.fig9.utilization"`).
 
-    `all`, or no name, chooses every paper. Without names, `only` chooses the papers that it names.
-    Raises `Error` with the nearest name.
+    `all`, or no name, chooses every paper, `repairs` every repair. Without names, `only` chooses the
+    papers that it names. Raises `Error` with the nearest name.
     """
     for name in names:
-        known(name, (*KEYS, "all"), "paper")
+        known(name, (*KEYS, "all", "repairs", *REPAIRS), "paper")
     wanted = [each.partition(".")[0] for each in only] if only and not names else list(names)
     for key in wanted:
-        known(key, (*KEYS, "all"), "paper")
-    chosen = [paper(key) for key in KEYS if not wanted or "all" in wanted or key in wanted]
+        known(key, (*KEYS, "all", "repairs", *REPAIRS), "paper")
+    groups = [key for name in wanted or ["all"] for key in {"all": KEYS, "repairs": REPAIRS}.get(name, (name,))]
+    chosen = [paper(key) for key in (*KEYS, *REPAIRS) if key in groups]
     if not only:
         return chosen
     exhibits = [f"{each.key}.{exhibit.key}" for each in chosen for exhibit in each.exhibits]

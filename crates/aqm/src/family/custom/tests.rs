@@ -56,6 +56,12 @@ fn members_of_the_family_are_said_by_their_parts() {
         ("feng-ared", th, &[("adapter", "\"feng-ared\"")], &["max_p"]),
         ("nlred", th, &[("profile", "\"square\""), ("gentle", "false")], &["max_p"]),
         ("nred", th, &[("profile", "\"power\""), ("adapter", "\"nred\"")], &["n"]),
+        (
+            "nred",
+            &[("n_step", "\"timed\""), ("n_min", "0.25")],
+            &[("profile", "\"power\""), ("adapter", "\"nred\"")],
+            &["n"],
+        ),
         ("red-at", th, &[("adapter", "\"red-at\"")], &["min_th", "max_th"]),
         ("dt-red", &[("min_th", "4")], &[("adapter", "\"dt-red\"")], &["min_th", "max_th"]),
         ("pdt-red", &[], &[("adapter", "\"pdt-red\"")], &["min_th", "max_th"]),
@@ -65,6 +71,12 @@ fn members_of_the_family_are_said_by_their_parts() {
             &[("base", "\"ared\""), ("climb", "\"ramp\"")],
             &[("profile", "\"rate-aware\""), ("adapter", "\"ared\""), ("climb", "\"ramp\"")],
             &["max_p", "climb_pkts"],
+        ),
+        (
+            "rared",
+            &[("climb", "\"once\"")],
+            &[("profile", "\"rate-aware\"")],
+            &["climb_pkts", "climb_marks"],
         ),
         ("mecn", th, &[("profile", "\"two-level\""), ("signal", "\"levels\"")], &["p2_max"]),
         (

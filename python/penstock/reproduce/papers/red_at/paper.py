@@ -53,7 +53,7 @@ def believe(found: Mapping[str, Finding]) -> str:
         fails="it has neither the lowest drop rate nor the highest throughput at every load",
         undecided="its drop rate and throughput are not shown to be the best",
     )
-    return f"{swing}, and {best}; the link's rate, which the text does not give, decides{read_otherwise(found)}."
+    return f"{swing}, and {best}; the link's rate decides, which the text does not give{read_otherwise(found)}."
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
