@@ -13,7 +13,8 @@ import pytest
 from helpers.reproduced import differences_from_ns2, reproduce
 from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Reading, Settings
-from penstock.reproduce.papers.amecn.claims import BOTH, at_equal_efficiency, exponent, first_at
+from penstock.reproduce.papers.amecn.claims import BOTH, exponent
+from penstock.reproduce.papers.amecn.claims_ared import at_equal_efficiency, first_at
 from penstock.reproduce.papers.amecn.conformance import (
     one_level,
     receiver_echoes,
