@@ -96,7 +96,7 @@ def exponent(quantity: Callable[[Run], float], less: float = 0.0) -> Values:
 
 
 def algorithm_claims() -> Iterator[Claim]:
-    """Sections 2.3, 3.1, 3.2 and 3.3.2."""
+    """Sections 2.3 and 3.1: what the average is in a steady state."""
     of_mecn = changing("MECN")
     yield Claim(
         key="fig5.mid_th",
@@ -136,6 +136,10 @@ def algorithm_claims() -> Iterator[Claim]:
             ),
         ),
     )
+
+
+def step_claims() -> Iterator[Claim]:
+    """Sections 3.2 and 3.3.2: how fast P_max moves."""
     for way, words, seconds in (("rises", "from 0.01 to 0.5", 24.5), ("falls", "from 0.5 to 0.01", 20.1)):
         name = f"fig3.{way}"
         yield Claim(
@@ -169,9 +173,22 @@ def algorithm_claims() -> Iterator[Claim]:
 
 def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
     """What section 4.2 says of both changes. levels: the paper's utilizations in percent."""
-    place = f"section 4.2, figure {amecn[3:]}"
+    yield from return_claims(load, amecn)
+    yield from level_claims(load, mecn, amecn, levels)
+    yield from motion_claims(load, mecn, amecn)
+
+
+def of_figure(figure: str) -> str:
+    """The place in the paper: `"section 4.2, figure 6"`."""
+    return f"section 4.2, figure {figure[3:]}"
+
+
+def return_claims(load: str, amecn: str) -> Iterator[Claim]:
+    """That AMECN returns to its target range."""
     readings = changing("AMECN")
-    of_amecn = partial(Claim, exhibit=amecn, place=place, cases=load_changes(load, "AMECN"), readings=readings)
+    of_amecn = partial(
+        Claim, exhibit=amecn, place=of_figure(amecn), cases=load_changes(load, "AMECN"), readings=readings
+    )
     yield of_amecn(
         key=f"{amecn}.settled",
         text=f"From 15 s after the load {load} AMECN's average is in its target range of 9 to 12 packets: the mean of "
@@ -190,13 +207,17 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
         values=of_one_case(return_s),
         rule=MostBelow(18.0),
     )
+
+
+def level_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
+    """The throughputs, as levels and against each other."""
     yield over(load, "MECN").difference(
         UTILIZATION,
         key=f"{amecn}.throughput",
         text=f"AMECN has a slightly higher throughput than MECN where the load {load}: the difference in utilization "
         "over the whole run.",
         paper_value=f"{levels[1]} % against {levels[0]} %",
-        place=place,
+        place=of_figure(amecn),
         rule=Above(),
         printed=round(levels[1] - levels[0], 1),
         senses=(
@@ -214,7 +235,7 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
             "point.",
             exhibit=figure,
             paper_value=f"{level} %",
-            place=place,
+            place=of_figure(amecn),
             unit="%",
             cases=load_changes(load, aqm),
             values=of_one_case(percent_used),
@@ -223,12 +244,16 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
             readings=changing(aqm),
             senses=(Sense(reading=GOODPUT, values=of_one_case(percent_received), printed=level),),
         )
+
+
+def motion_claims(load: str, mecn: str, amecn: str) -> Iterator[Claim]:
+    """How the averages follow the load."""
     yield Claim(
         key=f"{mecn}.follows",
         text=f"MECN's average follows the load: where that {load}, avg from 40 to 50 s less avg from 10 to 25 s.",
         exhibit=mecn,
         paper_value="rises" if load == "rises" else "decreases",
-        place=f"section 4.2, figure {mecn[3:]}",
+        place=of_figure(mecn),
         unit="packets",
         cases=load_changes(load, "MECN"),
         values=of_one_case(after_change),
@@ -240,7 +265,7 @@ def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -
         text=f"AMECN keeps the average steadier than MECN where the load {load}: by how much avg from 40 to 50 s "
         "differs from that of 10 to 25 s, AMECN's less MECN's.",
         paper_value="a steady average",
-        place=place,
+        place=of_figure(amecn),
         unit="packets",
         values=pair(lambda run: abs(after_change(run)), "MECN"),
         rule=Below(),
@@ -304,6 +329,7 @@ def rise_claims() -> Iterator[Claim]:
 
 CLAIMS = (
     *algorithm_claims(),
+    *step_claims(),
     *load_claims("rises", "fig5", "fig6", (94.5, 96.3)),
     *rise_claims(),
     *load_claims("falls", "fig7", "fig8", (93.4, 94.5)),
