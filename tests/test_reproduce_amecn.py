@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 from helpers.reproduced import differences_from_ns2, reproduce
 from penstock.reproduce.execute import collect, ensure, identity
 from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Reading, Settings
-from penstock.reproduce.papers.amecn.claims import BOTH, at_equal_efficiency, exponent, first_at
+from penstock.reproduce.papers.amecn.claims import BOTH, exponent
+from penstock.reproduce.papers.amecn.claims_ared import at_equal_efficiency, first_at
 from penstock.reproduce.papers.amecn.conformance import (
     one_level,
     receiver_echoes,
@@ -44,7 +46,8 @@ def test_the_findings_are_told_in_words(found: dict[str, Finding]) -> None:
     near = {f"@{key}": finding for key, finding in found.items()}
     assert "In the nearest joint reading the average ends at" in PAPER.discussion({**found, **near})
     assert PAPER.believe(found).endswith(".")
-    assert "nearest joint reading" in PAPER.believe({**found, **near})
+    better = replace(found["fig6.settled"], verdict=HOLDS)
+    assert "1 more of its claims holds" in PAPER.believe({**found, "@fig6.settled": better})
 
 
 def test_the_papers_claims_say_where_they_stand() -> None:
@@ -82,6 +85,15 @@ def test_both_readings_of_section_4_2_may_be_searched_and_bring_figures_5_and_6(
         verdicts[key] = judge(PAPER.key, claim, BOTH, claim.values(collect(cases, seeds, tmp_path))).verdict
     assert verdicts.pop("fig6.drops") != HOLDS
     assert set(verdicts.values()) == {HOLDS}
+
+
+def test_dropping_above_0_1_brings_the_average_back(tmp_path: Path) -> None:
+    (reading,) = OPEN.keyed("mark_p=0.1")
+    for key in ("fig6.settled", "fig6.return"):
+        cases = list(BY_KEY[key].cases(TWO, reading))
+        ensure(cases, range(1, 21), tmp_path, 2, lambda done, total: None)
+        values = BY_KEY[key].values(collect(cases, range(1, 21), tmp_path))
+        assert judge(PAPER.key, BY_KEY[key], reading, values).verdict == HOLDS
 
 
 def test_what_contradicts_the_paper_is_searched_by_nobody() -> None:
