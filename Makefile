@@ -45,7 +45,7 @@ reproduce: setup ## the same in full, ten seeds: minutes
 	$(BIN)/penstock reproduce all --out out
 
 nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock
-	$(BIN)/python -m penstock.reproduce.nearest
+	$(BIN)/python tools/nearest.py
 
 picture: reproduce ## the report's first screen as docs/img/report.png, for the README; needs Chromium
 	$(BIN)/python tools/picture.py

@@ -152,7 +152,7 @@ def test_a_set_that_changes_no_run_is_not_run_again(monkeypatch: pytest.MonkeyPa
 def test_the_command_writes_all_that_was_tried_and_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers, "paper", lambda key: PAPER)
     monkeypatch.setattr(nearest, "SEEDS", SEEDS)
-    (paper,) = anew([replace(PAPER, claims=[])], tmp_path / "nearest.json", 2)
+    (paper,) = anew([replace(PAPER, claims=[])], papers.paper, tmp_path / "nearest.json", 2)
     assert paper.nearest is not None
     assert paper.nearest.reading == OPEN.joint("rate=1", "flows=20")
     kept = json.loads((tmp_path / "nearest.json").read_text(encoding="utf-8"))["amecn"]

@@ -12,7 +12,7 @@ from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
 from penstock.reproduce.command import reproduce
 from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
 from penstock.reproduce.nearest import anew
-from penstock.reproduce.papers import choose
+from penstock.reproduce.papers import choose, paper
 from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
 
@@ -66,7 +66,7 @@ def command(
     settings = Settings(looks=(seeds,) if seeds else QUICK_LOOKS if quick else LOOKS, quick=quick)
     try:
         if nearest:
-            chosen = anew(chosen, out / "nearest.json", jobs or cores())
+            chosen = anew(chosen, paper, out / "nearest.json", jobs or cores())
         done = reproduce(chosen, settings, out, jobs or cores(), timing)
     except KeyboardInterrupt:
         kept = out / "runs"

@@ -51,7 +51,7 @@ COLUMNS = (
 )
 
 #: How many seeds a single alternative reading takes at most. It says whether a verdict turns.
-SINGLE_READING_SEEDS = 20
+SINGLE_READING_SEEDS = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -355,41 +354,23 @@ def shipped(paper: str, readings: Readings[Any]) -> Nearest | None:
     )
 
 
-def anew(chosen: Sequence[Paper], file: Path, jobs: int) -> list[Paper]:
-    """These papers with what a new search finds for each as a whole; `file` gets all that was tried."""
-    from penstock.reproduce import papers
+def anew(chosen: Sequence[Paper], whole: Callable[[str], Paper], file: Path, jobs: int) -> list[Paper]:
+    """These papers with what a new search finds for each as a whole; `file` gets all that was tried.
+
+    whole: returns the paper of a key with all its claims; those chosen may be parts.
+    """
     from penstock.show.progress import Bar
 
     searched, documents = [], {}
     for each in chosen:
         if each.readings is not None:
             with Bar(f"nearest joint reading of {each.name}") as bar:
-                found = search(papers.paper(each.key), jobs, on(bar, each))
+                found = search(whole(each.key), jobs, on(bar, each))
             documents[each.key] = found.document()
             each = replace(each, nearest=found.nearest(each.readings))
         searched.append(each)
     write(file, text(documents))
     return searched
-
-
-def main(names: Sequence[str]) -> None:
-    """Searches anew for these papers, or all, and replaces the files that ship."""
-    from penstock.reproduce.papers import choose
-    from penstock.runs.execute import cores
-    from penstock.show.progress import Bar
-
-    for paper in choose(names):
-        if paper.readings is None:
-            continue
-        with Bar(f"nearest joint reading of {paper.name}") as bar:
-            found = search(
-                paper,
-                cores(),
-                on(bar, paper),
-                so_far=lambda found: write(place(found.paper), text(found.document(SHIPPED))),
-            )
-        best = found.nearest(paper.readings)
-        print(f"{paper.key}: {best.reading.key} {best.score}, default {best.default_score}")
 
 
 def on(bar: Any, paper: Paper) -> Progress:
@@ -404,7 +385,3 @@ def on(bar: Any, paper: Paper) -> Progress:
 def text(document: Any) -> str:
     """A document as it is kept."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
