@@ -15,7 +15,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce test quick lint fmt generate validate validate-real oracle bench docs mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest picture test quick lint fmt generate validate validate-real oracle bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,12 @@ demo: setup ## the main job: five papers reproduced, a quick run; verdicts here,
 
 reproduce: setup ## the same in full, ten seeds: minutes
 	$(BIN)/penstock reproduce all --out out
+
+nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock
+	$(BIN)/python -m penstock.reproduce.nearest
+
+picture: reproduce ## the report's first screen as docs/img/report.png, for the README; needs Chromium
+	$(BIN)/python tools/picture.py
 
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
+import io
+import itertools
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import penstock as ps
 from helpers import tiny_paper
-from penstock.reproduce import command
-from penstock.reproduce.model import Settings
+from penstock.reproduce import command, draw, papers, report
+from penstock.reproduce.model import (
+    DEFAULT,
+    Below,
+    Finding,
+    Nearest,
+    Paper,
+    Point,
+    Reading,
+    Sense,
+    Settings,
+    TableData,
+)
+from penstock.show import style
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 
 pytestmark = [
     pytest.mark.browser,
@@ -68,10 +87,10 @@ def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:
     assert visit.console == []
     assert visit.asked == set()
     figures = re.findall(r"<figure.*?</figure>", visit.dom, flags=re.DOTALL)
-    assert ["<svg" in figure for figure in figures] == [True, True, False]
-    assert all("<figcaption>" in figure for figure in figures)
-    assert f"Seeds 1–3, Penstock {ps.__version__}" in figures[0]
-    assert "<table" in figures[2]
+    assert ['class="drawing" role="img"' in figure for figure in figures] == [True, False, True]
+    assert all("<figcaption" in figure for figure in figures)
+    assert "<table" in figures[1]
+    assert f"Penstock {ps.__version__}, seeds 1–3" in visit.dom
     assert "<strong>A longer buffer:</strong> holds." in visit.dom
 
 
@@ -155,13 +174,189 @@ def test_dark_and_light_look_different(page: Path, tmp_path: Path) -> None:
     assert light > 0.7
 
 
-def test_what_the_page_says_first(page: Path) -> None:
+def test_the_first_screen_has_the_paper_its_marks_and_what_to_believe(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    head, rest = text.split("<main>")
-    failing = head.split('id="failing"')[1]
-    assert "Nothing is lost with 5 packets" in failing  # under both readings tried
-    assert "delays longer" not in failing
-    assert rest.index("<table") < rest.index("<article"), "the table of claims comes before everything else"
+    head, _ = text.split("<main>")
+    assert '<span class="title">On buffers &amp; delay</span>' in head
+    assert "A longer buffer delays longer: holds; &lt;believe&gt; it." in head
+    marks = re.findall(r'<a href="#(amecn-claim-[a-z0-9-]+)" class="([^"]+)" aria-label="([^"]+)" data-tip', head)
+    assert [(at, sign) for at, sign, _ in marks] == [
+        ("amecn-claim-fig1-delay", "holds"),
+        ("amecn-claim-table1-none", "fails"),  # under both readings
+    ]  # the third claim is not the paper's
+    assert all(re.search(r"\. (holds|does not hold).*; here ", told) for *_, told in marks)
+    counted = re.findall(r"</svg>(holds|undecided|does not hold)</span> (\d+)", head)
+    assert counted == [("holds", "1"), ("does not hold", "1")]
+    nav = re.findall(r'<a href="#([^"]+)"', head.split("<nav")[1].split("</nav>")[0])
+    assert nav == ["top", "amecn", "all", "method", "cite"]
+
+
+def test_what_a_reading_turns_is_hatched_and_what_is_not_the_papers_does_not_count(page: Path, tmp_path: Path) -> None:
+    first, second, third = tiny_paper.PAPER.claims
+    turned = Sense(reading=Reading("shorter", "A shorter buffer."), values=lambda runs: [-1.0, -1.0, -1.1])
+    paper = replace(
+        tiny_paper.PAPER,
+        claims=[replace(first, senses=[turned]), replace(second, of="check"), replace(third, of="project")],
+    )
+    head = command.reproduce([paper], Settings(looks=(3,)), tmp_path, jobs=2).page.read_text(encoding="utf-8")
+    head, rest = head.split("<main>")
+    (mark,) = re.findall(r'<a href="#amecn-claim-[^>]+>.*?</a>', head)
+    assert 'class="holds turned"' in mark
+    assert "#turned-holds" in mark
+    assert "Turned: does not hold under shorter" in mark
+    assert "1 claim is judged" in head
+    assert rest.count("1 number that the paper does not claim") == 2
+    further = rest.split('class="further"')[1].split("<section")[0]
+    assert "2 further exhibits" in further
+    assert 'id="amecn-fig2"' in further
+    assert 'id="amecn-fig1"' not in further
+
+
+def test_the_nearest_joint_reading_says_of_how_many_and_what_it_turns(page: Path, tmp_path: Path) -> None:
+    nearest = Nearest(
+        reading=tiny_paper.SLOW,
+        tried=37,
+        possible=412,
+        seeds=range(1001, 1011),
+        score=(3, 2.5),
+        default_score=(9, 12.0),
+    )
+    first, *others = tiny_paper.PAPER.claims
+    paper = replace(tiny_paper.PAPER, nearest=nearest, claims=[replace(first, rule=Below(85.0)), *others])
+    text = command.reproduce([paper], Settings(looks=(8,), quick=True), tmp_path, jobs=2).page.read_text(
+        encoding="utf-8"
+    )
+    box = text.split('class="nearest"')[1].split("The readings")[0]
+    said = " ".join(re.sub(r"<[^>]*>", "", box).split())
+    assert "Nearest of 37 tried (412 possible joint readings): rate=1" in said
+    assert "10 other seeds (1001–1010)" in said
+    assert "wrong side: 3, by default 9; mean distance from the printed numbers: 2.5 %, by default 12 %" in said
+    assert "A buffer of 20 packets delays longer than one of 5: holds → does not hold" in said
+
+
+def test_each_claim_can_be_run_and_the_data_checked_and_cited(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    commands = re.findall(r'<code class="run">penstock reproduce --only (.*?)</code>', text)
+    assert commands == ["amecn.fig1.delay", "amecn.table1.none", "amecn.fig2.seed"]
+    hashed = hashlib.sha256((page.parent / "claims.csv").read_bytes()).hexdigest()
+    assert text.count(hashed) == 2
+    assert "@article{tiny," in text
+    assert "<p>Section 2. Holds above 0 ms." in text
+
+
+def test_a_drawing_says_what_came_of_it(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    first, second = re.findall(r'class="drawing" role="img" aria-label="([^"]*)"', text)
+    assert (
+        first
+        == "Delay over buffer. A buffer of 20 packets delays longer than one of 5: holds, a third of what is printed."
+    )
+    assert second.endswith(": undecided.")
+
+
+#: Tells the frame around it how large the page is.
+MEASURE = """<script>addEventListener("load", () => {
+  const page = document.documentElement;
+  parent.postMessage(JSON.stringify([page.scrollHeight, page.scrollWidth, page.clientWidth]), "*");
+});</script></body>"""
+LISTEN = """<pre id="probe"></pre><script>
+addEventListener("message", (event) => { document.getElementById("probe").textContent = event.data; });
+</script>"""
+
+
+def measured(page: str, tmp_path: Path, width: int, height: int) -> tuple[int, int, int]:
+    """Height and width of a page's content, and the width that it has, in a frame of that size.
+
+    Chromium's own window is never narrower than 500 pixels.
+    """
+    (tmp_path / "measured.html").write_text(page.replace("</body>", MEASURE), encoding="utf-8")
+    frame = f'<iframe src="measured.html" style="width:{width}px;height:{height}px;border:0"></iframe>'
+    around = tmp_path / "around.html"
+    around.write_text(f"{LISTEN}{frame}", encoding="utf-8")
+    visit = Visit(around, tmp_path, "--virtual-time-budget=5000")
+    found = re.search(r'<pre id="probe">\[(\d+),(\d+),(\d+)\]</pre>', visit.dom)
+    assert found is not None
+    high, wide, has = map(int, found.groups())
+    return high, wide, has
+
+
+def findings(paper: Paper) -> Iterator[Finding]:
+    """Each claim with a verdict that is not true, under as many readings as a quick report has."""
+    for i, claim in enumerate(paper.claims):
+        nearest = () if paper.nearest is None else (paper.nearest.reading,)
+        for reading in (DEFAULT, *nearest, *(sense.reading for sense in claim.senses)):
+            yield Finding(
+                paper=paper.key,
+                claim=claim,
+                reading=reading,
+                estimate=12.34,
+                low=11.22,
+                high=13.46,
+                n=200,
+                verdict=("holds", "undecided", "does not hold")[i % 3],
+                unit=claim.unit,
+                rule=claim.rule,
+                points=[Point(str(at), 1.0, 0.9, 1.1, "holds") for at in range(15)],
+            )
+
+
+@pytest.fixture(scope="module")
+def five() -> str:
+    """The page of the five papers with their own texts, an empty drawing for each figure, and nothing run."""
+    with style.context():
+        drawing = draw.figure()
+        text = io.StringIO()
+        drawing.savefig(text, format="svg")
+    chosen = papers.choose(["all"])
+    table = TableData(["a", "b"], [["1", "2"]])
+    shown = {
+        (each.key, exhibit.key): table if exhibit.key.startswith("table") else text.getvalue()
+        for each in chosen
+        for exhibit in each.exhibits
+    }
+    found = [finding for each in chosen for finding in findings(each)]
+    return report.page(chosen, Settings(), found, shown, "")
+
+
+def test_five_papers_are_twelve_screens_before_anything_is_unfolded(five: str, tmp_path: Path) -> None:
+    high, wide, has = measured(five, tmp_path, 1400, 900)
+    assert high <= 12 * 900
+    assert wide <= has
+
+
+def test_nothing_overflows_a_phone(five: str, page: Path, tmp_path: Path) -> None:
+    unfolded = page.read_text(encoding="utf-8").replace("<details", "<details open")
+    for text in (five, unfolded):
+        _, wide, has = measured(text, tmp_path, 400, 850)
+        assert wide <= has
+
+
+def test_a_link_into_what_is_folded_unfolds_it(page: Path, tmp_path: Path) -> None:
+    plain = page.read_text(encoding="utf-8")
+    assert '<li id="amecn-claim-fig2-seed" class="claim"><details>' in plain
+    # The address of a file cannot carry a fragment through `Visit`: the page goes there itself.
+    there = tmp_path / "there.html"
+    there.write_text(plain.replace("<script>", "<script>location.hash = 'amecn-claim-fig2-seed';", 1), encoding="utf-8")
+    assert '<li id="amecn-claim-fig2-seed" class="claim"><details open="">' in Visit(there, tmp_path).dom
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return float(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+
+
+def test_every_text_is_legible_on_both_papers() -> None:
+    light, dark = re.findall(r":root\{(.*?)\}", style.css())
+    for scheme in (light, dark):
+        colours = dict(re.findall(r"(--[a-z0-9]+):(#[0-9a-f]{6});", scheme))
+        texts = [colours[name] for name in colours if name in ("--ink", "--muted") or re.match(r"--c\d", name)]
+        assert len(texts) == 8
+        for paper, text in itertools.product((colours["--paper"], colours["--shade"]), texts):
+            low, high = sorted((luminance(paper), luminance(text)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (text, paper)
+    verdicts = re.findall(r"--(?:holds|fails|undecided|cannot-tell|not-judged): var\((--[a-z0-9]+)\)", CSS)
+    assert set(verdicts) == {"--c0", "--c1", "--muted"}
 
 
 def test_text_from_a_paper_is_text(page: Path) -> None:

@@ -140,7 +140,9 @@ def test_a_verdict_says_how_large_and_how_sure() -> None:
     assert verdict_in_words(judge("tiny", claim, DEFAULT, UP)) == "holds, a fifth of what is printed"
     assert verdict_in_words(judge("tiny", claim, DEFAULT, DOWN)) == FAILS
     assert verdict_in_words(judge("tiny", replace(claim, printed=None), DEFAULT, [2.0, 2.0])) == "holds, deterministic"
-    assert verdict_in_words(judge("tiny", claim, DEFAULT, {"1": UP, "2": OPEN})).startswith("undecided, at 1 of 2")
+    assert verdict_in_words(judge("tiny", claim, DEFAULT, {"1": UP, "2": OPEN})).startswith(
+        "undecided, holds at 1 of 2 points"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

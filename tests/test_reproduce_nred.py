@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
-from penstock.reproduce.model import DEFAULT
+from penstock.reproduce.execute import collect, ensure
+from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.nred.claims import equation_1
-from penstock.reproduce.papers.nred.scenarios import OPEN, scenario
+from penstock.reproduce.papers.nred.scenarios import OPEN, profiles, scenario
 
 PAPER = paper("nred")
 BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE = OPEN.keyed(
@@ -49,12 +50,28 @@ def test_equation_1_by_hand() -> None:
     assert [float(equation_1(avg, 2)) for avg in (0.0, 5.0, 52.5, 100.0, 120.0)] == [0.0, 0.0, 0.25, 1.0, 1.0]
 
 
-def test_two_seeds_of_the_coarse_grid(tmp_path: Path) -> None:
+def test_the_flood_lifts_the_average_to_the_buffer(tmp_path: Path) -> None:
+    (case,) = (case for case in profiles(Settings(), DEFAULT) if case.labels["aqm"] == "RED")
+    ensure([case], [1], tmp_path, 1, lambda done, total: None)
+    (run,) = collect([case], [1], tmp_path)
+    # Where RED drops everything the average still rises: the queue stays full.
+    assert run.recorded("avg_pkts").max() > 99
+    assert run.recorded("p_b").max() == 1
+
+
+def test_two_seeds(tmp_path: Path) -> None:
     found = reproduce(PAPER, tmp_path)
     assert found["fig1.profile"].verdict == "holds"
     # Far from any border: NRED's queue is about half of DropTail's, and about three times RED's.
     droptail, red = found["fig3.large-droptail"].estimate, found["fig3.large-red"].estimate
     assert droptail is not None and -60 < droptail < -40  # noqa: PT018
     assert red is not None and 140 < red < 230  # noqa: PT018
+    assert [point.at for point in found["fig3.small"].points] == [
+        "NRED against DropTail",
+        "NRED against RED",
+        "RED against DropTail",
+    ]
     said = PAPER.discussion(found)
-    assert all(f"{abs(value):.2f}" in said for value in (droptail, red))
+    assert f"{-droptail:.1f}" in said
+    assert f"{red:.0f}" in said
+    assert PAPER.believe(found)

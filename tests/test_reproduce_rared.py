@@ -7,14 +7,23 @@ from pathlib import Path
 import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
-from penstock.reproduce.comparisons import difference_along, percent_along
-from penstock.reproduce.model import DEFAULT, Settings
+from penstock.reproduce.comparisons import difference_at_each, mean_over, percent_along, percent_at_each
+from penstock.reproduce.grids import Grid
+from penstock.reproduce.model import DEFAULT, Reading, Settings
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.rared.scenarios import LONG, OPEN, scenario
+from penstock.reproduce.papers.rared.scenarios import (
+    AT_LONG_DELAY,
+    AT_SHORT_DELAY,
+    LONG,
+    OPEN,
+    STRONG_RED,
+    scenario,
+)
 from penstock.reproduce.runs import Run, Runs
 
 PAPER = paper("rared")
 MARK_P, BASE, CLIMB = OPEN.keyed("mark_p=0.1", "base=ared", "climb=ramp")
+LONG_200, SHORT_20 = OPEN.keyed("long=200ms", "short=20ms")
 
 
 @pytest.mark.parametrize(
@@ -41,10 +50,24 @@ def test_readings_reach_the_queue() -> None:
     assert readings_that_change_nothing(PAPER) == []
 
 
-def test_the_grid_is_every_m_and_a_coarse_one_when_quick() -> None:
-    cases = list(PAPER.exhibits[0].cases(Settings(looks=(1,), quick=False), DEFAULT))
+def test_the_long_and_the_short_link_are_read_apart() -> None:
+    def delay(grid: Grid, reading: Reading) -> str:
+        built: str = next(iter(grid(Settings(), reading))).scenario.resolved["topology"]["bottleneck"]["delay"]
+        return built
+
+    assert [delay(AT_LONG_DELAY, each) for each in (DEFAULT, LONG_200, SHORT_20)] == ["90 ms", "200 ms", "90 ms"]
+    assert [delay(AT_SHORT_DELAY, each) for each in (DEFAULT, LONG_200, SHORT_20)] == ["10 ms", "10 ms", "20 ms"]
+
+
+def test_the_plain_red_differs_in_max_p_alone() -> None:
+    red, strong = (scenario(name, 1, DEFAULT).resolved["aqm"] for name in ("RED", STRONG_RED))
+    reverse = {**red["reverse"], "max_p": 0.8}
+    assert {key: strong[key] for key in strong if strong[key] != red[key]} == {"max_p": 0.8, "reverse": reverse}
+
+
+def test_the_grid_is_every_m() -> None:
+    cases = list(PAPER.exhibits[0].cases(Settings(looks=(1,)), DEFAULT))
     assert [case.labels["m"] for case in cases[::4]] == list(range(1, 16))
-    assert len(list(PAPER.exhibits[0].cases(Settings(looks=(1,), quick=True), DEFAULT))) == 16
 
 
 def test_differences_by_hand() -> None:
@@ -67,16 +90,28 @@ def test_differences_by_hand() -> None:
         ]
     )
     ours, theirs = {"aqm": "a"}, {"aqm": "b"}
-    assert difference_along("m", "delay_mean_s", ours, theirs)(runs) == [2.0, 0.0]  # (1 + 3)/2, (2 − 2)/2
-    assert difference_along("m", "delay_mean_s", ours, theirs, scale=1e3)(runs) == [2000.0, 0.0]
-    assert percent_along("m", "delay_mean_s", ours, theirs)(runs) == [100.0, 0.0]  # 8/4, 8/8
+    each = difference_at_each("m", "delay_mean_s", ours, theirs)
+    assert each(runs) == {"1": [1.0, 2.0], "5": [3.0, -2.0]}
+    assert mean_over(each)(runs) == [2.0, 0.0]  # (1 + 3)/2, (2 − 2)/2
+    in_ms = difference_at_each("m", "delay_mean_s", ours, theirs, scale=1e3)
+    assert mean_over(in_ms)(runs) == [2000.0, 0.0]
+    # In percent of theirs over both seeds: 3 over all m, 1.5 at m = 1, 4.5 at m = 5.
+    assert percent_along("m", "delay_mean_s", ours, theirs)(runs) == pytest.approx([200 / 3, 0.0])
+    shares = percent_at_each("m", "delay_mean_s", ours, theirs)(runs)
+    assert isinstance(shares, dict)
+    assert shares["1"] == pytest.approx([100 / 1.5, 200 / 1.5])
+    assert shares["5"] == pytest.approx([300 / 4.5, -200 / 4.5])
 
 
-def test_two_seeds_of_the_coarse_grid(tmp_path: Path) -> None:
+def test_two_seeds(tmp_path: Path) -> None:
     found = reproduce(PAPER, tmp_path)
     # Far from any border: RARED's delay and loss are lower at a long link, and by this.
     delay, loss = found["fig3.delay-rem"].estimate, found["fig5.loss-rem"].estimate
     assert delay is not None and -30 < delay < -5  # noqa: PT018
     assert loss is not None and -8 < loss < -1  # noqa: PT018
+    # The plain RED's throughput is RARED's, its loss is not.
+    assert (found["beside.throughput"].estimate or 0) < (found["beside.loss"].estimate or 0)
     said = PAPER.discussion(found)
-    assert all(f"{abs(value):.2f}" in said for value in (delay, loss))
+    shown = (found[key].estimate or 0 for key in ("fig3.delay-red", "fig5.loss-red", "beside.delay"))
+    assert all(f"{abs(value):.1f}" in said for value in shown)
+    assert found["fig3.delay-red"].verdict != "holds" or "does have a lower delay" in PAPER.believe(found)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from penstock import _penstock
+from penstock.reproduce.command import series_table
+from penstock.reproduce.execute import collect, ensure, identity
+from penstock.reproduce.model import DEFAULT, Settings
 from penstock.reproduce.papers import paper
-from penstock.reproduce.papers.red_at.scenarios import OPEN, scenario
+from penstock.reproduce.papers.red_at.exhibits import forced
+from penstock.reproduce.papers.red_at.scenarios import OPEN, one_flow, scenario
+from penstock.reproduce.runs import Run
+from penstock.runs.result import recorded
 
 PAPER = paper("red-at")
 BY_KEY = {reading.key: reading for reading in OPEN}
@@ -47,12 +55,62 @@ def test_readings_reach_what_they_are_about() -> None:
     assert readings_that_change_nothing(PAPER) == []
 
 
-def test_two_seeds_of_the_coarse_grid(tmp_path: Path) -> None:
+def test_the_time_above_the_threshold_by_hand() -> None:
+    import pyarrow as pa
+
+    def share(**columns: list[float]) -> float:
+        trace = pa.table({"t_s": [0.0, 20.0, 21.0, 22.0, 23.0], **columns})
+        run = Run(labels={}, seed=1, scenario=scenario("RED", 5, DEFAULT), metrics={}, groups=[], links={}, trace=trace)
+        return forced(run)
+
+    average = [50.0, 29.0, 30.0, 31.0, 26.0]  # the first is before second 20
+    assert share(avg_pkts=average) == 0.5
+    assert share(avg_pkts=average, max_th=[24.0, 36.0, 36.0, 24.0, 24.0]) == 0.5
+    assert share(avg_pkts=average, max_th=[24.0] * 5) == 1
+
+
+def test_windows_are_recorded_where_a_figure_shows_them(tmp_path: Path) -> None:
+    (case,) = one_flow("Vegas")(Settings(), DEFAULT)
+    ensure([case], [1], tmp_path, 1, lambda done, total: None)
+    runs = collect([case], [1], tmp_path)
+    (run,) = runs
+    assert run.windows is not None
+    window = run.windows["cwnd_segments"].to_numpy()
+    # Vegas settles; ns-2's β is 3 packets more than the link holds.
+    assert window[-1000:].min() == window[-1000:].max()
+    assert "cwnd_segments" in (series_table(runs) or run.windows).column_names
+    queue_alone = replace(case, windows=False)
+    assert identity(queue_alone) != identity(case)
+    with pytest.raises(LookupError):
+        collect([queue_alone], [1], tmp_path)
+
+
+def test_two_seeds(tmp_path: Path) -> None:
     found = reproduce(PAPER, tmp_path)
     # Far from any border: at N = 80 RED-AT's queue swings between empty and full, RED's half as much.
-    queue, level = found["fig9.queue"].estimate, found["fig9.level"].estimate
+    queue, level = found["fig9.oscillation"].estimate, found["fig9.level"].estimate
     assert queue is not None and 5 < queue < 12  # noqa: PT018
     assert level is not None and -10 < level < -5  # noqa: PT018
+    assert [point.at for point in found["fig9.much-smaller"].points] == ["against RED", "against ARED"]
     said = PAPER.discussion(found)
-    assert f"+{queue:.2f}" in said
-    assert f"−{-level:.2f}" in said
+    assert f"{queue:.1f}" in said
+    assert f"{-level:.1f}" in said
+    assert PAPER.believe(found)
+
+
+def test_a_fast_link_turns_experiment_1() -> None:
+    """The discussion says so of the reading rate=45M in words of its own."""
+
+    def run(name: str) -> dict[str, float]:
+        (result,) = _penstock.run(
+            scenario(name, 80, BY_KEY["rate=45M"]).core, [1], 1, series_interval_s=0.05, progress=None
+        )
+        trace = recorded(result, "queue")
+        late = trace["t_s"].to_numpy() >= 20
+        queue, average = (trace[column].to_numpy()[late] for column in ("queue_pkts", "avg_pkts"))
+        return {"sd": queue.std(), "average": average.mean(), "used": result.metrics["utilization"] or 0.0}
+
+    red, red_at = run("RED"), run("RED-AT")
+    assert red_at["sd"] < red["sd"]
+    assert red_at["average"] > red["average"]
+    assert red_at["used"] > red["used"]

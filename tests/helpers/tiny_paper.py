@@ -102,6 +102,8 @@ PAPER = Paper(
     key="amecn",  # the place of a real one, so that the command finds it
     name="TINY",
     citation="A. Nobody, “On buffers & delay”, 1999.",
+    bibtex="@article{tiny,\n  author = {Nobody, A.},\n  title = {On buffers {\\&} delay},\n  year = 1999,\n}",
+    believe=lambda found: f"A longer buffer delays longer: {found['fig1.delay'].verdict}; <believe> it.",
     exhibits=[
         Exhibit(
             key="fig1",

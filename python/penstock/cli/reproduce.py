@@ -11,6 +11,7 @@ from penstock.cli.inputs import check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
 from penstock.reproduce.command import reproduce
 from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
+from penstock.reproduce.nearest import anew
 from penstock.reproduce.papers import choose
 from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
@@ -28,6 +29,11 @@ from penstock.runs.execute import cores
     "Runs of every case [default: 10, then up to 200 until a claim is decided].", None, click.IntRange(min=1)
 )
 @click.option("--quick", is_flag=True, help="5 seeds, and no readings one by one: all papers in under a minute.")
+@click.option(
+    "--nearest",
+    is_flag=True,
+    help="Search each paper's nearest joint reading anew, for minutes; without it the shipped one is taken.",
+)
 @options.out(
     "Write report.html, claims.csv, figures and data there, and keep finished runs for the next call.",
     Path("out/reproduce"),
@@ -40,6 +46,7 @@ def command(
     only: tuple[str, ...],
     seeds: int | None,
     quick: bool,
+    nearest: bool,
     out: Path,
     jobs: int | None,
     timing: Path | None,
@@ -59,6 +66,8 @@ def command(
     check_writable(out=out, timing=timing)
     settings = Settings(looks=(seeds,) if seeds else QUICK_LOOKS if quick else LOOKS, quick=quick)
     try:
+        if nearest:
+            chosen = anew(chosen, out / "nearest.json", jobs or cores())
         done = reproduce(chosen, settings, out, jobs or cores(), timing)
     except KeyboardInterrupt:
         kept = out / "runs"

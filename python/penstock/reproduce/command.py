@@ -83,7 +83,7 @@ class _Plan:
 
         exhibits, claims = [], []
         for each in papers:
-            nearest = () if each.nearest is None else (each.nearest.reading,)
+            nearest = () if each.nearest is None or each.nearest.reading == DEFAULT else (each.nearest.reading,)
             for exhibit in each.exhibits:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:
@@ -137,9 +137,10 @@ def reproduce(
                 drawn.keep(name, of, files)
     drawn.write()
     clock.ended("draw")
-    write(out / "claims.csv", claims_csv(findings))
+    claims = claims_csv(findings)
+    write(out / "claims.csv", claims)
     page = out / "report.html"
-    write(page, report.page(papers, settings, findings, shown))
+    write(page, report.page(papers, settings, findings, shown, claims))
     clock.ended("write")
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
@@ -234,14 +235,18 @@ def runs_table(runs: Runs) -> pa.Table:
 
 
 def series_table(runs: Runs) -> pa.Table | None:
-    """The recorded series of all runs, after the labels of their cases; `None` if there are none."""
+    """The recorded series of all runs, after the labels of their cases; `None` if there are none.
+
+    Of a run whose congestion windows are recorded it has these, of another the queue.
+    """
     import pyarrow as pa
 
     parts = []
     for each in runs:
-        if each.trace is not None:
-            labels = _table([each.labels] * each.trace.num_rows)
-            columns = {**_columns(labels), **_columns(each.trace)}
+        shown = each.trace if each.windows is None else each.windows
+        if shown is not None:
+            labels = _table([each.labels] * shown.num_rows)
+            columns = {**_columns(labels), **_columns(shown)}
             parts.append(pa.table(columns))
     return pa.concat_tables(parts, promote_options="permissive") if parts else None
 

@@ -184,13 +184,32 @@ class Comparison:
         """The same in percent of `theirs`. Raises `ValueError` for single cases."""
         if self.along is None:
             raise ValueError("a comparison in percent needs a label to take the mean over")
-        base = f"{self.theirs}'s" if self.series == "aqm" else f"that with {self.theirs}"
         pair = (self.along, measure.quantity, self._ours, self._theirs)
-        return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=f"% of {base}", rule=rule, **said)
+        return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=self._percent, rule=rule, **said)
+
+    def sense(self, reading: Reading, measure: Measure, *, rule: Rule | None = None, percent: bool = False) -> Sense:
+        """Another sense of a claim's words: the same comparison by another measure.
+
+        rule: where it is not the claim's. percent: in percent of `theirs`, at every point.
+        """
+        of, pair = measure.quantity, (self._ours, self._theirs)
+        if self.along is None:
+            values = difference(of, *pair, scale=measure.scale)
+        elif percent:
+            values = percent_at_each(self.along, of, *pair)
+        else:
+            values = difference_at_each(self.along, of, *pair, scale=measure.scale)
+        return Sense(reading=reading, values=values, unit=self._percent if percent else measure.unit, rule=rule)
 
     def _at_each(self, values: Values, mean: Values, *, unit: str, rule: Rule, **said: Unpack[Said]) -> Claim:
-        said["senses"] = (Sense(reading=MEAN, values=mean), *said.get("senses", ()))
+        several = not isinstance(self.cases, Grid) or len(self.cases.values) > 1
+        of_mean = (Sense(reading=MEAN, values=mean),) if several else ()
+        said["senses"] = (*of_mean, *said.get("senses", ()))
         return self.claim(unit=unit, values=values, rule=rule, **said)
+
+    @property
+    def _percent(self) -> str:
+        return f"% of {self.theirs}'s" if self.series == "aqm" else f"% of that with {self.theirs}"
 
     @property
     def _ours(self) -> Labels:

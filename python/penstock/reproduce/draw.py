@@ -1,25 +1,31 @@
 """Figures that several papers share: curves with 95 % intervals, and the queue over time.
 
 Each function returns a matplotlib `Figure` in the project's style. The functions on an `Axes` draw
-one panel of a figure. A series has the look of its place in `order`, so that it keeps the look on a
-figure that lacks the others; without `order`, its place among the figure's own series counts.
+one panel of a figure. A discipline has its own look (`style.discipline`) in all figures. Another
+series has that of its place in `order`, or among the figure's own series.
+
+What the paper prints is shown as open marks, and what ns-2 measured of the same cases as crosses;
+a line above the panel says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
 from penstock.estimate import Estimate
 from penstock.reproduce.measures import Measure
+from penstock.reproduce.ns2 import Cases, measured
 from penstock.show import style
+from penstock.validate.agreement import Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from penstock.reproduce.runs import Quantity, Run, Runs
 
@@ -28,23 +34,54 @@ if TYPE_CHECKING:
 
 #: The least distance of two names at the ends of curves, in points (1/72 inch).
 LABEL_GAP = 12.5
+#: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
+PANEL = (5.4, 2.9)
+#: The width of each of several panels beside each other.
+BESIDE = 4.4
 #: Lower and upper limit of an axis; `None`: as matplotlib has it.
 Limits: TypeAlias = tuple[float | None, float | None]
+#: Series → the points (x, y) that the paper prints, in the units of the axes.
+Printed: TypeAlias = Mapping[str, Sequence[tuple[float, float]]]
+
+
+class _How(TypedDict, total=False):
+    """What is passed on to `curves_on`."""
+
+    along: str | None
+    scale: float
+    xscale: float
+    order: Sequence[str]
+    printed: Printed | None
+    ns2: Cases | None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel of `side_by_side`: a measure and the limits of its axis."""
+    """One panel of `side_by_side`: a measure, the limits of its axis, what the paper prints."""
 
     measure: Measure
     ylim: Limits = (0, None)
+    printed: Printed | None = None
 
 
-def figure(width: float = 7.6, height: float = 3.9) -> Figure:
+def figure(width: float = PANEL[0], height: float = PANEL[1]) -> Figure:
     """A figure of that many inches that pyplot does not know. Call it inside `style.context()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
+
+
+def beside(panels: int) -> tuple[Figure, list[Axes]]:
+    """A figure of panels beside each other. Call it inside `style.context()`.
+
+    They are equally wide, so that a page may put them below each other on a phone.
+    """
+    made = figure(BESIDE * panels, PANEL[1])
+    axes = []
+    for i, part in enumerate(made.subfigures(1, panels, squeeze=False)[0], start=1):
+        part.patch.set_gid(f"panel{i}")
+        axes.append(part.subplots())
+    return made, axes
 
 
 def curves(
@@ -61,12 +98,15 @@ def curves(
     ylim: Limits = (None, None),
     diagonal: str | None = None,
     order: Sequence[str] = (),
+    printed: Printed | None = None,
+    ns2: Cases | None = None,
 ) -> Figure:
     """One panel of `curves_on`. diagonal: draws the line y = x with this text."""
     with style.context():
         made = figure()
         ax = made.subplots()
-        curves_on(ax, runs, x, quantity, series, along=along, scale=scale, xscale=xscale, order=order)
+        how: _How = {"along": along, "scale": scale, "xscale": xscale, "order": order, "printed": printed, "ns2": ns2}
+        curves_on(ax, runs, x, quantity, series, **how)
         ax.set_xlabel(xlabel)
         ax.set_ylabel(ylabel)
         ax.set_ylim(*ylim)
@@ -76,7 +116,16 @@ def curves(
     return made
 
 
-def over(x: str, measure: Measure, *, xlabel: str, ylim: Limits = (0, None), order: Sequence[str]) -> Show:
+def over(
+    x: str,
+    measure: Measure,
+    *,
+    xlabel: str,
+    ylim: Limits = (0, None),
+    order: Sequence[str],
+    printed: Printed | None = None,
+    ns2: Cases | None = None,
+) -> Show:
     """Returns what draws `curves` of a measure over the label x, one for each discipline."""
 
     def show(runs: Runs) -> Figure:
@@ -90,6 +139,8 @@ def over(x: str, measure: Measure, *, xlabel: str, ylim: Limits = (0, None), ord
             scale=measure.scale,
             ylim=ylim,
             order=order,
+            printed=printed,
+            ns2=ns2,
         )
 
     return show
@@ -106,6 +157,8 @@ def curves_on(
     scale: float = 1.0,
     xscale: float = 1.0,
     order: Sequence[str] = (),
+    printed: Printed | None = None,
+    ns2: Cases | None = None,
 ) -> None:
     """The quantity over x with 95 % intervals over the seeds, a curve for each value of `series`.
 
@@ -113,9 +166,12 @@ def curves_on(
         `along` is a point with an interval in both directions, and the points are joined in that
         order.
     scale, xscale: factors from the quantity's unit to the axis's.
+    printed: what the paper prints.
+    ns2: names ns-2's cases where they are not found by their scenarios.
 
     Call `label_ends` when the limits are set.
     """
+    crosses = False
     for name in runs.labels(series):
         look, part = _look(runs, series, name, order), runs.where(**{series: name})
         if along is None:
@@ -136,11 +192,56 @@ def curves_on(
             color=look.colour,
             linestyle=look.line,
             marker=look.marker,
-            markersize=4.5,
+            markersize=3.8,
             elinewidth=0.9,
             capsize=2,
             label=str(name),
         )
+        named = (ns2 or {}).get(str(name), {})
+        crosses |= _crosses(ax, part, along or str(x), x, quantity, (xscale, scale), look, named)
+    for i, (name, at_paper) in enumerate((printed or {}).items()):
+        # Where two series print the same, one mark is seen inside the other.
+        look, size = _look(runs, series, name, order), (8.5, 6.0, 11.0)[i % 3]
+        xs, ys = zip(*at_paper, strict=True) if at_paper else ((), ())
+        (marks,) = ax.plot(xs, ys, color=look.colour, linestyle="none", zorder=2.5)
+        marks.set(marker=look.marker, markersize=size, fillstyle="none")
+    _say_marks(ax, printed=bool(printed), crosses=crosses)
+
+
+def _crosses(
+    ax: Axes,
+    part: Runs,
+    label: str,
+    x: str | Quantity,
+    quantity: Quantity,
+    scales: tuple[float, float],
+    look: style.Look,
+    named: Mapping[Any, str],
+) -> bool:
+    """What ns-2 measured of the cases of a curve; returns whether there is anything."""
+    points = []
+    for at in part.labels(label):
+        run = next(iter(part.where(**{label: at})))
+        case = named.get(at)
+        there = Value(float(at), 0.0, 0) if x == label else measured(run, x, case)
+        of = measured(run, quantity, case)
+        if there is not None and of is not None:
+            points.append((there, of))
+    if not points:
+        return False
+    xs, ys = ([value.mean * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
+    dx, dy = ([value.half * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
+    drawn = ax.errorbar(xs, ys, yerr=dy, xerr=dx if any(dx) else None, color=look.colour, linestyle="none", zorder=2.6)
+    drawn[0].set(marker="x", markersize=6.5, markeredgewidth=1.3, label="_ns-2")
+    drawn.set_label("_ns-2")
+    return True
+
+
+def _say_marks(ax: Axes, *, printed: bool, crosses: bool) -> None:
+    """A line above the panel that says what marks without a curve are."""
+    said = ["open marks: printed in the paper"] * printed + ["×: ns-2, same case"] * crosses
+    if said:
+        ax.set_title("; ".join(said), loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
 
 
 def label_ends(ax: Axes) -> None:
@@ -149,21 +250,30 @@ def label_ends(ax: Axes) -> None:
     Names that would overlap move apart, and a thin line leads from each curve to its name. Call it
     last: it needs the limits.
     """
-    made = ax.get_figure(root=True)
-    assert made is not None
-    ax.set_xlim(ax.get_xlim())
-    ax.set_ylim(ax.get_ylim())
-    named = [(drawn[0], str(drawn.get_label())) for drawn in ax.containers if len(np.asarray(drawn[0].get_xdata()))]
+    named = [
+        (drawn[0], str(drawn.get_label()))
+        for drawn in ax.containers
+        if len(np.asarray(drawn[0].get_xdata())) and not str(drawn.get_label()).startswith("_")
+    ]
     ends = []
     for line, name in named:
         xs, ys = (np.asarray(values, dtype=np.float64) for values in (line.get_xdata(), line.get_ydata()))
         last = int(np.argmax(xs))
         ends.append((float(xs[last]), float(ys[last]), name, line.get_color()))
+    name_ends(ax, ends)
+
+
+def name_ends(ax: Axes, ends: Sequence[tuple[float, float, str, Any]]) -> None:
+    """The same for curves that end at (x, y): each with its name and its colour."""
+    made = ax.get_figure(root=True)
+    assert made is not None
+    ax.set_xlim(ax.get_xlim())
+    ax.set_ylim(ax.get_ylim())
     # The layout makes room for the labels' width first, so that the panel's height is about final.
     made.draw_without_rendering()
     gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
     low, high = ax.get_ylim()
-    ends.sort(key=lambda end: end[1])
+    ends = sorted(ends, key=lambda end: end[1])
     wanted = [(y - low) / (high - low) for _, y, _, _ in ends]
     for (x, y, name, colour), level in zip(ends, _apart(wanted, gap), strict=True):
         ax.annotate(
@@ -192,7 +302,7 @@ def traces(
     """The queue over time, a panel for every value of the label `panels`.
 
     Seed 1's queue is in front of every other seed's. Its average is a heavy line where the
-    discipline has one.
+    discipline has one: the mean over all seeds.
 
     target: a range of the average, drawn as a band.
     events: seconds → what happens then.
@@ -200,20 +310,21 @@ def traces(
     """
     names = runs.labels(panels)
     with style.context():
-        made = figure(7.6, 0.9 + 1.85 * len(names))
+        made = figure(PANEL[0], 0.8 + 1.75 * len(names))
         axes = made.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for ax, name in zip(axes, names, strict=True):
             part = sorted(runs.where(**{panels: name}), key=lambda run: run.seed)
             _trace(ax, str(name), part, _look(runs, panels, name, order))
             if target is not None:
                 ax.axhspan(*target, color=style.MUTED, alpha=0.22, linewidth=0, zorder=1.5)
-            for at in events or {}:
-                ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
             ax.set_ylabel(ylabel)
+        made.suptitle(_trace_legend(runs), fontsize=8.5, color=style.MUTED, x=0.01, ha="left")
         axes[0].set_xlim(0, max(run.scenario.duration_s for run in runs))
         # Room above the longest queue for the events' names.
         axes[0].set_ylim(0, axes[0].get_ylim()[1] * 1.12 if top is None else top)
         for at, text in (events or {}).items():
+            for ax in axes:
+                ax.axvline(at, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 2)))
             axes[0].annotate(
                 text,
                 (at, 0.97),
@@ -229,6 +340,9 @@ def traces(
 
 
 def _look(runs: Runs, label: str, name: str | float | int, order: Sequence[str]) -> style.Look:
+    own = style.discipline(str(name))
+    if own is not None:
+        return own
     names: Sequence[str | float | int] = order or runs.labels(label)
     return style.look(names.index(name))
 
@@ -241,11 +355,26 @@ def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
         ax.plot(run.trace["t_s"], run.trace["queue_pkts"], color=look.colour, alpha=0.12, linewidth=0.5)
     assert strong.trace is not None
     ax.plot(strong.trace["t_s"], strong.trace["queue_pkts"], color=look.colour, linewidth=0.8)
-    title = f"{name}: queue, seed {strong.seed}" + (f" (faint: {len(others)} more)" if others else "")
     if "avg_pkts" in strong.trace.column_names:
-        ax.plot(strong.trace["t_s"], strong.trace["avg_pkts"], color=style.INK, linewidth=1.6, zorder=3)
-        title += "; heavy: its average"
-    ax.set_title(title, color=look.colour)
+        ax.plot(*mean_recorded(part, "avg_pkts"), color=style.INK, linewidth=1.6, zorder=3)
+    ax.set_title(name, color=look.colour)
+
+
+def _trace_legend(runs: Runs) -> str:
+    """What the lines of `traces` are."""
+    seeds, some = runs.seeds, next(iter(runs))
+    text = f"thin: queue, seed {seeds[0]}" + (f" (faint: {len(seeds) - 1} more)" if len(seeds) > 1 else "")
+    if some.trace is not None and "avg_pkts" in some.trace.column_names:
+        text += "; heavy: average" + (f", mean of {len(seeds)} seeds" if len(seeds) > 1 else "")
+    return text
+
+
+def mean_recorded(part: Sequence[Run], column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A recorded series as its mean over runs that are sampled at the same times: (t, mean)."""
+    series = [run.recorded(column).astype(float) for run in part]
+    shortest = min(len(each) for each in series)
+    mean = np.mean([each[:shortest] for each in series], axis=0)
+    return part[0].recorded("t_s")[:shortest], mean
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
@@ -301,21 +430,20 @@ def side_by_side(
     xlabel: str,
     along: str | None = None,
     log: bool = False,
-    size: tuple[float, float] = (9.2, 3.7),
     order: Sequence[str] = (),
+    ns2: Cases | None = None,
 ) -> Figure:
     """Several measures over the same x, a panel each, a curve for each discipline.
 
     x, along: as for `curves_on`.
     log: the x axis is logarithmic with a tick at every value of the label x.
-    size: of the whole figure in inches.
     """
     with style.context():
-        made = figure(*size)
-        axes = made.subplots(1, len(panels), squeeze=False)[0]
+        made, axes = beside(len(panels))
         for ax, panel in zip(axes, panels, strict=True):
             of = panel.measure
-            curves_on(ax, runs, x, of.quantity, "aqm", along=along, scale=of.scale, order=order)
+            how: _How = {"along": along, "scale": of.scale, "order": order, "printed": panel.printed, "ns2": ns2}
+            curves_on(ax, runs, x, of.quantity, "aqm", **how)
             if log:
                 ax.set_xscale("log")
                 ax.set_xticks(sorted(int(value) for value in runs.labels(str(x))), minor=False)

@@ -68,10 +68,10 @@ def made_of(exhibit: Exhibit, wanted: Wanted, seeds: Sequence[int]) -> str:
 
 @cache
 def _code() -> str:
-    """Returns a hash of this package's Python files, and of the versions of what draws."""
+    """Returns a hash of this package's Python files, of ns-2's data, and of the versions of what draws."""
     digest = hashlib.sha256()
     root = Path(penstock.__file__).parent
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted([*root.rglob("*.py"), *(root / "validate" / "ns2" / "data").iterdir()]):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     digest.update("".join(version(name) for name in ("matplotlib", "numpy", "scipy", "pyarrow")).encode())
     return digest.hexdigest()

@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 #: where the run that began last belongs.
 Progress: TypeAlias = Callable[[float, float, str], object]
 
-#: The series that is recorded.
-QUEUE = SERIES[0]
+#: The series that are recorded: the queue's, and the congestion windows where a case wants them.
+QUEUE, WINDOWS = SERIES[:2]
 
 
 def identity(case: Case) -> str:
-    """What a case's runs are, but for the seed."""
-    return tasks.identity(case.scenario.core.canonical_json()[1], case.trace_s)
+    """What a case's runs are, except for the seed."""
+    canonical = case.scenario.core.canonical_json()[1]
+    return tasks.identity(canonical + WINDOWS * case.windows, case.trace_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ class Finished:
     def run(self, key: str, case: Case, seed: int) -> Run:
         """A run as an exhibit asks about it. Raises `LookupError` if it is not there."""
         traced = case.trace_s is not None
-        if key not in self._runs or (traced and key not in self._traces):
+        if key not in self._runs or (traced and key not in self._queues):
             raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
         metrics, groups, listed = self._runs[key]
         links = {link["name"]: {name: link[name] for name in link if name != "name"} for link in listed}
@@ -159,17 +160,25 @@ class Finished:
             metrics=metrics,
             groups=groups,
             links=links,
-            trace=self._traces[key] if traced else None,
+            trace=self._queues[key] if traced else None,
+            windows=self._windows[key] if case.windows else None,
         )
 
     @cached_property
-    def _traces(self) -> dict[str, pa.Table]:
-        """All recorded queues by key, each with the columns that it has."""
+    def _queues(self) -> dict[str, pa.Table]:
+        return self._recorded(QUEUE)
+
+    @cached_property
+    def _windows(self) -> dict[str, pa.Table]:
+        return self._recorded(WINDOWS)
+
+    def _recorded(self, series: str) -> dict[str, pa.Table]:
+        """All tables of a recorded series by key, each with the columns that it has."""
         import numpy as np
         import pyarrow as pa
 
         found: dict[str, pa.Table] = {}
-        for part in store.parts(self._folder, QUEUE):
+        for part in store.parts(self._folder, series):
             with store.opened(part, self._folder, ["key"]) as file:
                 for group in range(file.num_row_groups):
                     rows = file.read_row_group(group).combine_chunks()
@@ -209,6 +218,7 @@ def _run(task: _Task, watch: Watch) -> Iterator[tuple[_Task, Outcome, Spent]]:
     core, interval_s = task.case.scenario.core, task.case.trace_s
     (result,) = _penstock.run(core, [task.seed], 1, series_interval_s=interval_s, progress=watch)
     numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
-    traces = {QUEUE: recorded(result, QUEUE)} if interval_s is not None else {}
+    series = (QUEUE, WINDOWS) if task.case.windows else (QUEUE,)
+    traces = {name: recorded(result, name) for name in series} if interval_s is not None else {}
     spent = Spent(task.place, result.events, time.perf_counter() - begun)
     yield task, Outcome(task.key, numbers, None, result.events, traces), spent

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.estimate import Estimate
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from penstock.model.scenario import Scenario
+    from penstock.reproduce.readings import Readings
     from penstock.reproduce.runs import Labels, Runs
 
 
@@ -76,11 +77,13 @@ class Case:
     scenario: what is run; its own seed does not matter.
     trace_s: the sampling interval of the queue's series in seconds, where the exhibit shows time;
         `None` records nothing.
+    windows: the flows' congestion windows are recorded, too, at the same interval.
     """
 
     labels: Labels
     scenario: Scenario
     trace_s: float | None = None
+    windows: bool = False
 
 
 #: The cases of an exhibit or a claim under a reading.
@@ -246,12 +249,13 @@ class Paper:
     citation: authors, title, year. bibtex: the same as an entry of BibTeX.
     exhibits, claims: in the paper's order.
     unstated: what the paper leaves out and how it was read, one sentence each.
+    readings: what the paper leaves open, where joint readings are to be searched.
     nearest: the joint reading that comes nearest to the paper, where a search has found one.
-    believe: returns one sentence that says what to believe of the paper, from the same findings as
-        `discussion`; those of the nearest joint reading have `"@"` before their keys.
-    discussion: returns what was found, in plain words. It takes the findings under the default
-        reading (claim → finding), so that it never says what the numbers do not. An empty line
-        ends a paragraph; `**words**` are emphasised.
+    believe: returns one sentence that says what to believe of the paper. It takes the findings under
+        the default reading (claim → finding); those of the nearest joint reading, where there is one,
+        have `"@"` before their keys.
+    discussion: returns what was found, in plain words. It takes the same findings, so that it never
+        says what the numbers do not. An empty line ends a paragraph; `**words**` are emphasised.
     """
 
     key: str
@@ -261,6 +265,7 @@ class Paper:
     claims: Sequence[Claim]
     bibtex: str = ""
     unstated: Sequence[str] = ()
+    readings: Readings[Any] | None = None
     nearest: Nearest | None = None
     believe: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
     discussion: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")

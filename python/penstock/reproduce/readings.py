@@ -7,6 +7,7 @@ specification settles on. A reading is another value of that dataclass.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
@@ -25,6 +26,9 @@ class Alternative(Generic[Open]):
     queues: the disciplines whose runs it changes; empty: all.
     where: the experiments whose runs it changes, by names that the paper's module gives them;
         empty: all.
+    documented: the paper prints the value, or what it builds on documents it. Another value is
+        ours, or contradicts what the paper prints: it shows how much depends on the gap, and no
+        joint reading is searched with it.
     """
 
     key: str
@@ -32,11 +36,17 @@ class Alternative(Generic[Open]):
     taken: Open
     queues: Sequence[str] = field(default=(), kw_only=True)
     where: Sequence[str] = field(default=(), kw_only=True)
+    documented: bool = field(default=True, kw_only=True)
 
 
 def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
     """These alternatives, which change the runs of these disciplines alone."""
     return [replace(other, queues=queues) for other in others]
+
+
+def of_our_own(*others: Alternative[Open]) -> list[Alternative[Open]]:
+    """These alternatives, whose values no document has."""
+    return [replace(other, documented=False) for other in others]
 
 
 def as_the_rfcs(taken: Open) -> Alternative[Open]:
@@ -113,13 +123,20 @@ class Readings(Mapping[Reading, Open]):
         pairs = itertools.combinations(changes, 2)
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
-    def possible(self) -> Iterator[tuple[str, ...]]:
-        """All sets of alternatives without a contradiction, from the empty one on, small ones first.
+    def keys_in_order(self) -> tuple[str, ...]:
+        """The keys of the alternatives that joint readings take, in their order."""
+        return tuple(key for key, other in self._by_key.items() if other.documented)
 
-        An alternative that adds nothing to the others of a set is not taken up.
+    def possible(self) -> Iterator[tuple[str, ...]]:
+        """All sets of documented alternatives without a contradiction, small ones first.
+
+        The first is empty. An alternative that adds nothing to the others of a set is not taken up.
         """
+        return self._sets(self.keys_in_order())
+
+    def _sets(self, order: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """The sets of these alternatives."""
         level: list[tuple[str, ...]] = [()]
-        order = list(self._by_key)
         while level:
             yield from level
             level = [
@@ -128,6 +145,27 @@ class Readings(Mapping[Reading, Open]):
                 for key in order[order.index(taken[-1]) + 1 if taken else 0 :]
                 if self.compatible((*taken, key)) and self._adds(key, taken)
             ]
+
+    def permitted(self, keys: Sequence[str]) -> bool:
+        """Returns whether `possible` has this set. keys: in the order of the alternatives."""
+        known = set(keys) <= set(self.keys_in_order())
+        return known and self.compatible(keys) and all(self._adds(key, keys[:i]) for i, key in enumerate(keys))
+
+    def count(self) -> int:
+        """How many sets `possible` gives, without listing them.
+
+        Alternatives that set nothing in common do not restrict each other, so that groups of those
+        that do are counted one by one.
+        """
+        groups: list[tuple[set[tuple[str, ...]], list[str]]] = []
+        for key in self.keys_in_order():
+            places, keys = set(self._changes(key)), [key]
+            for group in [group for group in groups if group[0] & places]:
+                groups.remove(group)
+                places, keys = places | group[0], [*group[1], *keys]
+            groups.append((places, keys))
+        ordered = ([key for key in self.keys_in_order() if key in keys] for _, keys in groups)
+        return math.prod(sum(1 for _ in self._sets(keys)) for keys in ordered)
 
     def _known(self, keys: Sequence[str]) -> Sequence[str]:
         for key in keys:

@@ -1,11 +1,14 @@
-"""The report: one page that opens from a file, with every claim and verdict first.
+"""The report: one page that opens from a file, with what to believe of each paper first.
 
-Every exhibit is below them. `page/report.html` is the template, with the style and the script beside
-it. They go into the page, so that nothing is fetched. The same runs give the same bytes.
+The first screen has a row for each paper and a mark for each of its claims. Below, each figure stands
+beside the claims about it; tables, readings and long texts are folded. `page/report.html` is the
+template, with the style and the script beside it. They go into the page, so that nothing is fetched.
+The same runs give the same bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from penstock import __version__
+from penstock.reproduce import words
 from penstock.reproduce.model import (
     DEFAULT,
     Claim,
@@ -25,10 +29,8 @@ from penstock.reproduce.model import (
     Settings,
     TableData,
 )
-from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, NOT_JUDGED, UNDECIDED
-from penstock.reproduce.words import rule_in_words
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import style
-from penstock.show.numbers import number
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {
@@ -38,16 +40,11 @@ SIGNS = {
     HOLDS: "holds",
     NOT_JUDGED: "not-judged",
 }
+#: Whose a claim is, for a reader; of the paper's nothing is said.
+WHOSE = {"paper": "", "project": "ours, not the paper's", "check": "a check of ours"}
 
-
-@dataclass(frozen=True, slots=True)
-class _Exhibit:
-    """An exhibit as the page shows it: a figure, or a table."""
-
-    exhibit: Exhibit
-    id: str
-    svg: str | None
-    table: TableData | None
+#: What ends in a colon earlier is an opening such as "Case 1: ", and no claim.
+OPENING = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +59,95 @@ class _Claim:
     others: Mapping[str, Finding]
 
     @property
-    def fails_everywhere(self) -> bool:
-        return all(each.verdict == FAILS for each in (self.found, *self.others.values()))
+    def head(self) -> str:
+        """The claim without what is measured for it."""
+        return self._parts[0].rstrip(".")
 
     @property
-    def differing(self) -> list[tuple[str, list[Finding]]]:
-        """Verdict → the findings of the other readings that come to it; without the default's."""
-        verdicts = {v: [each for each in self.others.values() if each.verdict == v] for v in reversed(SIGNS)}
-        return [(v, found) for v, found in verdicts.items() if found and v != self.found.verdict]
+    def measure(self) -> str:
+        """What is measured for it, where the claim's text says so."""
+        of = self._parts[1]
+        return of[:1].upper() + of[1:]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        """The claim, and what is measured: it follows a colon that neither an opening nor a bracket has."""
+        text = self.claim.text
+        for colon in re.finditer(": ", text):
+            before = text[: colon.start()]
+            if len(before) >= OPENING and before.count("(") == before.count(")"):
+                return before, text[colon.end() :]
+        return text, ""
+
+    @property
+    def is_the_paper_s(self) -> bool:
+        return self.claim.of == "paper"
+
+    @property
+    def whose(self) -> str:
+        return WHOSE[self.claim.of]
+
+    @property
+    def turned(self) -> list[Finding]:
+        """The findings of other readings that decide otherwise than the default one."""
+        return [
+            each
+            for each in self.others.values()
+            if each.verdict in (HOLDS, FAILS) and each.verdict != self.found.verdict
+        ]
+
+    @property
+    def turns(self) -> str:
+        """What turns it, in words; empty where nothing does."""
+        parts = []
+        for verdict in (HOLDS, FAILS):
+            keys = [each.reading.key for each in self.turned if each.verdict == verdict]
+            if keys:
+                some = ", ".join(keys[:2]) + (f" and {len(keys) - 2} more" if len(keys) > 2 else "")
+                parts.append(f"{verdict} under {some}")
+        return "; ".join(parts)
+
+    @property
+    def command(self) -> str:
+        return f"penstock reproduce --only {self.paper.key}.{self.claim.key}"
+
+    @property
+    def tip(self) -> str:
+        """What a mark says when it is pointed at or read aloud."""
+        text = f"{self.claim.exhibit}: {self.head}. {words.verdict(self.found)}; here {words.ours(self.found)}"
+        return text + (f". Turned: {self.turns}." if self.turned else ".")
+
+
+@dataclass(frozen=True, slots=True)
+class _Exhibit:
+    """An exhibit as the page shows it: a figure, or a table, with the claims about it.
+
+    panels: how many panels a drawing has beside each other.
+    """
+
+    exhibit: Exhibit
+    id: str
+    svg: str | None
+    table: TableData | None
+    claims: Sequence[_Claim]
+    panels: int
+
+    @property
+    def theirs(self) -> list[_Claim]:
+        """The paper's claims."""
+        return [claim for claim in self.claims if claim.is_the_paper_s]
+
+    @property
+    def ours(self) -> list[_Claim]:
+        """Claims that are not the paper's."""
+        return [claim for claim in self.claims if not claim.is_the_paper_s]
+
+    @property
+    def alt(self) -> str:
+        """What came of it, in place of the drawing."""
+        about = self.theirs or self.ours
+        told = "; ".join(f"{claim.head}: {words.verdict(claim.found)}" for claim in about)
+        return f"{self.exhibit.title}. {told}." if told else f"{self.exhibit.title}. {self.exhibit.caption}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +156,53 @@ class _Section:
 
     paper: Paper
     id: str
+    believe: str
     discussion: Sequence[str]
     exhibits: Sequence[_Exhibit]
     claims: Sequence[_Claim]
     readings: Sequence[Reading]
+
+    @property
+    def title(self) -> str:
+        """The paper's title; without BibTeX all of its citation."""
+        found = re.search(r"\btitle\s*=\s*[{\"](.+?)[}\"]\s*,?\s*$", self.paper.bibtex, re.MULTILINE)
+        return re.sub(r"[{}\\]", "", found[1]) if found else self.paper.citation
+
+    @property
+    def theirs(self) -> list[_Claim]:
+        """The paper's claims."""
+        return [claim for claim in self.claims if claim.is_the_paper_s]
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """How many of the paper's claims have each verdict."""
+        return _counts([claim.found.verdict for claim in self.theirs])
+
+    @property
+    def first(self) -> list[_Exhibit]:
+        """The figures that the paper's claims are about, and the tables: these are shown at once."""
+        return [each for each in self.exhibits if each.theirs]
+
+    @property
+    def further(self) -> list[_Exhibit]:
+        """All others."""
+        return [each for each in self.exhibits if not each.theirs]
+
+    @property
+    def turned_by_nearest(self) -> list[tuple[_Claim, Finding]]:
+        """The paper's claims to which the nearest joint reading gives another verdict."""
+        if self.paper.nearest is None:
+            return []
+        key = self.paper.nearest.reading.key
+        found = [(claim, claim.others.get(key)) for claim in self.theirs]
+        return [(claim, of) for claim, of in found if of is not None and of.verdict != claim.found.verdict]
+
+    @property
+    def nearest_counts(self) -> list[tuple[str, int]]:
+        """How many of the paper's claims have each verdict under the nearest joint reading."""
+        assert self.paper.nearest is not None
+        key = self.paper.nearest.reading.key
+        return _counts([claim.others.get(key, claim.found).verdict for claim in self.theirs])
 
 
 def page(
@@ -89,14 +210,18 @@ def page(
     settings: Settings,
     findings: Sequence[Finding],
     shown: Mapping[tuple[str, str], str | TableData],
+    claims_csv: str,
 ) -> str:
     """The page.
 
     findings: of every claim under the default reading and then its others.
     shown: (paper, exhibit) → the figure as SVG, as `style.save` writes it, or the table.
+    claims_csv: the file of that name, whose hash the page tells.
     """
     sections = [_section(paper, findings, shown) for paper in papers]
     claims = [claim for section in sections for claim in section.claims]
+    theirs = [claim for claim in claims if claim.is_the_paper_s]
+    decided = sum(claim.found.verdict in (HOLDS, FAILS) for claim in theirs)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
         autoescape=True,
@@ -105,18 +230,32 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=_number, verdict=SIGNS.__getitem__, rule=rule_in_words, order=_order, emphasis=_emphasis
+        ours=words.ours,
+        qualified=words.verdict,
+        qualifiers=lambda found: words.verdict(found)[len(found.verdict) :],
+        verdict=SIGNS.__getitem__,
+        rule=words.rule_in_words,
+        order=list(SIGNS).index,
+        emphasis=_emphasis,
+        minus=words.minus,
     )
     return environment.get_template("report.html").render(
         sections=sections,
         claims=claims,
-        counts=[(verdict, sum(claim.found.verdict == verdict for claim in claims)) for verdict in reversed(SIGNS)],
-        failing=[claim for claim in claims if claim.fails_everywhere],
+        theirs=theirs,
+        turned=sum(bool(claim.turned) for claim in theirs),
+        counts=_counts([claim.found.verdict for claim in theirs]),
+        decided=decided,
+        wrong=_at_most(decided * len(settings.looks) * (1 - LEVEL)),
+        looks=len(settings.looks),
+        level=f"{100 * LEVEL:g} %",
         default=DEFAULT,
         version=__version__,
         seeds=f"seed {settings.seeds}" if settings.seeds == 1 else f"seeds 1–{settings.seeds}",
+        most=settings.looks[-1],
         n=settings.seeds,
         quick=settings.quick,
+        sha256=hashlib.sha256(claims_csv.encode()).hexdigest(),
         variables=style.css(),
     )
 
@@ -124,16 +263,28 @@ def page(
 def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str, str], str | TableData]) -> _Section:
     ours = [found for found in findings if found.paper == paper.key]
     claims = [_claim(paper, claim, [found for found in ours if found.claim.key == claim.key]) for claim in paper.claims]
-    readings = {reading.key: reading for claim in paper.claims for reading in claim.readings}
-    said = paper.discussion({claim.claim.key: claim.found for claim in claims})
+    readings = {each.reading.key: each.reading for each in ours}
+    told = _told(paper, claims)
+    said = paper.discussion(told)
     return _Section(
         paper=paper,
         id=_id(paper.key),
+        believe=paper.believe(told),
         discussion=[part for part in (" ".join(part.split()) for part in said.split("\n\n")) if part],
-        exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key]) for exhibit in paper.exhibits],
+        exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key], claims) for exhibit in paper.exhibits],
         claims=claims,
         readings=list(readings.values()),
     )
+
+
+def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
+    """What a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
+    found = {claim.claim.key: claim.found for claim in claims}
+    if paper.nearest is None:
+        return found
+    key = paper.nearest.reading.key
+    near = {claim.claim.key: claim.found if key == DEFAULT.key else claim.others.get(key) for claim in claims}
+    return found | {f"@{name}": each for name, each in near.items() if each is not None}
 
 
 def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
@@ -144,11 +295,30 @@ def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
     )
 
 
-def _exhibit(paper: Paper, exhibit: Exhibit, shown: str | TableData) -> _Exhibit:
+def _exhibit(paper: Paper, exhibit: Exhibit, shown: str | TableData, claims: Sequence[_Claim]) -> _Exhibit:
     name = _id(f"{paper.key}-{exhibit.key}")
+    about = [claim for claim in claims if claim.claim.exhibit == exhibit.key]
     if isinstance(shown, TableData):
-        return _Exhibit(exhibit, name, None, shown)
-    return _Exhibit(exhibit, name, style.themed_svg(shown, f"{name}-svg"), None)
+        return _Exhibit(exhibit, name, None, shown, about, 0)
+    panels = max(1, len(re.findall(r'id="panel\d+"', shown)))
+    svg = style.themed_svg(shown + (_one_by_one(shown, panels) if panels > 1 else ""), f"{name}-svg")
+    return _Exhibit(exhibit, name, svg, None, about, panels)
+
+
+def _one_by_one(svg: str, panels: int) -> str:
+    """Each panel of a drawing as one of its own, for a narrow screen: all show parts of the same."""
+    box = re.search(r'viewBox="([^"]+)"', svg)
+    assert box is not None
+    left, top, width, height = (float(each) for each in box[1].split())
+    each = width / panels
+    boxes = [f"{left + i * each:g} {top:g} {each:g} {height:g}" for i in range(panels)]
+    return "".join(f'\n<svg class="panel" viewBox="{at}"><use href="#figure_1"/></svg>' for at in boxes)
+
+
+def _counts(verdicts: Sequence[str]) -> list[tuple[str, int]]:
+    """How many there are of each verdict that there is."""
+    order = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
+    return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
 
 
 def _id(text: str) -> str:
@@ -161,10 +331,6 @@ def _emphasis(text: str) -> Markup:
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
 
 
-def _number(found: Finding) -> str:
-    """The estimate with its interval; the unit stands beside it."""
-    return number(found.interval).replace("-", "−")
-
-
-def _order(verdict: str) -> int:
-    return list(SIGNS).index(verdict)
+def _at_most(expected: float) -> str:
+    """A number of verdicts that may be wrong, for a sentence."""
+    return "fewer than one" if expected < 1 else f"{expected:.0f}"

@@ -29,6 +29,7 @@ class Run:
     groups: the metrics of each traffic entry.
     links: the metrics of each link, where there are several.
     trace: the recorded queue series (`t_s`, `queue_pkts`, `avg_pkts`, …), or `None`.
+    windows: the flows' congestion windows (`t_s`, `flow`, `cwnd_segments`, …), or `None`.
     """
 
     labels: Labels
@@ -38,6 +39,7 @@ class Run:
     groups: Sequence[Mapping[str, float | None]]
     links: Mapping[str, Mapping[str, float | None]]
     trace: pa.Table | None
+    windows: pa.Table | None = None
 
     def recorded(self, column: str, since: float = 0.0, until: float = math.inf) -> NDArray[Any]:
         """A column of the recorded series from the second `since` to before `until`."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.reproduce.model import DEFAULT, Finding, Paper
-from penstock.show.numbers import number
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
+from penstock.reproduce.words import ours, verdict
 from penstock.show.table import Table, literal
+
+#: The order in which they are counted.
+VERDICTS = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
 
 
 def papers_table(papers: Sequence[Paper]) -> Table:
@@ -32,11 +36,14 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     table.add_column("paper", no_wrap=True)
     table.add_column("claim", no_wrap=True)
     table.add_column("the paper's number")
-    table.add_column("ours, mean ± 95 %")
-    table.add_column("verdict", no_wrap=True)
-    for found in findings:
-        if found.reading == DEFAULT:
-            claim = found.claim
-            ours = f"{number(found.interval)} {claim.unit}"
-            table.add_row(*literal([found.paper, claim.key, claim.paper_value, ours, found.verdict]))
+    table.add_column(f"ours, mean ± {100 * LEVEL:g} %")
+    table.add_column("verdict")
+    shown = [found for found in findings if found.reading == DEFAULT]
+    for found in shown:
+        theirs = found.claim.paper_value if found.claim.of == "paper" else "not the paper's claim"
+        table.add_row(*literal([found.paper, found.claim.key, theirs, ours(found), verdict(found)]))
+    verdicts = [found.verdict for found in shown if found.claim.of == "paper"]
+    if verdicts:
+        each = ", ".join(f"{name} {verdicts.count(name)}" for name in VERDICTS if name in verdicts)
+        table.caption = f"The papers' own claims: {each}."
     return table

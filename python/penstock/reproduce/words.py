@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
-from penstock.reproduce.verdict import FAILS, HOLDS, UNDECIDED
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
+from penstock.show.numbers import number
 
 
 def measured(finding: Finding, digits: int = 2) -> str:
@@ -15,22 +17,36 @@ def measured(finding: Finding, digits: int = 2) -> str:
     """
     if finding.estimate is None:
         return f"not measured ({finding.verdict})"
-    number = minus(f"{finding.estimate:+.{digits}f}")
+    mean = minus(f"{finding.estimate:+.{digits}f}")
     half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
-    return f"{number}{half} {finding.unit} ({verdict(finding)})"
+    return f"{mean}{half} {finding.unit} ({verdict(finding)})"
 
 
 def verdict(finding: Finding) -> str:
-    """The verdict with what qualifies it: `"holds, a fifth of what is printed"`."""
+    """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
+    if finding.verdict == CANNOT_TELL:
+        return f"{CANNOT_TELL}: the runs are the same"
     parts = [finding.verdict]
-    if finding.points:
-        parts.append("at {} of {}".format(*held(finding)))
+    if len(finding.points) > 1 and finding.rule is not None:
+        at = "at {} of {} points".format(*held(finding))
+        parts.append(at if finding.verdict == HOLDS else f"holds {at}")
     size = size_in_words(finding)
     if size and finding.verdict == HOLDS:
         parts.append(size)
     if finding.note:
         parts.append(finding.note)
     return ", ".join(parts)
+
+
+def ours(finding: Finding) -> str:
+    """The estimate with its interval and its unit: `"−3.1 ± 0.2 ms"`."""
+    if finding.estimate is None:
+        return "–"
+    if isinstance(finding.rule, MostBelow):
+        return f"{finding.estimate:.0f} % of the runs"
+    # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
+    text = re.sub(r" ± 0(?:\.0*)?$", "", number(finding.interval))
+    return minus(f"{text} {finding.unit}").strip()
 
 
 def held(finding: Finding) -> tuple[int, int]:
@@ -79,15 +95,77 @@ def rule_in_words(rule: Rule | None) -> str:
 def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
     """The verdicts of several claims in words: `"2 of 3 hold, 1 does not"`."""
     verdicts = [found[key].verdict for key in keys if key in found]
-    held, failed, open_ = (verdicts.count(v) for v in (HOLDS, FAILS, UNDECIDED))
+    held, failed, open_, same = (verdicts.count(v) for v in (HOLDS, FAILS, UNDECIDED, CANNOT_TELL))
     parts = [f"{held} of {len(verdicts)} hold" if held != 1 else f"1 of {len(verdicts)} holds"]
     if failed:
         parts.append(f"{failed} {'does' if failed == 1 else 'do'} not")
     if open_:
         parts.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
+    if same:
+        parts.append(f"{same} cannot be told")
     return ", ".join(parts)
 
 
 def minus(number: str) -> str:
     """A formatted number with a minus sign in place of the hyphen."""
     return number.replace("-", "−")
+
+
+def together(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
+    """One verdict on several claims: that of all of them, or else whether one fails or is open.
+
+    Claims that were not judged are left out.
+    """
+    verdicts = {found[key].verdict for key in keys if key in found}
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return FAILS if FAILS in verdicts else UNDECIDED
+
+
+def saying(found: Mapping[str, Finding], keys: Sequence[str], *, holds: str, fails: str, undecided: str) -> str:
+    """Returns the words for the claims' verdict together, so that no sentence says what the numbers do not."""
+    return {HOLDS: holds, FAILS: fails}.get(together(found, keys), undecided)
+
+
+def amount(finding: Finding, digits: int = 1) -> str:
+    """A finding's number without sign or verdict, for a sentence that has these: `"5.4 ± 0.3 %"`."""
+    if finding.estimate is None:
+        return "an unknown amount"
+    half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
+    return f"{abs(finding.estimate):.{digits}f}{half} {finding.unit}"
+
+
+def at_points(finding: Finding) -> str:
+    """At how many points of its axis a claim holds: `"at 12 of 15"`; empty for a claim without an axis."""
+    return "at {} of {}".format(*held(finding)) if finding.points else ""
+
+
+def apart(finding: Finding, digits: int = 1, *, above: str = "higher", below: str = "lower") -> str:
+    """A difference for a sentence, in words that have its sign: `"9.7 ± 1.3 ms lower"`.
+
+    One in percent says of what: `"49.5 ± 0.4 % lower than DropTail's"`.
+    """
+    if finding.estimate is None:
+        return "not measured"
+    number, _, of = amount(finding, digits).partition(" % of ")
+    side = above if finding.estimate > 0 else below
+    return f"{number} % {side} than {of}" if of else f"{number} {side}"
+
+
+def read_otherwise(found: Mapping[str, Finding]) -> str:
+    """What the nearest joint reading turns, as the end of a sentence; empty where it turns nothing.
+
+    It counts the paper's own claims: `"; read as ecn, 3 more of its claims hold and 1 no longer does"`.
+    """
+    ours = {key.removeprefix("@"): each for key, each in found.items() if key.startswith("@")}
+    ours = {key: each for key, each in ours.items() if each.claim.of == "paper" and key in found}
+    more = sum(each.verdict == HOLDS != found[key].verdict for key, each in ours.items())
+    fewer = sum(found[key].verdict == HOLDS != each.verdict for key, each in ours.items())
+    if not more and not fewer:
+        return ""
+    if not more:
+        said = f"{fewer} of its claims no longer {'holds' if fewer == 1 else 'hold'}"
+    else:
+        said = f"{more} more of its claims {'holds' if more == 1 else 'hold'}"
+        said += f" and {fewer} no longer {'does' if fewer == 1 else 'do'}" if fewer else ""
+    return f"; read as {next(iter(ours.values())).reading.key}, {said}"

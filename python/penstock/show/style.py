@@ -1,8 +1,8 @@
-"""How Penstock's figures look: the Okabe-Ito colours, direct labels, no chart junk.
+"""How Penstock's figures look: Okabe and Ito's hues, direct labels, no chart junk.
 
-A discipline keeps its colour, line and marker whatever else is on the figure as long as the order of the names is
-kept; colour is never the only difference, so that a figure survives a black-and-white printer and every kind of
-colour vision. Importing this module loads nothing but the standard library.
+In the reports a discipline has one colour, line and marker (`discipline`); elsewhere a thing has those
+of its place (`look`). Colour is never the only difference, so that a figure survives a black-and-white
+printer and every kind of colour vision. Importing this module loads nothing but the standard library.
 
 >>> look(0).colour, look(1).line
 ('#0072b2', 'dashed')
@@ -24,15 +24,15 @@ INK, MUTED, GRID, PAPER, SHADE = "#1b1b1d", "#5c5f66", "#dcdee3", "#fefefe", "#f
 #: The same in the dark.
 _DARK = {INK: "#ececf0", MUTED: "#a5a8b1", GRID: "#3a3d45", PAPER: "#17181c", SHADE: "#22242a"}
 
-#: Okabe and Ito's colours (https://jfly.uni-koeln.de/color), those that carry text on white first; beside each
-#: a lighter one of the same hue for dark paper.
+#: The hues of Okabe and Ito (https://jfly.uni-koeln.de/color), darkened until text in them is legible
+#: on light paper (4.5:1, WCAG AA); beside each a lighter one of the same hue for dark paper.
 _COLOURS = {
     "#0072b2": "#58aee8",  # blue
-    "#d55e00": "#ff8a42",  # vermillion
-    "#009e73": "#2fcb9d",  # bluish green
-    "#cc79a7": "#e79cc4",  # reddish purple
-    "#e69f00": "#f2b530",  # orange
-    "#56b4e9": "#8bd0f7",  # sky blue
+    "#b84a00": "#ff8a42",  # vermillion
+    "#00795a": "#2fcb9d",  # bluish green
+    "#a8457f": "#e79cc4",  # reddish purple
+    "#5a4a00": "#f7df7a",  # ochre
+    "#4b2a9b": "#b9a4ff",  # violet
 }
 _LINES: tuple[Any, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -55,6 +55,40 @@ def look(index: int) -> Look:
         line=_LINES[(index + index // len(colours)) % len(_LINES)],
         marker=_MARKERS[index % len(_MARKERS)],
     )
+
+
+#: Discipline → the numbers of its colour, line and marker in every figure of the reports. What a paper
+#: proposes is vermillion. Two disciplines share a colour only where no figure compares them, and never
+#: both line and marker.
+_DISCIPLINES = {
+    "RED": (0, 0, 0),
+    "AMECN": (1, 1, 1),
+    "NRED": (1, 2, 4),
+    "RARED": (1, 4, 3),
+    "RED-AT": (1, 5, 5),
+    "ARED": (2, 2, 2),
+    "MECN": (3, 0, 3),
+    "DropTail": (3, 1, 1),
+    "REM": (3, 3, 4),
+    "CoDel": (3, 4, 5),
+    "PIE": (4, 3, 4),
+}
+#: The look of a discipline with a repair: that of nothing else.
+_REPAIRED = (5, 0, 5)
+
+
+def discipline(name: str) -> Look | None:
+    """Returns the one look of a discipline in all figures, or `None` for a name that has none.
+
+    A name that goes on after a comma or a bracket is the same discipline with other settings:
+    `"NRED, n = 2"`. A name that ends in "repaired" is a discipline with its repair.
+    """
+    base = re.split(r"[,(]", name)[0].strip()
+    numbers = _REPAIRED if base.endswith("repaired") else _DISCIPLINES.get(base)
+    if numbers is None:
+        return None
+    colour, line, marker = numbers
+    return Look(colour=tuple(_COLOURS)[colour], line=_LINES[line], marker=_MARKERS[marker])
 
 
 def context() -> AbstractContextManager[None]:

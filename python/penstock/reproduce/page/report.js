@@ -28,3 +28,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// A link into something folded unfolds it, also in browsers that do not do so by themselves.
+const unfold = () => {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  const inside = target.matches(".claim") ? target.querySelector("details") : target;
+  for (let each = inside; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  target.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+unfold();

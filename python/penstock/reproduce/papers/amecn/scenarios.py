@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Reading
+from penstock.reproduce.model import Case, Reading, Settings
 from penstock.reproduce.readings import Alternative, Readings, changing_only
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ class Open:
     """What a reading takes where the paper says nothing.
 
     every, levels, adaptive, ared: keys of all disciplines, of MECN and AMECN, of AMECN, of ARED.
-    sender: keys of the MECN senders.
+    tcp, sender: keys of all senders, of the MECN senders.
+    mid_th, segment, reverse_flows: of the load changes: packets, data packets' size, flows back.
     long_routes: where the flows over several links of the parking lot enter.
     """
 
@@ -33,7 +34,11 @@ class Open:
     levels: Mapping[str, Any] = field(default_factory=dict)
     adaptive: Mapping[str, Any] = field(default_factory=dict)
     ared: Mapping[str, Any] = field(default_factory=dict)
+    tcp: Mapping[str, Any] = field(default_factory=dict)
     sender: Mapping[str, Any] = field(default_factory=dict)
+    mid_th: float = 10
+    segment: str = "1000 B"
+    reverse_flows: int = 1
     reverse_droptail: bool = False
     long_routes: tuple[str, ...] = ("R0", "R1")
 
@@ -70,12 +75,37 @@ OPEN = Readings(
             Open(levels={"p1_max": 0.5}),
             where=(LOAD_CHANGE,),
         ),
+        Alternative(
+            "mid_th=11.25",
+            "mid_th is 2.25 min_th (section 3.3.3), not the 10 packets of section 4.2.",
+            Open(mid_th=11.25),
+            where=(LOAD_CHANGE,),
+        ),
     ),
     Alternative(
         "w_q=auto",
         "w_q from equation (5), 0.0053, not the printed 0.0027.",
         Open(every={"w_q": "auto"}),
         where=(LOAD_CHANGE,),
+    ),
+    Alternative(
+        "segment=500B",
+        "Packets of 500 bytes, for which the printed w_q is equation (5)'s. Section 4.1 prints 1000.",
+        Open(segment="500 B"),
+        where=(LOAD_CHANGE,),
+        documented=False,
+    ),
+    Alternative(
+        "reverse=none",
+        "No flow the other way, so that no ACK waits or is dropped. Section 4.2 prints one flow.",
+        Open(reverse_flows=0),
+        where=(LOAD_CHANGE,),
+        documented=False,
+    ),
+    Alternative(
+        "floor=1",
+        "A mark never cuts the window below one segment (RFC 3168); ns-2's senders have no such floor.",
+        Open(tcp={"cwnd_floor": 1}),
     ),
     *changing_only(
         ("ARED",),
@@ -115,6 +145,16 @@ OPEN = Readings(
             "An incipient mark takes one segment of the window.",
             Open(sender={"incipient": "additive"}),
         ),
+        Alternative(
+            "latch",
+            "The receiver repeats a mark until the sender says that it has reduced its window, as in RFC 3168.",
+            Open(sender={"latch": True}),
+        ),
+        Alternative(
+            "escalate",
+            "A moderate mark deepens the cut that an incipient one has made in the same window.",
+            Open(sender={"escalate": True}),
+        ),
     ),
     *changing_only(
         ADAPTER,
@@ -141,13 +181,14 @@ OPEN = Readings(
 )
 
 
-def queue(aqm: str, reading: Reading, **keys: Any) -> Table:
-    """A discipline with `keys`, as the paper calls it."""
+def queue(aqm: str, reading: Reading, p_max: float | None = None, **keys: Any) -> Table:
+    """A discipline with `keys`, as the paper calls it. p_max: its P_max, under every reading."""
     taken = OPEN[reading]
     keys = {"mark_p": 1.0, **keys, **taken.every}
     if aqm == "ARED":
-        return ps.Ared(ecn=True, **{**keys, **taken.ared})
-    keys |= taken.levels
+        keys |= taken.ared if p_max is None else {**taken.ared, "max_p": p_max}
+        return ps.Ared(ecn=True, **{key: value for key, value in keys.items() if key != "mid_th"})
+    keys |= taken.levels if p_max is None else {**taken.levels, "p1_max": p_max}
     if aqm == "AMECN":
         return ps.Amecn(**{**keys, **taken.adaptive})
     # One P_max for both of MECN's ramps.
@@ -160,7 +201,7 @@ WINDOW = 20
 
 def sender(aqm: str, reading: Reading) -> dict[str, Any]:
     """The keys of a TCP sender that understands the queue's marks."""
-    tcp = {"tcp": "reno", "window": WINDOW}
+    tcp = {"tcp": "reno", "window": WINDOW, **OPEN[reading].tcp}
     return {**tcp, "ecn": "classic"} if aqm == "ARED" else {**tcp, "ecn": "mecn", **OPEN[reading].sender}
 
 
@@ -173,19 +214,25 @@ TARGET = (9.0, 12.0)
 SETTLED_S = 40.0
 
 
-def load_change(aqm: str, load: str, reading: Reading) -> ps.Scenario:
+#: Keys of the disciplines of section 4.2; ARED takes all but mid_th.
+THRESHOLDS: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "w_q": 0.0027}
+
+
+def load_change(aqm: str, load: str, reading: Reading, p_max: float | None = None) -> ps.Scenario:
     """Figures 5 to 8: 2 flows and 1 the other way.
 
     At 25 s, 20 more flows start where the load `"rises"`, or stop where it `"falls"`.
     """
-    tcp = sender(aqm, reading)
+    taken = OPEN[reading]
+    tcp = {**sender(aqm, reading), "segment": taken.segment}
     more: dict[str, Any] = {"start": {"every": "0.1 s", "from": "25 s"}}
     if load == "falls":
         more = {"start": {"every": "0.1 s", "from": "0 s"}, "stop": "25 s"}
     begin = {"uniform": ["0 s", "0.1 s"]}
-    discipline = queue(aqm, reading, min_th=5, mid_th=10, max_th=15, w_q=0.0027)
+    discipline = queue(aqm, reading, p_max, mid_th=taken.mid_th, **THRESHOLDS)
+    back = [ps.Ftp(name="reverse", flows=1, direction="reverse", start=begin, **tcp)]
     return ps.Scenario(
-        profile=OPEN[reading].profile,
+        profile=taken.profile,
         topology=ps.Dumbbell(
             bottleneck=ps.Link(rate="1.5 Mbit/s", delay="40 ms", buffer=40, reverse_buffer=40),
             access=ps.Access(rate="10 Mbit/s", delay="2 ms"),
@@ -196,7 +243,7 @@ def load_change(aqm: str, load: str, reading: Reading) -> ps.Scenario:
         traffic=[
             ps.Ftp(name="all along", flows=2, start=begin, **tcp),
             ps.Ftp(name="change", flows=20, **{**tcp, "window": 25}, **more),
-            ps.Ftp(name="reverse", flows=1, direction="reverse", start=begin, **tcp),
+            *back[: taken.reverse_flows],
         ],
         duration="50 s",
     )
@@ -205,6 +252,56 @@ def load_change(aqm: str, load: str, reading: Reading) -> ps.Scenario:
 def load_changes(load: str, *aqms: str) -> Grid:
     """The cases of a figure of section 4.2."""
     return Grid(build=load_change, names=aqms, along="load", values=(load,), trace_s=0.05)
+
+
+def _mecn_at(aqm: str, p_max: float, reading: Reading) -> ps.Scenario:
+    return load_change(aqm, "rises", reading, p_max)
+
+
+#: Equation (2): MECN at several P_max, where the load rises.
+OVER_P_MAX = Grid(build=_mecn_at, names=("MECN",), along="p_max", values=(0.05, 0.1, 0.2, 0.4), trace_s=0.05)
+
+#: Where P_max starts, and what the link of 1.5 Mbit/s is offered meanwhile.
+ADAPTATION = {"rises": (0.01, "3 Mbit/s"), "falls": (0.5, "0.75 Mbit/s")}
+
+
+def adaptation(aqm: str, way: str, reading: Reading) -> ps.Scenario:
+    """Section 3.3.2: P_max goes from one of its bounds to the other under a load that does not answer."""
+    p_max, rate = ADAPTATION[way]
+    return ps.Scenario(
+        profile=OPEN[reading].profile,
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate="1.5 Mbit/s", delay="40 ms", buffer=40)),
+        aqm=queue(aqm, reading, p_max, mid_th=10, **THRESHOLDS),
+        traffic=[ps.Cbr(rate=rate, packet="1000 B", start={"uniform": ["0 s", "0.5 s"]})],
+        duration="40 s",
+    )
+
+
+#: Figure 3's algorithm beside ARED's.
+ADAPTATIONS = Grid(build=adaptation, names=("AMECN", "ARED"), along="way", values=("rises", "falls"), trace_s=0.1)
+
+#: Of the flood that lifts the average through the profiles of figures 1 and 2.
+PROFILE_BUFFER = 40
+
+
+def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
+    """Figures 1 and 2: RED and MECN while a flood lifts their average from 0.
+
+    A discipline publishes the average and the probabilities of the last arrival. The thresholds are
+    those of section 4.2, P_max is 0.1.
+    """
+    for name, aqm in (
+        ("RED", ps.Red(min_th=5, max_th=15, w_q=0.0027, max_p=0.1, ecn=True, mark_p=1.0)),
+        ("MECN", queue("MECN", reading, 0.1, mid_th=10, **THRESHOLDS)),
+    ):
+        flood = ps.Scenario(
+            profile="ns-2",
+            topology=ps.Dumbbell(bottleneck=ps.Link(rate="1.5 Mbit/s", delay="40 ms", buffer=PROFILE_BUFFER)),
+            aqm=aqm,
+            traffic=[ps.Cbr(rate="100 Mbit/s", packet="1000 B")],
+            duration="0.4 s",
+        )
+        yield Case({"aqm": name}, flood, trace_s=0.0002)
 
 
 # ---- 4.3: against ARED

@@ -1,4 +1,4 @@
-"""NRED, adaptive nonlinear RED: the reproduction of its section 3, figures 3 to 6, and of Fig. 1.
+"""NRED, adaptive nonlinear RED: the reproduction of figures 1 and 3 to 6.
 
 N − 1 FTP flows and one CBR flow share a slow link. The buffer varies at N = 50, and N varies with a
 buffer of 100 KB. The paper says of NRED, whose drop probability is a power of the average queue that

@@ -30,11 +30,17 @@ def show_profiles(runs: Runs) -> Figure:
             run = min(runs.where(aqm=name), key=lambda run: run.seed)
             avg, p = run.recorded("avg_pkts"), run.recorded("p_b")
             order = np.argsort(avg, kind="stable")
-            look = style.look(number)
-            ax.plot(avg[order], p[order], color=look.colour, linestyle=look.line)
+            look = style.discipline(name) or style.look(number)
+            # The profiles of one discipline share its colour, and differ in their lines.
+            line = look.line if name == "RED" else style.look(number).line
+            ax.plot(avg[order], p[order], color=look.colour, linestyle=line)
             level = float(np.interp(at, avg[order], p[order]))
-            draw.write(ax, name, (at, level), look.colour, xytext=(-6, 3), textcoords="offset points", ha="right")
-        colour = style.look(0).colour
+            # One name says whose the family is; three would cover the curves.
+            text = name.removeprefix("NRED, ") if name != "NRED, n = 1" else name
+            draw.write(ax, text, (at, level), look.colour, xytext=(-6, 3), textcoords="offset points", ha="right")
+        droptail = style.discipline("DropTail")
+        assert droptail is not None
+        colour = droptail.colour
         ax.plot([0, FLOOD_BUFFER, FLOOD_BUFFER], [0, 0, 1], color=colour, linewidth=2.4, zorder=1)
         draw.write(ax, "DropTail, over the queue itself", (1.01, 0.5), colour, beside=True, rotation=90)
         ax.set_xlim(0, FLOOD_BUFFER * 1.02)
@@ -42,6 +48,21 @@ def show_profiles(runs: Runs) -> Figure:
         ax.set_xlabel("average queue [packets]; min_th 5, max_th 15, buffer 100")
         ax.set_ylabel("drop probability p")
     return made
+
+
+#: Table 1: parameter → as the paper prints it.
+TABLE_1 = {"min_th": "5 packets", "max_th": "3 × min_th", "max_p": "0.1", "w_q": "0.002"}
+
+
+def show_parameters(runs: Runs) -> TableData:
+    """Table 1 beside what the runs had."""
+
+    def had(name: str, parameter: str) -> str:
+        run = next(iter(runs.where(aqm=name)))
+        return str(run.scenario.resolved["aqm"].get(parameter, "has none"))
+
+    rows = [[each, printed, had("RED", each), had("NRED", each)] for each, printed in TABLE_1.items()]
+    return TableData(("parameter", "printed for RED", "RED in our runs", "NRED in our runs"), rows)
 
 
 def show_exponents(runs: Runs) -> TableData:
@@ -72,8 +93,9 @@ EXHIBITS = (
         title="Drop probability profile of NRED, DropTail and RED",
         cases=profiles,
         show=show_profiles,
-        caption="RED's and NRED's curves are what the disciplines published, arrival by arrival, while a flood lifted "
-        "the average; DropTail's is its definition. The paper's Fig. 1 names no n.",
+        caption="RED's and NRED's curves are what the disciplines published, arrival by arrival, "
+        "while a flood lifted the average; DropTail's is its definition. The paper's Fig. 1 names "
+        "no n.",
     ),
     Exhibit(
         key="section2",
@@ -81,6 +103,14 @@ EXHIBITS = (
         cases=EXPONENTS,
         show=show_exponents,
         caption="Sampled every 0.1 s for 100 s. The exponent starts at 2, with bounds 1 and 5.",
+    ),
+    Exhibit(
+        key="table1",
+        title="The parameters of RED",
+        cases=OVER_BUFFER.only("RED", "NRED", at=(100,)),
+        show=show_parameters,
+        caption="As the paper prints them, and as the scenarios had them. NRED has the same "
+        "except max_p, which it does not need.",
     ),
     Exhibit(
         key="fig3",

@@ -9,7 +9,14 @@ from typing import Any
 import penstock as ps
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Case, Reading, Settings
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, marking_up_to_0_1
+from penstock.reproduce.readings import (
+    Alternative,
+    Readings,
+    as_the_rfcs,
+    changing_only,
+    marking_up_to_0_1,
+    of_our_own,
+)
 
 # ---- what the paper leaves open
 
@@ -41,16 +48,20 @@ OPEN = Readings(
     marking_up_to_0_1(Open(mark_p=0.1)),
     Alternative("tcp=tahoe", "The flows are Tahoe, the plain agent of ns-2.", Open(tcp={"tcp": "tahoe"})),
     Alternative("tcp=sack", "The flows are SACK.", Open(tcp={"tcp": "sack"})),
-    Alternative(
-        "window=100",
-        "The receivers' windows are 100 packets, not ns-2's 20: more than the buffer and the link hold.",
-        Open(tcp={"window": 100}),
+    *of_our_own(
+        Alternative(
+            "window=100",
+            "The receivers' windows are 100 packets, not ns-2's 20: more than the buffer and the link hold.",
+            Open(tcp={"window": 100}),
+        )
     ),
     *changing_only(
         ("NRED",),
-        Alternative("n_max=3", "NRED's exponent is at most 3, not 5.", Open(nred={"n_max": 3})),
-        Alternative("n_max=10", "NRED's exponent is at most 10, not 5.", Open(nred={"n_max": 10})),
-        Alternative("n_0=1", "NRED's exponent starts at 1, not 2.", Open(nred={"n_0": 1})),
+        *of_our_own(
+            Alternative("n_max=3", "NRED's exponent is at most 3, not 5.", Open(nred={"n_max": 3})),
+            Alternative("n_max=10", "NRED's exponent is at most 10, not 5.", Open(nred={"n_max": 10})),
+            Alternative("n_0=1", "NRED's exponent starts at 1, not 2.", Open(nred={"n_0": 1})),
+        ),
         Alternative(
             "gate=geometric",
             "NRED drops each packet with p as it stands, without RED's count.",
@@ -135,8 +146,8 @@ PROFILE_N, FLOOD_BUFFER = (1, 2, 5), 100
 def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
     """Fig. 1: RED, and NRED with its exponent held, while the average rises through the profile.
 
-    A flood lifts the average from 0. A discipline publishes the average and the probability of the
-    last arrival.
+    A flood lifts the average from 0 to the buffer's size, over a link so slow that the queue stays
+    full. A discipline publishes the average and the probability of the last arrival.
     """
     for n in PROFILE_N:
         held = ps.Nred(**BOTH, n_min=n, n_max=n, n_0=n)
@@ -147,7 +158,7 @@ def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
 def _flood(aqm: Any) -> ps.Scenario:
     return ps.Scenario(
         name="NRED paper: profile",
-        topology=ps.Dumbbell(bottleneck=ps.Link(rate="1.5 Mbit/s", delay="50 ms", buffer=FLOOD_BUFFER)),
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate="15 kbit/s", delay="50 ms", buffer=FLOOD_BUFFER)),
         aqm=aqm,
         traffic=[ps.Cbr(rate="100 Mbit/s", packet="1000 B")],
         duration="0.4 s",

@@ -9,7 +9,14 @@ from typing import Any
 import penstock as ps
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Case, Cases, Reading, Settings
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, marking_up_to_0_1
+from penstock.reproduce.readings import (
+    Alternative,
+    Readings,
+    as_the_rfcs,
+    changing_only,
+    marking_up_to_0_1,
+    of_our_own,
+)
 
 # ---- what the paper leaves open
 
@@ -54,13 +61,15 @@ OPEN = Readings(
         "All three are gentle above max_th, as ns-2's RED is unless told otherwise.",
         Open(gentle=(True, True, True)),
     ),
-    Alternative("rate=1.5M", "The link has 1.5 Mbit/s.", Open(rate="1.5 Mbit/s")),
-    Alternative("rate=45M", "The link has 45 Mbit/s.", Open(rate="45 Mbit/s")),
-    Alternative("delay=80ms", "The link's delay is 80 ms.", Open(delay="80 ms")),
+    Alternative("rate=1.5M", "The link has 1.5 Mbit/s, as in ns-2's own tests of RED.", Open(rate="1.5 Mbit/s")),
+    Alternative("rate=45M", "The link has 45 Mbit/s, as in the paper that introduced RED [2].", Open(rate="45 Mbit/s")),
+    *of_our_own(Alternative("delay=80ms", "The link's delay is 80 ms.", Open(delay="80 ms"))),
     Alternative("ecn", "The flows use ECN and the queues mark, at any probability below 1.", Open(mark_p=1.0)),
     marking_up_to_0_1(Open(mark_p=0.1)),
-    Alternative("http=0", "All N sources are FTP.", Open(http_of=0)),
-    Alternative("http=50%", "Half of the N sources are HTTP.", Open(http_of=0.5)),
+    *of_our_own(
+        Alternative("http=0", "All N sources are FTP.", Open(http_of=0)),
+        Alternative("http=50%", "Half of the N sources are HTTP.", Open(http_of=0.5)),
+    ),
     Alternative(
         "http=30", "N counts the FTP sources; 30 HTTP sources are always there.", Open(http_of=0, extra_http=30)
     ),
@@ -74,18 +83,22 @@ OPEN = Readings(
     ),
     *changing_only(
         ("RED-AT",),
-        Alternative("bounds=20/10%", "Narrower bounds: min_th ± 20 %, max_th ± 10 %.", Open(red_at=bounds(0.2, 0.1))),
-        Alternative("bounds=50/50%", "Wider bounds of max_th: ± 50 %.", Open(red_at=bounds(0.5, 0.5))),
+        *of_our_own(
+            Alternative(
+                "bounds=20/10%", "Narrower bounds: min_th ± 20 %, max_th ± 10 %.", Open(red_at=bounds(0.2, 0.1))
+            ),
+            Alternative("bounds=50/50%", "Wider bounds of max_th: ± 50 %.", Open(red_at=bounds(0.5, 0.5))),
+            Alternative(
+                "reset=false", "Between the regions the thresholds stay where they are.", Open(red_at={"reset": False})
+            ),
+            Alternative(
+                "alpha=0.01", "Steps of a tenth: α = 0.01, β = 0.005.", Open(red_at={"alpha": 0.01, "beta": 0.005})
+            ),
+        ),
         Alternative(
             "region_a=min_minus",
             "Region a is below min⁻, as Fig. 5 suggests, not below min⁺ as Fig. 6 prints.",
             Open(red_at={"region_a": "min_minus"}),
-        ),
-        Alternative(
-            "reset=false", "Between the regions the thresholds stay where they are.", Open(red_at={"reset": False})
-        ),
-        Alternative(
-            "alpha=0.01", "Steps of a tenth: α = 0.01, β = 0.005.", Open(red_at={"alpha": 0.01, "beta": 0.005})
         ),
     ),
 )
@@ -151,9 +164,51 @@ def at_80(*queues: str) -> Cases:
     return cases
 
 
-ONLY_RED_AT = at_80("RED-AT")
+ALL_AT_80, ONLY_RED_AT = at_80(*QUEUES), at_80("RED-AT")
 
 #: Experiment 2: every N.
 OVER_FLOWS = Grid(build=scenario, names=QUEUES, along="N", values=(5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100))
-#: The loads that claims are about, as the paper groups them: "low to medium" and "high".
+#: The loads that claims are about, as the paper groups them: "low to medium" and "high". The others
+#: are in the figures alone, since a run at all of them would take a third of the whole report.
 LOW, HIGH = (5, 20, 40), (60, 80, 100)
+
+
+# ---- the illustrations of sections 2 to 5
+
+#: Figures 1 to 3: TCPs whose windows are shown, as the panels name them.
+LOSS_BASED, DELAY_BASED = ("Tahoe", "Reno"), ("Vegas",)
+WIRELESS = ("New Reno", "Westwood+")
+#: The part of packets that figure 3's link loses whatever its queue does.
+WIRE_LOSS = 0.002
+
+
+def one_flow(*tcps: str, loss: float = 0.0) -> Cases:
+    """One flow alone over the link of Fig. 7, its window recorded."""
+
+    def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
+        for name in tcps:
+            yield Case({"tcp": name}, _alone(name, loss), trace_s=0.02, windows=True)
+
+    return cases
+
+
+def _alone(name: str, loss: float) -> ps.Scenario:
+    usual = Open()
+    access = ps.Access(rate="100 Mbit/s", delay="5 ms")
+    control: Any = name.lower().replace(" ", "").rstrip("+")
+    return ps.Scenario(
+        profile=usual.profile,
+        topology=ps.Dumbbell(
+            bottleneck=ps.Link(rate=usual.rate, delay=usual.delay, buffer=50, reverse_buffer=1000, loss=loss),
+            access=access,
+            egress=access,
+        ),
+        aqm=ps.DropTail(mean_packet="1000 B"),
+        traffic=[ps.Ftp(tcp=control, segment="1000 B", window=300)],
+        duration="40 s",
+    )
+
+
+def blue(settings: Settings, reading: Reading) -> Iterator[Case]:
+    """Figure 4: what the paper prints as ARED [4], under experiment 1's traffic."""
+    yield Case({"aqm": "BLUE"}, scenario("ARED", 80, OPEN.keyed("ared=blue")[0]), trace_s=0.05)

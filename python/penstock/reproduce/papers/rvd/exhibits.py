@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from penstock.reproduce import draw
 from penstock.reproduce.comparisons import Values
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import Exhibit, TableData
+from penstock.reproduce.model import Exhibit, Numbers, TableData
 from penstock.reproduce.papers.rvd.scenarios import (
     CASE_1,
     CASE_2,
@@ -31,9 +30,8 @@ from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    from penstock.reproduce.runs import Run, Runs
+    from penstock.reproduce.runs import Quantity, Run, Runs
 
 
 def throughput_mbit_s(run: Run) -> float | None:
@@ -42,7 +40,14 @@ def throughput_mbit_s(run: Run) -> float | None:
     return None if bps is None else 1e-6 * bps
 
 
+def received_mbit_s(run: Run) -> float | None:
+    """What the receivers get, once, without headers."""
+    bps = run.metrics["goodput_bps"]
+    return None if bps is None else 1e-6 * bps
+
+
 THROUGHPUT = Measure(quantity=throughput_mbit_s, unit="Mbit/s", axis="throughput [Mbit/s]")
+RECEIVED = Measure(quantity=received_mbit_s, unit="Mbit/s", axis="received [Mbit/s]")
 FAIRNESS = Measure(quantity="jain", unit="of the index", axis="fairness index")
 
 
@@ -65,13 +70,9 @@ class Part:
         with style.context():
             made = draw.figure()
             ax = made.subplots()
-            draw.curves_on(ax, runs, self.cases.along, self.measure.quantity, "aqm", order=QUEUES)
-            # RED's marks are wider: where the two print the same, one is seen inside the other.
-            for i, (queue, size) in enumerate(zip(QUEUES, (9, 6), strict=True)):
-                look = style.look(i)
-                (marks,) = ax.plot(self.printed.at, self.printed.column(queue), color=look.colour, linestyle="none")
-                marks.set(marker=look.marker, markersize=size, fillstyle="none")
-            ax.annotate("open: printed in the paper", (0.02, 0.95), xycoords="axes fraction", color=style.MUTED)
+            printed = {queue: list(zip(self.printed.at, self.printed.column(queue), strict=True)) for queue in QUEUES}
+            along, quantity = self.cases.along, self.measure.quantity
+            draw.curves_on(ax, runs, along, quantity, "aqm", order=QUEUES, printed=printed)
             ax.set_xticks(self.printed.at)
             ax.set_ylim(0, 1 if self.measure == FAIRNESS else None)
             ax.set_xlabel(self.xlabel)
@@ -93,25 +94,29 @@ class Part:
                 row += [f"{said:.{digits}f}", f"{ours.mean:.{digits}f}{half}", off]
             rows.append(row)
         heads = [(f"{queue}: paper", f"{queue}: here", "off by") for queue in QUEUES]
-        return TableData((self.head, *heads[0], *heads[1]), rows)
+        return TableData((self.head if self.head == "N" else "D [ms]", *heads[0], *heads[1]), rows)
 
-    def deviations(self, gather: Callable[..., NDArray[np.float64]]) -> Values:
-        """A claim's values: |ours/printed − 1| in percent; `gather` reduces the table to a number."""
+    def deviations(self, quantity: Quantity | None = None) -> Values:
+        """A claim's values: |ours/printed − 1| in percent, at every number of the table.
 
-        def values(runs: Runs) -> Sequence[float]:
+        quantity: what is taken for the printed quantity, in its unit; left out, the part's measure.
+        """
+
+        def values(runs: Runs) -> Numbers:
             along = self.cases.along
-            rows = [
-                runs.values(self.measure.quantity, aqm=queue, **{along: at}) / self.printed.of(queue, float(at))
-                for queue in QUEUES
-                for at in runs.labels(along)
-            ]
-            return [float(v) for v in gather(100 * np.abs(np.array(rows) - 1), axis=0)]
+            found = {}
+            for at in runs.labels(along):
+                for queue in QUEUES:
+                    ours = runs.values(quantity or self.measure.quantity, aqm=queue, **{along: at})
+                    off = 100 * np.abs(ours / self.printed.of(queue, float(at)) - 1)
+                    found[f"{self.head} {at}, {queue}"] = [float(each) for each in off]
+            return found
 
         return values
 
 
 over_n = partial(Part, measure=THROUGHPUT, xlabel="number of connections N", head="N", digits=2)
-over_d = partial(Part, measure=FAIRNESS, xlabel="D [ms]", head="D [ms]", digits=3)
+over_d = partial(Part, measure=FAIRNESS, xlabel="D [ms]", head="D", digits=3)
 PART_1, PART_2 = over_n(cases=CASE_1, printed=TABLE_1), over_n(cases=CASE_2, printed=TABLE_2)
 PART_3, PART_4 = over_d(cases=CASE_3, printed=TABLE_3), over_d(cases=CASE_4, printed=TABLE_4)
 
@@ -123,9 +128,8 @@ EXHIBITS = (
         title="Throughput over N, T_p = 80 ms",
         cases=CASE_1,
         show=PART_1.figure,
-        caption="Case 1. The link has 45 Mbit/s. Flows start at one instant, so that seeds differ in hardly more than "
-        "the phase of the senders' clocks: the intervals say little about another order of packets (reading "
-        "start=10ms).",
+        caption="Case 1. The link has 45 Mbit/s. Each flow starts at random within the first 10 ms: with all of them "
+        "at one instant (reading start=0) all seeds are almost the same run.",
     ),
     Exhibit(
         key="table1",

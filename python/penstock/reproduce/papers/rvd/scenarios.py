@@ -52,14 +52,14 @@ class Open:
     """What a reading takes where the paper says nothing.
 
     tcp: keys of the senders. red: keys of RED.
-    droptail_buffer: DropTail's; `None`: it is `buffer`, as RED's.
+    droptail_more: packets that DropTail's buffer has more than RED's.
     """
 
     profile: str = "ns-2"
     duration: str = "3.5 s"
-    start: Any = "0 s"
+    start: Any = field(default_factory=lambda: {"uniform": ["0 s", "10 ms"]})
     buffer: int = 50
-    droptail_buffer: int | None = None
+    droptail_more: int = 0
     tcp: Mapping[str, Any] = field(default_factory=dict)
     red: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,28 +67,27 @@ class Open:
 OPEN = Readings(
     Open(),
     as_the_rfcs(Open(profile="rfc")),
-    Alternative("duration=10s", "Runs of 10 s.", Open(duration="10 s")),
-    Alternative("duration=30s", "Runs of 30 s.", Open(duration="30 s")),
+    Alternative("duration=3s", "Runs of 3 s, as the FTP of a well-known ns-2 tutorial.", Open(duration="3 s")),
     Alternative(
-        "start=10ms",
-        "Each flow starts at random within the first 10 ms, not all at one instant.",
-        Open(start={"uniform": ["0 s", "10 ms"]}),
+        "duration=4s",
+        "Runs of 4 s: the tutorials' sources start after 0.5 or 1 s, and their scripts end 4 s later.",
+        Open(duration="4 s"),
     ),
-    Alternative("window=64", "The receivers' windows are 64 packets.", Open(tcp={"window": 64})),
-    Alternative(
-        "window=64,30s",
-        "Windows of 64 packets and runs of 30 s: the flows fill the link.",
-        Open(tcp={"window": 64}, duration="30 s"),
-    ),
-    Alternative("buffer=20", "A buffer of 20 packets.", Open(buffer=20)),
-    Alternative("buffer=100", "A buffer of 100 packets.", Open(buffer=100)),
+    Alternative("duration=5s", "Runs of 5 s: the tutorials' scripts end then.", Open(duration="5 s")),
+    Alternative("duration=10s", "Runs of 10 s.", Open(duration="10 s"), documented=False),
+    Alternative("duration=30s", "Runs of 30 s.", Open(duration="30 s"), documented=False),
+    Alternative("start=0", "All flows start at one instant.", Open(start="0 s")),
+    Alternative("window=64", "Windows of 64 packets, about TCP's largest of 64 kB.", Open(tcp={"window": 64})),
+    Alternative("buffer=20", "A buffer of 20 packets.", Open(buffer=20), documented=False),
+    Alternative("buffer=100", "A buffer of 100 packets.", Open(buffer=100), documented=False),
     Alternative(
         "buffer=equal",
         "As many packets may wait under DropTail as under RED (ns-2's DropTail holds one less).",
-        Open(droptail_buffer=51),
+        Open(droptail_more=1),
+        queues=("DropTail",),
     ),
     Alternative("tcp=reno", "The flows are Reno.", Open(tcp={"tcp": "reno"})),
-    Alternative("segment=1000B", "Packets of 1000 bytes.", Open(tcp={"segment": "1000 B"})),
+    Alternative("segment=1000B", "Packets of 1000 bytes, ns-2's default.", Open(tcp={"segment": "1000 B"})),
     Alternative(
         "red=5/15",
         "RED's thresholds are 5 and 15 packets, its weight 0.002: ns-2's defaults before 2001.",
@@ -107,7 +106,7 @@ def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms:
     """
     taken = OPEN[reading]
     tcp: dict[str, Any] = {"tcp": "tahoe", "window": 20, "segment": "1460 B", **taken.tcp}
-    own = taken.buffer if queue == "RED" else taken.droptail_buffer or taken.buffer
+    own = taken.buffer + (taken.droptail_more if queue == "DropTail" else 0)
     away: Any = "0.1 ms" if spread_ms is None else {"spread": ["0 ms", f"{(flows - 1) * spread_ms} ms"]}
     return ps.Scenario(
         profile=taken.profile,
@@ -122,13 +121,16 @@ def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms:
     )
 
 
-def over_flows(delay_ms: int, droptail_buffer: int | None = None) -> Grid:
-    """Cases 1 and 2: every N. droptail_buffer: DropTail's, instead of the reading's."""
+def over_flows(delay_ms: int, droptail_more: int = 0) -> Grid:
+    """Cases 1 and 2: every N. droptail_more: packets that DropTail's buffer has more than the reading's."""
 
     def build(queue: str, flows: int, reading: Reading) -> ps.Scenario:
         made = scenario(queue, flows, delay_ms, reading)
-        own = queue == "DropTail" and droptail_buffer is not None
-        return made.set("topology.bottleneck.buffer", droptail_buffer) if own else made
+        if queue == "RED" or not droptail_more:
+            return made
+        taken = OPEN[reading]
+        most = max(taken.droptail_more, droptail_more)
+        return made.set("topology.bottleneck.buffer", taken.buffer + most)
 
     return Grid(build=build, names=QUEUES, along="N", values=FLOWS)
 

@@ -1,0 +1,108 @@
+"""Findings in words: no sentence says what the numbers do not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Point, Reading
+from penstock.reproduce.tables import findings_table
+from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
+from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, tally, together, verdict
+
+
+def finding(verdict: str = HOLDS, **changes: Any) -> Finding:
+    """Something judged: 2 ± 0.5 ms."""
+    about: dict[str, Any] = {"estimate": 2.0, "low": 1.5, "high": 2.5, "unit": "ms", "claim": None, "reading": None}
+    return Finding(**{"paper": "a", "n": 10, "verdict": verdict, "rule": None, **about, **changes})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "all_of_them"),
+    [
+        ((HOLDS, HOLDS), HOLDS),
+        ((HOLDS, FAILS), FAILS),
+        ((FAILS, UNDECIDED), FAILS),
+        ((HOLDS, UNDECIDED), UNDECIDED),
+        ((CANNOT_TELL, HOLDS), UNDECIDED),
+        ((CANNOT_TELL, CANNOT_TELL), CANNOT_TELL),
+        ((), UNDECIDED),
+    ],
+)
+def test_claims_are_true_together_only_where_each_holds(verdicts: tuple[str, ...], all_of_them: str) -> None:
+    found = {str(i): finding(verdict) for i, verdict in enumerate(verdicts)}
+    assert together(found, [*found, "not judged"]) == all_of_them
+    said = saying(found, list(found), holds="yes", fails="no", undecided="open")
+    assert said == {HOLDS: "yes", FAILS: "no"}.get(all_of_them, "open")
+
+
+def test_a_number_stands_in_a_sentence() -> None:
+    assert amount(finding()) == "2.0 ± 0.5 ms"
+    assert amount(finding(estimate=-2.0, low=-2.5, high=-1.5), 2) == "2.00 ± 0.50 ms"
+    assert amount(finding(low=None, high=None)) == "2.0 ms"
+    assert apart(finding()) == "2.0 ± 0.5 ms higher"
+    assert apart(finding(estimate=-2.0, low=-2.5, high=-1.5), below="shorter") == "2.0 ± 0.5 ms shorter"
+    assert apart(finding(unit="% of RED's"), 0) == "2 ± 0 % higher than RED's"
+    assert apart(finding(estimate=None, low=None, high=None)) == "not measured"
+
+
+def test_points_are_counted_where_a_claim_has_some() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, HOLDS), Point("2", 0.0, 0.0, 0.0, FAILS)]
+    assert at_points(finding(points=points)) == "at 1 of 2"
+    assert at_points(finding()) == ""
+
+
+def test_what_the_nearest_reading_turns_is_counted() -> None:
+    def paper_says(key: str, verdict: str, reading: str = "default", of: Any = "paper") -> Finding:
+        claim = Claim(
+            key=key,
+            text="",
+            exhibit="a",
+            paper_value="",
+            of=of,
+            unit="",
+            cases=lambda settings, reading: [],
+            values=lambda runs: [],
+            rule=None,
+        )
+        return finding(verdict, claim=claim, reading=Reading(reading, ""))
+
+    found = {"a": paper_says("a", FAILS), "b": paper_says("b", HOLDS), "c": paper_says("c", FAILS, of="project")}
+    assert read_otherwise(found) == ""
+    nearest = {f"@{key}": paper_says(key, HOLDS, "ecn", each.claim.of) for key, each in found.items()}
+    assert read_otherwise({**found, **nearest}) == "; read as ecn, 1 more of its claims holds"
+    worse = {**nearest, "@b": paper_says("b", UNDECIDED, "ecn")}
+    assert read_otherwise({**found, **worse}) == "; read as ecn, 1 more of its claims holds and 1 no longer does"
+    only_worse = {**worse, "@a": paper_says("a", FAILS, "ecn")}
+    assert read_otherwise({**found, **only_worse}) == "; read as ecn, 1 of its claims no longer holds"
+
+
+def test_our_number_has_its_unit_and_no_interval_where_all_runs_are_one() -> None:
+    assert ours(finding()) == "2.00 ± 0.50 ms"
+    assert ours(finding(low=2.0, high=2.0, note="deterministic")) == "2 ms"
+    assert ours(finding(estimate=10.0, rule=MostBelow(15.0))) == "10 % of the runs"
+    assert ours(finding(estimate=None, low=None, high=None)) == "–"
+
+
+def test_the_terminal_counts_the_papers_claims_alone() -> None:
+    def judged(of: Any, verdict: str) -> Finding:
+        claim = cast(Any, SimpleNamespace(key="fig1.delay", of=of, paper_value="lower"))
+        return finding(verdict, claim=claim, reading=DEFAULT, note="deterministic")
+
+    table = findings_table([judged("paper", HOLDS), judged("check", FAILS), judged("paper", FAILS)])
+    assert table.caption == "The papers' own claims: holds 1, does not hold 1."
+    assert [row[2:] for row, _ in table.rows] == [
+        ("lower", "2.00 ± 0.50 ms", "holds, deterministic"),
+        ("not the paper's claim", "2.00 ± 0.50 ms", "does not hold, deterministic"),
+        ("lower", "2.00 ± 0.50 ms", "does not hold, deterministic"),
+    ]
+    assert findings_table([judged("check", FAILS)]).caption is None
+
+
+def test_runs_that_are_the_same_are_said_to_be() -> None:
+    points = [Point("1", 0.0, 0.0, 0.0, CANNOT_TELL)] * 2
+    same = finding(CANNOT_TELL, points=points, note="deterministic")
+    assert verdict(same) == "cannot tell: the runs are the same"
+    assert tally({"a": same, "b": finding()}, ("a", "b", "not judged")) == "1 of 2 holds, 1 cannot be told"

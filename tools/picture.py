@@ -1,0 +1,54 @@
+"""Writes `docs/img/report.png`: the first screen of `out/report.html`, for the README.
+
+`make picture` calls it. It needs Chromium; what is kept in `out` is not run again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The window, in pixels.
+SIZE = (1400, 900)
+#: What GitHub's page should not have to load more than.
+MOST_BYTES = 300_000
+
+
+def main(page: Path, picture: Path) -> int:
+    """Takes the picture of a page on light paper; returns the exit status."""
+    chromium = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
+    if chromium is None:
+        print("picture.py: no Chromium: apt-get install chromium", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as profile:
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+        ]
+        options += [f"--user-data-dir={profile}", f"--window-size={SIZE[0]},{SIZE[1]}"]
+        # Chromium's number for light paper.
+        options += ["--blink-settings=preferredColorScheme=1", f"--screenshot={picture}"]
+        subprocess.run(
+            [chromium, *options, page.resolve().as_uri()],
+            check=True,
+            capture_output=True,
+            timeout=90,
+        )
+    size = picture.stat().st_size
+    print(f"{picture}: {size} bytes")
+    return int(size > MOST_BYTES)
+
+
+if __name__ == "__main__":
+    sys.exit(main(ROOT / "out" / "report.html", ROOT / "docs" / "img" / "report.png"))
