@@ -143,7 +143,7 @@ def exhibit_of(cases: Sequence[Any]) -> Any:
 def test_a_claim_takes_no_more_seeds_than_it_may(tmp_path: Path) -> None:
     for most, n in ((None, "3"), (2, "2")):
         claims = [replace(claim, most=most) for claim in tiny_paper.PAPER.claims if claim.key == "fig2.seed"]
-        whole = replace(tiny_paper.PAPER, claims=claims, discussion=lambda found: "")
+        whole = replace(tiny_paper.PAPER, claims=claims, discussion=lambda found: "", believe=lambda found: "")
         command.reproduce([whole], Settings(looks=(2, 3)), tmp_path, jobs=2)
         rows = list(csv.DictReader((tmp_path / "claims.csv").read_text(encoding="utf-8").splitlines()))
         assert {row["n"] for row in rows if row["claim"] == "fig2.seed"} == {n}

@@ -18,7 +18,7 @@ from penstock.runs.execute import cores
 
 
 @click.command("reproduce")
-@click.argument("papers", nargs=-1, metavar="[amecn|rared|nred|rvd|red-at|all|repairs]...")
+@click.argument("papers", nargs=-1, metavar="[PAPER]...")
 @click.option(
     "--only",
     multiple=True,
@@ -54,9 +54,10 @@ def command(
 ) -> int:
     """Reproduce the papers' figures, and judge their claims.
 
-    Takes all papers by default; "repairs" are this project's, judged beside the originals, PIE and CoDel.
-    DIR/report.html says first, in one table, what holds and what does not. A second call runs only what is not kept
-    in DIR/runs yet; after Ctrl-C the same command goes on.
+    PAPER is amecn, rared, nred, rvd, red-at, or all, which is the default. It may also be repairs, which are this
+    project's: what mends the papers' disciplines, judged beside RED, PIE and CoDel. DIR/report.html says first what
+    holds and what does not. A second call runs only what is not kept in DIR/runs yet; after Ctrl-C the same command
+    goes on.
     """
     chosen = choose(("all", "repairs") if only_list and not papers and not only else papers, only)
     if only_list:
