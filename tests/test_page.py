@@ -46,7 +46,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduction")
-    return command.reproduce([tiny_paper.PAPER], Settings(looks=(3,), quick=False), out, jobs=2).page
+    return command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2).page
 
 
 class Visit:
@@ -198,7 +198,7 @@ def test_what_a_reading_turns_is_hatched_and_what_is_not_the_papers_does_not_cou
         tiny_paper.PAPER,
         claims=[replace(first, senses=[turned]), replace(second, of="check"), replace(third, of="project")],
     )
-    head = command.reproduce([paper], Settings(looks=(3,)), tmp_path, jobs=2).page.read_text(encoding="utf-8")
+    head = command.reproduce([paper], Settings.of_seeds(3), tmp_path, jobs=2).page.read_text(encoding="utf-8")
     head, rest = head.split("<main>")
     (mark,) = re.findall(r'<a href="#amecn-claim-[^>]+>.*?</a>', head)
     assert 'class="holds turned"' in mark
@@ -223,7 +223,7 @@ def test_the_nearest_joint_reading_says_of_how_many_and_what_it_turns(page: Path
     )
     first, *others = tiny_paper.PAPER.claims
     paper = replace(tiny_paper.PAPER, nearest=nearest, claims=[replace(first, rule=Below(85.0)), *others])
-    text = command.reproduce([paper], Settings(looks=(8,), quick=True), tmp_path, jobs=2).page.read_text(
+    text = command.reproduce([paper], Settings.of_seeds(8, quick=True), tmp_path, jobs=2).page.read_text(
         encoding="utf-8"
     )
     box = text.split('class="nearest"')[1].split("The readings")[0]

@@ -185,7 +185,7 @@ def test_joint_readings_take_everything_at_once() -> None:
 
 
 def test_seeds_are_added_until_a_claim_is_decided(tmp_path: Path) -> None:
-    done = command.reproduce([tiny_paper.PAPER], Settings(looks=(3, 4, 6)), tmp_path, jobs=2)
+    done = command.reproduce([tiny_paper.PAPER], Settings(looks=(3, 4, 6), single=3), tmp_path, jobs=2)
     n = {(found.claim.key, found.reading.key): found.n for found in done.findings}
     verdicts = {(found.claim.key, found.reading.key): found.verdict for found in done.findings}
     assert n["table1.none", "default"] == 3
@@ -201,7 +201,7 @@ def test_seeds_are_added_until_a_claim_is_decided(tmp_path: Path) -> None:
 
 
 def test_two_processes_do_not_run_into_one_folder(tmp_path: Path) -> None:
-    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings(looks=(1,), quick=False), DEFAULT))
+    wanted = Wanted.of("one", tiny_paper.over_buffer(Settings.of_seeds(1), DEFAULT))
     with Store(tmp_path), pytest.raises(Error, match="another process writes there"):
         run([wanted], (1,), tmp_path, 1, lambda *_: None)
     assert len(run([wanted], (1,), tmp_path, 1, lambda *_: None)) == 3
@@ -217,7 +217,7 @@ def test_a_run_is_known_by_what_is_run() -> None:
 
 
 def test_each_run_is_run_once(tmp_path: Path) -> None:
-    settings = Settings(looks=(2,), quick=False)
+    settings = Settings.of_seeds(2)
     wanted = [Wanted.of(place, tiny_paper.over_buffer(settings, DEFAULT)) for place in ("one", "two")]
     assert len(run(wanted, (1, 2), tmp_path, 2, lambda *_: None)) == 6  # three buffers, two seeds: not twelve
     assert len(run(wanted, (1, 2, 3), tmp_path, 2, lambda *_: None)) == 3
@@ -231,7 +231,7 @@ def test_each_run_is_run_once(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
     lot = Scenario.load(SCENARIOS / "parking-lot.toml").set_all({"duration": "2 s", "measure.from": "1 s"})
-    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings(looks=(2,), quick=False), DEFAULT)]
+    cases = [Case({"of": "lot"}, lot, 0.1), *tiny_paper.over_time(Settings.of_seeds(2), DEFAULT)]
     wanted = Wanted.of("one", cases)
     run([wanted], (1, 2), tmp_path, 2, lambda *_: None)
     kept = list(gather(wanted, (1, 2), Finished(tmp_path)))
@@ -246,7 +246,7 @@ def test_what_is_kept_is_what_was_run(tmp_path: Path) -> None:
 
 def test_progress_says_where_and_reaches_the_end(tmp_path: Path) -> None:
     told: list[tuple[float, float, str]] = []
-    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings(looks=(1,), quick=False), DEFAULT))
+    wanted = Wanted.of("TINY fig1", tiny_paper.over_buffer(Settings.of_seeds(1), DEFAULT))
     run([wanted], (1,), tmp_path, 1, lambda *state: told.append(state))
     shares = [done / total for done, total, _ in told]
     assert shares == sorted(shares)
@@ -296,7 +296,7 @@ def test_a_reproduction_is_a_folder(tmp_path: Path) -> None:
 
 def test_claims_csv(tmp_path: Path) -> None:
     out = tmp_path / "o"
-    command.reproduce([tiny_paper.PAPER], Settings(looks=(3,), quick=False), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2)
     text = (out / "claims.csv").read_bytes().decode()
     assert text.splitlines()[0] == ",".join(command.COLUMNS)
     # These stood there first, and others read them.
@@ -324,7 +324,7 @@ def test_claims_csv(tmp_path: Path) -> None:
     for row in rows:
         assert float(row["ci_low"]) <= float(row["estimate"]) <= float(row["ci_high"])
 
-    command.reproduce([tiny_paper.PAPER], Settings(looks=(1,), quick=True), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(1, quick=True), out, jobs=2)
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["n"], row["ci_low"], row["ci_high"], row["verdict"]) for row in rows} == {("1", "", "", UNDECIDED)}
 
@@ -354,7 +354,7 @@ def test_only_what_changed_is_drawn_again(tmp_path: Path, monkeypatch: pytest.Mo
 
     def again(seeds: int = 2) -> list[str]:
         drawn.clear()
-        command.reproduce([tiny_paper.PAPER], Settings(looks=(seeds,)), tmp_path, jobs=1)
+        command.reproduce([tiny_paper.PAPER], Settings.of_seeds(seeds), tmp_path, jobs=1)
         return sorted(drawn)
 
     both = sorted(f"amecn.{key}.{kind}" for key in ("fig1", "fig2") for kind in ("png", "svg"))

@@ -66,7 +66,7 @@ def test_the_plain_red_differs_in_max_p_alone() -> None:
 
 
 def test_the_grid_is_every_m() -> None:
-    cases = list(PAPER.exhibits[0].cases(Settings(looks=(1,)), DEFAULT))
+    cases = list(PAPER.exhibits[0].cases(Settings.of_seeds(1), DEFAULT))
     assert [case.labels["m"] for case in cases[::4]] == list(range(1, 16))
 
 

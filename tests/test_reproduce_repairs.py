@@ -129,7 +129,7 @@ def test_a_few_seeds_judge(tmp_path: Path) -> None:
     few = [case for case in at if case.labels["m"] in (1, 15)]
     claims = [replace(claim, cases=lambda settings, reading: few) for claim in narrow.claims]
     made = replace(narrow, claims=claims, exhibits=[exhibit_of(few)])
-    done = command.reproduce([made], Settings(looks=(3,)), tmp_path, jobs=2)
+    done = command.reproduce([made], Settings.of_seeds(3), tmp_path, jobs=2)
     default = [found for found in done.findings if found.reading == DEFAULT]
     assert [point.at for point in default[0].points] == ["1", "15"]
     assert default[0].n == 3

@@ -13,7 +13,7 @@ from penstock.reproduce.measures import DELAY
 from penstock.reproduce.model import DEFAULT, Below, Settings
 from penstock.reproduce.readings import Alternative, Readings, changing_only
 
-ONE = Settings(looks=(1,))
+ONE = Settings.of_seeds(1)
 
 
 def grid(**keys: Any) -> Grid:

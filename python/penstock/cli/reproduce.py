@@ -64,7 +64,8 @@ def command(
         draw(papers_table(chosen))
         return 0
     check_writable(out=out, timing=timing)
-    settings = Settings(looks=(seeds,) if seeds else QUICK_LOOKS if quick else LOOKS, quick=quick)
+    few = QUICK_LOOKS if quick else LOOKS
+    settings = Settings.of_seeds(seeds, quick) if seeds else Settings(looks=few, quick=quick)
     try:
         if nearest:
             chosen = anew(chosen, paper, out / "nearest.json", jobs or cores())

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock._files import replacing, write
 from penstock.reproduce import report
 from penstock.reproduce.drawn import Drawn, made_of
-from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run
+from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
 from penstock.reproduce.forked import forked
 from penstock.reproduce.model import (
     DEFAULT,
@@ -50,19 +50,16 @@ COLUMNS = (
     *("of", "place", "text", "unit", "rule", "size", "points_held", "points", "note"),
 )
 
-#: How many seeds a single alternative reading takes at most. It says whether a verdict turns.
-SINGLE_READING_SEEDS = 10
-
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A claim to be judged under a reading. most: the seeds it takes at most."""
+    """A claim to be judged under a reading. looks: after how many seeds."""
 
     paper: Paper
     claim: Claim
     reading: Reading
     wanted: Wanted
-    most: int
+    looks: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +86,17 @@ class _Plan:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:
                 place = f"{each.name} {claim.key}"
-                all_looks = settings.looks[-1] if claim.most is None else claim.most
+                looks = settings.up_to(settings.looks[-1] if claim.most is None else claim.most)
                 usual = wanted(place, claim.cases, DEFAULT)
-                claims.append(_Asked(each, claim, DEFAULT, usual, all_looks))
+                claims.append(_Asked(each, claim, DEFAULT, usual, looks))
                 for reading in nearest:
                     joint = wanted(f"{place} ({reading.key})", claim.cases, reading)
-                    claims.append(_Asked(each, claim, reading, joint, all_looks))
-                claims += [_Asked(each, claim, sense.reading, usual, all_looks) for sense in claim.senses]
+                    claims.append(_Asked(each, claim, reading, joint, settings.up_to(min(settings.joint, looks[-1]))))
+                claims += [_Asked(each, claim, sense.reading, usual, looks) for sense in claim.senses]
                 for reading in () if settings.quick else claim.readings:
                     if reading not in nearest:
                         single = wanted(f"{place} ({reading.key})", claim.cases, reading)
-                        claims.append(_Asked(each, claim, reading, single, SINGLE_READING_SEEDS))
+                        claims.append(_Asked(each, claim, reading, single, (settings.single,)))
         return _Plan(exhibits, claims)
 
 
@@ -142,34 +139,36 @@ def _decide(
     found: dict[int, Finding] = {}
     spent: list[Spent] = []
     open_ = list(range(len(plan.claims)))
-    exhibits = [wanted for *_, wanted in plan.exhibits]
+    first = [(wanted, range(1, settings.seeds + 1)) for *_, wanted in plan.exhibits]
     finished: Finished | None = None
-    for look in settings.looks:
-        open_ = [i for i in open_ if i not in found or (found[i].verdict == UNDECIDED and look <= plan.claims[i].most)]
+    for round_ in range(len(settings.looks)):
+        open_ = [
+            i for i in open_ if i not in found or (found[i].verdict == UNDECIDED and round_ < len(plan.claims[i].looks))
+        ]
         asked = [plan.claims[i] for i in open_]
         if finished is None or asked:
             with Bar("running") as bar:
-                wanted = [*(exhibits if finished is None else ()), *(each.wanted for each in asked)]
-                spent += run(wanted, range(1, look + 1), folder, jobs, _on(bar))
+                wanted = [(each.wanted, range(1, each.looks[round_] + 1)) for each in asked]
+                spent += run_each([*(first if finished is None else ()), *wanted], folder, jobs, _on(bar))
             clock.ended("run")
             finished = Finished(folder)
-            found |= zip(open_, _judge_all(asked, range(1, look + 1), finished), strict=True)
+            found |= zip(open_, _judge_all(asked, round_, finished), strict=True)
             clock.ended("judge")
     assert finished is not None
     return [found[i] for i in range(len(found))], finished, spent
 
 
-def _judge_all(asked: Sequence[_Asked], seeds: Sequence[int], finished: Finished) -> list[Finding]:
-    """The findings, in the order of what is asked.
+def _judge_all(asked: Sequence[_Asked], round_: int, finished: Finished) -> list[Finding]:
+    """The findings at a look, in the order of what is asked.
 
     Runs that several claims share are gathered once, and released after the last of these claims.
     """
-    sharing: dict[int, list[int]] = {}
+    sharing: dict[tuple[int, int], list[int]] = {}
     for i, each in enumerate(asked):
-        sharing.setdefault(id(each.wanted), []).append(i)
+        sharing.setdefault((id(each.wanted), each.looks[round_]), []).append(i)
     found: dict[int, Finding] = {}
-    for places in sharing.values():
-        runs = gather(asked[places[0]].wanted, seeds, finished)
+    for (_, seeds), places in sharing.items():
+        runs = gather(asked[places[0]].wanted, range(1, seeds + 1), finished)
         for i in places:
             claim, reading = asked[i].claim, asked[i].reading
             found[i] = judge(asked[i].paper.key, claim, reading, claim.under(reading)(runs))

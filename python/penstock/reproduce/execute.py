@@ -86,18 +86,25 @@ class _Task:
 
 
 def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
-    """Runs every case with every seed that the folder does not hold yet.
+    """`run_each` with the same seeds for all."""
+    return run_each([(each, seeds) for each in wanted], folder, jobs, progress)
+
+
+def run_each(
+    wanted: Iterable[tuple[Wanted, Sequence[int]]], folder: Path, jobs: int, progress: Progress
+) -> list[Spent]:
+    """Runs every case with its seeds, where the folder does not hold the run yet.
 
     What several places want is run once. Ctrl-C keeps what is finished. Raises `Error` if another
     process runs into the folder.
     """
     with Store(folder, alone=True) as kept:
-        return _run_all(_missing(wanted, seeds, kept), kept, jobs, progress)
+        return _run_all(_missing(wanted, kept), kept, jobs, progress)
 
 
-def _missing(wanted: Iterable[Wanted], seeds: Sequence[int], kept: Store) -> list[_Task]:
+def _missing(wanted: Iterable[tuple[Wanted, Sequence[int]]], kept: Store) -> list[_Task]:
     missing: dict[str, _Task] = {}
-    for each in wanted:
+    for each, seeds in wanted:
         for case, base in zip(each.cases, each.identities, strict=True):
             point: Point | None = None
             for seed in seeds:

@@ -38,17 +38,30 @@ class Settings:
 
     looks: after how many seeds, from seed 1 on, a claim is judged. Once it is decided, it takes no
         more. Exhibits are drawn from the first of these numbers.
+    joint: the most seeds under the nearest joint reading.
+    single: the seeds under each single reading, which says whether a verdict turns.
     quick: only the default and the nearest joint reading are judged. The cases are the same: with
         fewer of them, or shorter ones, claims would be about another experiment.
     """
 
     looks: Sequence[int] = LOOKS
+    joint: int = 50
+    single: int = 5
     quick: bool = False
+
+    @staticmethod
+    def of_seeds(seeds: int, quick: bool = False) -> Settings:
+        """Just these seeds of everything."""
+        return Settings(looks=(seeds,), joint=seeds, single=seeds, quick=quick)
 
     @property
     def seeds(self) -> int:
-        """The seeds of every case; of some there are more."""
+        """The seeds of every exhibit; of some cases there are more."""
         return self.looks[0]
+
+    def up_to(self, most: int) -> Sequence[int]:
+        """The looks up to so many seeds; the first one always."""
+        return [look for i, look in enumerate(self.looks) if i == 0 or look <= most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +264,7 @@ class Paper:
     unstated: what the paper leaves out and how it was read, one sentence each.
     readings: what the paper leaves open, where joint readings are to be searched.
     nearest: the joint reading that comes nearest to the paper, where a search has found one.
+    headline: whose claims are counted; `"project"` for what is no paper but a repair of ours.
     believe: returns one sentence that says what to believe of the paper. It takes the findings under
         the default reading (claim → finding); those of the nearest joint reading, where there is one,
         have `"@"` before their keys.
@@ -267,6 +281,7 @@ class Paper:
     unstated: Sequence[str] = ()
     readings: Readings[Any] | None = None
     nearest: Nearest | None = None
+    headline: Whose = "paper"
     believe: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
     discussion: Callable[[Mapping[str, Finding]], str] = field(default=lambda found: "")
 

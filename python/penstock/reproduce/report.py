@@ -81,7 +81,7 @@ class _Claim:
 
     @property
     def is_the_paper_s(self) -> bool:
-        return self.claim.of == "paper"
+        return self.claim.of == self.paper.headline
 
     @property
     def whose(self) -> str:
@@ -242,6 +242,7 @@ def page(
     return environment.get_template("report.html").render(
         sections=sections,
         claims=claims,
+        repairs=all(paper.headline == "project" for paper in papers),
         theirs=theirs,
         turned=sum(bool(claim.turned) for claim in theirs),
         counts=_counts([claim.found.verdict for claim in theirs]),

@@ -190,6 +190,7 @@ def _paper(key: str, repair: Repair, own: Sequence[tuple[str, str]], more: Calla
         exhibits=EXHIBITS[repair.original],
         claims=CLAIMS[repair.original],
         unstated=UNSTATED,
+        headline="project",
         believe=partial(believe, repair=repair),
         discussion=partial(discussion, repair=repair, own=own, more=more),
     )
