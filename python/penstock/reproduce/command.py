@@ -149,9 +149,11 @@ def _decide(
         if finished is None or asked:
             with Bar("running") as bar:
                 wanted = [(each.wanted, range(1, each.looks[round_] + 1)) for each in asked]
-                spent += run_each([*(first if finished is None else ()), *wanted], folder, jobs, _on(bar))
+                new = run_each([*(first if finished is None else ()), *wanted], folder, jobs, _on(bar))
+            spent += new
             clock.ended("run")
-            finished = Finished(folder)
+            if finished is None or new:
+                finished = Finished(folder)
             found |= zip(open_, _judge_all(asked, round_, finished), strict=True)
             clock.ended("judge")
     assert finished is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -67,10 +69,19 @@ class Runs:
 
     def where(self, **labels: str | float | int) -> Runs:
         """The runs with these labels. Raises `LookupError` if there are none: a misspelled label."""
-        found = [run for run in self._runs if all(run.labels.get(k) == v for k, v in labels.items())]
+        cases = (runs for case, runs in self._cases if all(case.get(k) == v for k, v in labels.items()))
+        found = list(itertools.chain.from_iterable(cases))
         if not found:
             raise LookupError(f"no run has {labels}")
         return Runs(found)
+
+    @cached_property
+    def _cases(self) -> list[tuple[Labels, list[Run]]]:
+        """The labels of each case with its runs: there are far fewer of them than runs."""
+        cases: dict[tuple[tuple[str, str | float | int], ...], tuple[Labels, list[Run]]] = {}
+        for run in self._runs:
+            cases.setdefault(tuple(run.labels.items()), (run.labels, []))[1].append(run)
+        return list(cases.values())
 
     def labels(self, name: str) -> list[str | float | int]:
         """The values of a label, each once, in the order of the cases."""
