@@ -32,7 +32,8 @@ pub const KIND: Kind = Kind {
     weaknesses: "The profile ends at the buffer: with a large one the queue becomes long, with a \
         small one it is DropTail with averaging. n moves only when the average crosses a \
         threshold, one step at a time, so under a steady load it stays wherever the start left \
-        it. `n_step = \"timed\"` moves it on a timer (penstock reproduce repairs). The paper gives no bounds, start or gate: n in 1…5 from 2 \
+        it. `n_step = \"timed\"` moves it on a timer (penstock reproduce repairs). The paper \
+        gives no bounds, start or gate: n in 1…5 from 2 \
         and RED's gate are readings. Between max_th and B nothing bounds the delay but the \
         buffer.",
     params: own_tables::<NredParams>(),
