@@ -9,10 +9,11 @@ import click
 from penstock.cli import options
 from penstock.cli.inputs import check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
+from penstock.reproduce import papers as papers_
 from penstock.reproduce.command import reproduce
 from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
 from penstock.reproduce.nearest import anew
-from penstock.reproduce.papers import choose, paper
+from penstock.reproduce.papers import choose
 from penstock.reproduce.tables import findings_table, papers_table
 from penstock.runs.execute import cores
 
@@ -68,7 +69,7 @@ def command(
     settings = Settings.of_seeds(seeds, quick) if seeds else Settings(looks=few, quick=quick)
     try:
         if nearest:
-            chosen = anew(chosen, paper, out / "nearest.json", jobs or cores())
+            chosen = anew(chosen, papers_.paper, out / "nearest.json", jobs or cores())
         done = reproduce(chosen, settings, out, jobs or cores(), timing)
     except KeyboardInterrupt:
         kept = out / "runs"

@@ -113,8 +113,13 @@ class Runs:
         return [(float(at), part.estimate(quantity, **{x: at})) for at in sorted(part.labels(x), key=float)]
 
     def difference(self, quantity: Quantity, ours: Labels, theirs: Labels) -> NDArray[np.float64]:
-        """The quantity of `ours` minus that of `theirs`, paired by seed (common random numbers)."""
-        return self.values(quantity, **ours) - self.values(quantity, **theirs)
+        """The quantity of `ours` minus that of `theirs`, paired by seed (common random numbers).
+
+        Where neither ever comes (both are infinite), the difference does not apply: NaN.
+        """
+        with np.errstate(invalid="ignore"):
+            difference: NDArray[np.float64] = self.values(quantity, **ours) - self.values(quantity, **theirs)
+        return difference
 
 
 def _ask(quantity: Quantity, run: Run) -> float:
