@@ -41,6 +41,7 @@ class Said(TypedDict, total=False):
     of: Whose
     printed: float | None
     exhibit: str
+    most: int | None
     senses: Sequence[Sense]
 
 

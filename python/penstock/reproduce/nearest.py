@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock import _penstock
 from penstock._files import write
 from penstock.reproduce.execute import QUEUE, identity
-from penstock.reproduce.model import Above, Case, Cases, MostBelow, Nearest, Paper, Settings, Within
+from penstock.reproduce.model import Above, Case, Cases, MostBelow, Nearest, Paper, Settings
 from penstock.reproduce.readings import Readings
 from penstock.reproduce.runs import Run, Runs
-from penstock.reproduce.verdict import judge
+from penstock.reproduce.verdict import HOLDS, decide, judge
 from penstock.runs.pool import Pool, Watch
 from penstock.runs.result import recorded
 from penstock.runs.tasks import simulator
 
 if TYPE_CHECKING:
-    from penstock.reproduce.model import Finding, Rule
+    from penstock.reproduce.model import Finding
 
 #: What a joint reading is chosen on. The report's seeds are 1 and on.
 SEEDS = tuple(range(1001, 1006))
@@ -256,20 +256,9 @@ class _Scorer:
 
 def _wrong(found: Finding) -> bool:
     """Returns whether the estimate is on the wrong side: that of any point, where a claim has some."""
-    if found.points:
-        return any(not _on_side(found.rule, point.estimate) for point in found.points)
     rule = Above(50.0) if isinstance(found.rule, MostBelow) else found.rule
-    return not _on_side(rule, found.estimate)
-
-
-def _on_side(rule: Rule | None, estimate: float | None) -> bool:
-    if estimate is None or rule is None:
-        return False
-    if isinstance(rule, Above):
-        return estimate > rule.bound
-    if isinstance(rule, Within):
-        return rule.low <= estimate <= rule.high
-    return estimate < rule.bound
+    estimates = [point.estimate for point in found.points] or [found.estimate]
+    return any(decide(rule, estimate, estimate) != HOLDS for estimate in estimates)
 
 
 def _off(found: Iterable[Finding]) -> float:

@@ -56,11 +56,11 @@ def judge(paper: str, claim: Claim, reading: Reading, values: Numbers) -> Findin
         note = _spread(low, high)
     elif isinstance(rule, MostBelow):
         mean, low, high, n, note = _share(values, rule.bound)
-        points, verdict = [], _verdict(Above(50.0), low, high)
+        points, verdict = [], decide(Above(50.0), low, high)
     else:
         mean, low, high, n = interval(values, LEVEL)
         points, note = [], _spread(low, high)
-        verdict = CANNOT_TELL if _same(rule, values) else _verdict(rule, low, high)
+        verdict = CANNOT_TELL if _same(rule, values) else decide(rule, low, high)
     return Finding(
         paper=paper,
         claim=claim,
@@ -99,7 +99,8 @@ def _t(degrees: int, level: float) -> float:
     return float(t.ppf(0.5 + level / 2, degrees))
 
 
-def _verdict(rule: Rule | None, low: float | None, high: float | None) -> str:
+def decide(rule: Rule | None, low: float | None, high: float | None) -> str:
+    """What an interval says of a rule."""
     if rule is None:
         return NOT_JUDGED
     if low is None or high is None:
@@ -119,8 +120,8 @@ def _points(rule: Rule | None, values: Mapping[str, Sequence[float]]) -> list[Po
     points = []
     for at, each in values.items():
         mean, low, high, _ = interval(each, LEVEL)
-        verdict = _verdict(rule, low, high)
-        if verdict == FAILS and _verdict(rule, *interval(each, strict)[1:3]) != FAILS:
+        verdict = decide(rule, low, high)
+        if verdict == FAILS and decide(rule, *interval(each, strict)[1:3]) != FAILS:
             verdict = UNDECIDED
         if _same(rule, each):
             verdict = CANNOT_TELL

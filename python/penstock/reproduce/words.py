@@ -10,18 +10,6 @@ from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
 from penstock.show.numbers import number
 
 
-def measured(finding: Finding, digits: int = 2) -> str:
-    """A finding's number for a sentence: `"−3.10 ± 0.25 percentage points (holds)"`.
-
-    digits: after the decimal point.
-    """
-    if finding.estimate is None:
-        return f"not measured ({finding.verdict})"
-    mean = minus(f"{finding.estimate:+.{digits}f}")
-    half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
-    return f"{mean}{half} {finding.unit} ({verdict(finding)})"
-
-
 def verdict(finding: Finding) -> str:
     """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
     if finding.verdict == CANNOT_TELL:
@@ -47,6 +35,16 @@ def ours(finding: Finding) -> str:
     # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
     text = re.sub(r" ± 0(?:\.0*)?$", "", number(finding.interval))
     return minus(f"{text} {finding.unit}").strip()
+
+
+def say(found: Mapping[str, Finding], key: str) -> str:
+    """A finding with its verdict: `"13.5 ± 0.1 packets (does not hold)"`."""
+    return f"{ours(found[key])} ({verdict(found[key])})"
+
+
+def nearest(found: Mapping[str, Finding]) -> dict[str, Finding]:
+    """The findings of the nearest joint reading, by the claims' keys; empty where there is none."""
+    return {key.removeprefix("@"): each for key, each in found.items() if key.startswith("@")}
 
 
 def held(finding: Finding) -> tuple[int, int]:
@@ -157,8 +155,7 @@ def read_otherwise(found: Mapping[str, Finding]) -> str:
 
     It counts the paper's own claims: `"; read as ecn, 3 more of its claims hold and 1 no longer does"`.
     """
-    ours = {key.removeprefix("@"): each for key, each in found.items() if key.startswith("@")}
-    ours = {key: each for key, each in ours.items() if each.claim.of == "paper" and key in found}
+    ours = {key: each for key, each in nearest(found).items() if each.claim.of == "paper" and key in found}
     more = sum(each.verdict == HOLDS != found[key].verdict for key, each in ours.items())
     fewer = sum(found[key].verdict == HOLDS != each.verdict for key, each in ours.items())
     if not more and not fewer:

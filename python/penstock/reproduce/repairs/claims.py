@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from penstock.reproduce.comparisons import Comparison, of_one_case
 from penstock.reproduce.grids import Grid
@@ -53,7 +52,7 @@ def against(
         versus = Comparison.on(grid, repair.name, other)
         for key in measures:
             what, percent, rule = ASKED[key]
-            made = (versus.percent if percent else versus.difference)(
+            yield (versus.percent if percent else versus.difference)(
                 THROUGHPUT if key == "throughput" else MEASURES[key],
                 key=f"{exhibit}.{key}-{other.lower()}",
                 text=f"{repair.name} has {what} than {other} {said}.",
@@ -61,15 +60,20 @@ def against(
                 of="project",
                 exhibit=exhibit,
                 rule=rule,
+                most=most,
             )
-            yield replace(made, most=most)
+
+
+def back_key(name: str) -> str:
+    """The claim about the way back under a discipline."""
+    return f"rises.back-{name.lower().replace(' ', '-')}"
 
 
 def back() -> Iterator[Claim]:
     """What the repair of AMECN is for: the way back to the target after the load has risen."""
     for name in names(AMECN):
         yield Claim(
-            key=f"rises.back-{name.lower().replace(' ', '-')}",
+            key=back_key(name),
             text=f"After the load rises the queue under {name} is back in the target range of 9 to 12 packets within "
             "15 s: the time until the mean queue over the next 5 s is in it.",
             exhibit="rises",
@@ -83,7 +87,7 @@ def back() -> Iterator[Claim]:
         )
     for other in names(AMECN)[1:]:
         versus = Comparison.on(LOAD_CHANGES, AMECN.name, other)
-        made = versus.difference(
+        yield versus.difference(
             OFF_TARGET,
             key=f"own.target-{other.lower()}",
             text=f"From 15 s after the load changes {AMECN.name} is nearer to the middle of the target than {other}: "
@@ -91,8 +95,8 @@ def back() -> Iterator[Claim]:
             paper_value="not in the paper",
             of="project",
             rule=Below(),
+            most=OWN_SEEDS,
         )
-        yield replace(made, most=OWN_SEEDS)
 
 
 _RANGE = "at each point of the range"

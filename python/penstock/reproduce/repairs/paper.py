@@ -7,7 +7,7 @@ from functools import partial
 
 from penstock.reproduce.model import Finding, Paper
 from penstock.reproduce.papers import REPAIRS as KEYS
-from penstock.reproduce.repairs.claims import CLAIMS
+from penstock.reproduce.repairs.claims import CLAIMS, back_key
 from penstock.reproduce.repairs.exhibits import EXHIBITS
 from penstock.reproduce.repairs.scenarios import AMECN, NRED, RARED, RED_AT, Repair, names
 from penstock.reproduce.words import held, minus
@@ -151,7 +151,7 @@ def judged(found: Found, repair: Repair) -> str:
 
 def of_amecn(found: Found) -> str:
     """What only AMECN's experiment asks."""
-    keys = {name: f"rises.back-{name.lower().replace(' ', '-')}" for name in names(AMECN)}
+    keys = {name: back_key(name) for name in names(AMECN)}
     said = "; ".join(f"{name} {found[key].note}" for name, key in keys.items() if key in found)
     return f"**Back to the target range** when the load rises: {said}." if said else ""
 

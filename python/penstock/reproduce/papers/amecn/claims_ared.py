@@ -134,7 +134,7 @@ def throughput_claims() -> Iterator[Claim]:
         paper_value="higher",
         place=place,
         rule=Above(),
-        senses=(Sense(reading=GOODPUT, values=by_target(RECEIVED)),),
+        senses=(ARED_ON_DUMBBELL.sense(GOODPUT, RECEIVED),),
     )
     yield ARED_ON_DUMBBELL.claim(
         key="fig9.delay",
@@ -148,23 +148,6 @@ def throughput_claims() -> Iterator[Claim]:
         rule=Below(),
         senses=(Sense(reading=MEAN, values=mean_over(at_equal_efficiency)),),
     )
-
-
-def by_target(measure: Measure) -> Values:
-    """AMECN's measure less ARED's at every target."""
-
-    def values(runs: Runs) -> Numbers:
-        return {
-            str(at): [
-                float(v)
-                for v in runs.difference(
-                    measure.quantity, {"aqm": "AMECN", "target_ms": at}, {"aqm": "ARED", "target_ms": at}
-                )
-            ]
-            for at in runs.labels("target_ms")
-        }
-
-    return values
 
 
 def in_packets(run: Run) -> float:

@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 # ---- what is measured
 
 
-def mean_avg(run: Run, since: float, until: float) -> float:
-    """The mean of avg between two times in seconds: packets."""
-    return float(np.mean(run.recorded("avg_pkts", since, until)))
+def mean_between(run: Run, since: float, until: float, column: str = "avg_pkts") -> float:
+    """The mean of avg, or of the queue (`queue_pkts`), between two times in seconds: packets."""
+    return float(np.mean(run.recorded(column, since, until)))
 
 
 def settled_avg(run: Run) -> float:
     """Mean of avg from 15 s after the change to the end: packets."""
-    return mean_avg(run, SETTLED_S, run.scenario.duration_s)
+    return mean_between(run, SETTLED_S, run.scenario.duration_s)
 
 
 def before_change(run: Run) -> float:
     """Mean of avg from 10 to 25 s: packets."""
-    return mean_avg(run, 10.0, CHANGE_S)
+    return mean_between(run, 10.0, CHANGE_S)
 
 
 def after_change(run: Run) -> float:
@@ -64,16 +64,16 @@ def after_change(run: Run) -> float:
     return settled_avg(run) - before_change(run)
 
 
-def off_target(run: Run) -> float:
-    """How far the mean of avg is from the middle of the target range at the end: packets."""
-    return abs(settled_avg(run) - sum(TARGET) / 2)
+def off_target(run: Run, column: str = "avg_pkts") -> float:
+    """How far the mean of a column is from the middle of the target range at the end: packets."""
+    return abs(mean_between(run, SETTLED_S, run.scenario.duration_s, column) - sum(TARGET) / 2)
 
 
-def return_s(run: Run) -> float:
-    """Seconds from the change until the mean of avg over 5 s is in the target range, or infinity."""
+def return_s(run: Run, column: str = "avg_pkts") -> float:
+    """Seconds from the change until a column's mean over 5 s is in the target range, or infinity."""
     window = 5.0
     for since in np.arange(CHANGE_S, run.scenario.duration_s - window, 0.1):
-        if TARGET[0] <= mean_avg(run, since, since + window) <= TARGET[1]:
+        if TARGET[0] <= mean_between(run, since, since + window, column) <= TARGET[1]:
             return float(since) - CHANGE_S
     return float("inf")
 

@@ -10,20 +10,10 @@ from penstock.reproduce.papers.amecn.claims import CLAIMS
 from penstock.reproduce.papers.amecn.exhibits import EXHIBITS
 from penstock.reproduce.papers.amecn.scenarios import OPEN
 from penstock.reproduce.verdict import HOLDS
-from penstock.reproduce.words import at_points, ours, read_otherwise, saying, together, verdict
+from penstock.reproduce.words import at_points, nearest, read_otherwise, say, saying, together
 
 #: The claims about the return to the target range when the load rises.
 RETURN = ("fig6.settled", "fig6.return")
-
-
-def say(found: Mapping[str, Finding], key: str) -> str:
-    """A finding with its verdict: `"13.5 ± 0.1 packets (does not hold)"`."""
-    return f"{ours(found[key])} ({verdict(found[key])})"
-
-
-def nearest(found: Mapping[str, Finding]) -> dict[str, Finding]:
-    """The findings of the nearest joint reading, by the claims' keys; empty where there is none."""
-    return {key[1:]: finding for key, finding in found.items() if key.startswith("@")}
 
 
 def believe(found: Mapping[str, Finding]) -> str:

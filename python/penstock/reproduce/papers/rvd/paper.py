@@ -10,7 +10,7 @@ from penstock.reproduce.papers.rvd.claims import CLAIMS
 from penstock.reproduce.papers.rvd.exhibits import EXHIBITS
 from penstock.reproduce.papers.rvd.scenarios import OPEN
 from penstock.reproduce.verdict import CANNOT_TELL
-from penstock.reproduce.words import minus, ours, saying, tally, verdict
+from penstock.reproduce.words import minus, nearest, say, saying, tally
 
 UNSTATED = (
     "What the connections are and how long they run: Tahoe (ns-2's Agent/TCP), ns-2's window of "
@@ -31,11 +31,6 @@ UNSTATED = (
 TABLES = tuple(f"table{number}.off" for number in (1, 2, 3, 4))
 
 
-def say(found: Mapping[str, Finding], key: str) -> str:
-    """A finding with its verdict."""
-    return f"{ours(found[key])} ({verdict(found[key])})"
-
-
 def percent(found: Mapping[str, Finding], key: str) -> str:
     """A distance without its interval: `"12 %"`."""
     at = found[key].estimate
@@ -47,11 +42,6 @@ def distances(found: Mapping[str, Finding]) -> str:
     worst = [max((at.estimate or 0.0 for at in found[key].points), default=0.0) for key in TABLES]
     each = [f"{percent(found, key)} (at most {most:.0f} %)" for key, most in zip(TABLES, worst, strict=True)]
     return f"{', '.join(each[:-1])} and {each[-1]}"
-
-
-def nearest(found: Mapping[str, Finding]) -> dict[str, Finding]:
-    """The findings of the nearest joint reading, by the claims' keys; empty where there is none."""
-    return {key[1:]: finding for key, finding in found.items() if key.startswith("@")}
 
 
 def fairness(found: Mapping[str, Finding]) -> str:
