@@ -223,7 +223,7 @@ def test_the_nearest_joint_reading_says_of_how_many_and_what_it_turns(page: Path
     )
     first, *others = tiny_paper.PAPER.claims
     paper = replace(tiny_paper.PAPER, nearest=nearest, claims=[replace(first, rule=Below(85.0)), *others])
-    text = command.reproduce([paper], Settings.of_seeds(8, quick=True), tmp_path, jobs=2).page.read_text(
+    text = command.reproduce([paper], Settings.of_seeds(8).quickly(nearest=True), tmp_path, jobs=2).page.read_text(
         encoding="utf-8"
     )
     box = text.split('class="nearest"')[1].split("The readings")[0]

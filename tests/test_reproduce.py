@@ -324,7 +324,7 @@ def test_claims_csv(tmp_path: Path) -> None:
     for row in rows:
         assert float(row["ci_low"]) <= float(row["estimate"]) <= float(row["ci_high"])
 
-    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(1, quick=True), out, jobs=2)
+    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(1).quickly(), out, jobs=2)
     rows = list(csv.DictReader((out / "claims.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["n"], row["ci_low"], row["ci_high"], row["verdict"]) for row in rows} == {("1", "", "", UNDECIDED)}
 

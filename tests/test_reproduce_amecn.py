@@ -28,7 +28,7 @@ from penstock.reproduce.papers.amecn.scenarios import OPEN, dumbbell, load_chang
 from penstock.reproduce.runs import Labels, Run, Runs
 from penstock.reproduce.verdict import FAILS, HOLDS, judge
 
-TWO = Settings.of_seeds(2, quick=True)
+TWO = Settings.of_seeds(2).quickly()
 BY_KEY = {claim.key: claim for claim in PAPER.claims}
 
 

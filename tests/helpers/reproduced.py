@@ -14,7 +14,7 @@ from penstock.reproduce.verdict import judge
 from penstock.validate.ns2.command import DATA
 from penstock.validate.ns2.translate import scenario as ns2_scenario
 
-TWO = Settings.of_seeds(2, quick=True)
+TWO = Settings.of_seeds(2).quickly()
 
 
 def readings_that_change_nothing(paper: Paper) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ from penstock.runs.execute import cores
 @options.seeds(
     "Runs of every case [default: 10, then up to 200 until a claim is decided].", None, click.IntRange(min=1)
 )
-@click.option("--quick", is_flag=True, help="5 seeds, and no readings one by one: all papers in under a minute.")
+@click.option("--quick", is_flag=True, help="5 seeds, and only the default reading: all papers in under a minute.")
 @click.option(
     "--nearest",
     is_flag=True,
@@ -65,8 +65,8 @@ def command(
         draw(papers_table(chosen))
         return 0
     check_writable(out=out, timing=timing)
-    few = QUICK_LOOKS if quick else LOOKS
-    settings = Settings.of_seeds(seeds, quick) if seeds else Settings(looks=few, quick=quick)
+    settings = Settings.of_seeds(seeds) if seeds else Settings(looks=QUICK_LOOKS if quick else LOOKS)
+    settings = settings.quickly(nearest) if quick else settings
     try:
         if nearest:
             chosen = anew(chosen, papers_.paper, out / "nearest.json", jobs or cores())

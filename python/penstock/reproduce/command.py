@@ -81,7 +81,8 @@ class _Plan:
 
         exhibits, claims = [], []
         for each in papers:
-            nearest = () if each.nearest is None or each.nearest.reading == DEFAULT else (each.nearest.reading,)
+            found = (each.nearest.reading,) if settings.joint and each.nearest else ()
+            nearest = [reading for reading in found if reading != DEFAULT]
             for exhibit in each.exhibits:
                 exhibits.append((each, exhibit, wanted(f"{each.name} {exhibit.key}", exhibit.cases, DEFAULT)))
             for claim in each.claims:

@@ -12,7 +12,7 @@ does not run, keep, judge or report anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.estimate import Estimate
@@ -38,10 +38,10 @@ class Settings:
 
     looks: after how many seeds, from seed 1 on, a claim is judged. Once it is decided, it takes no
         more. Exhibits are drawn from the first of these numbers.
-    joint: the most seeds under the nearest joint reading.
+    joint: the most seeds under the nearest joint reading; 0: it is not judged.
     single: the seeds under each single reading, which says whether a verdict turns.
-    quick: only the default and the nearest joint reading are judged. The cases are the same: with
-        fewer of them, or shorter ones, claims would be about another experiment.
+    quick: no reading is judged by itself. The cases are the same: with fewer of them, or shorter
+        ones, claims would be about another experiment.
     """
 
     looks: Sequence[int] = LOOKS
@@ -50,9 +50,13 @@ class Settings:
     quick: bool = False
 
     @staticmethod
-    def of_seeds(seeds: int, quick: bool = False) -> Settings:
+    def of_seeds(seeds: int) -> Settings:
         """Just these seeds of everything."""
-        return Settings(looks=(seeds,), joint=seeds, single=seeds, quick=quick)
+        return Settings(looks=(seeds,), joint=seeds, single=seeds)
+
+    def quickly(self, nearest: bool = False) -> Settings:
+        """The same without the readings one by one, and without the joint one unless `nearest`."""
+        return replace(self, joint=self.joint if nearest else 0, quick=True)
 
     @property
     def seeds(self) -> int:
