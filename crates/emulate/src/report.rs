@@ -208,6 +208,7 @@ impl Report {
                 .collect(),
             links: vec![],
             series: wire.series.into_iter().filter_map(table).collect(),
+            lead_in: None,
             pcap: None,
         };
         Ok(Report { result, emulation: wire.emulation })
@@ -288,6 +289,7 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
         series,
+        lead_in: None,
         pcap: None,
     }
 }

@@ -256,6 +256,9 @@ fn prepare(
         return refuse("topology.kind: emulation has one bottleneck; allowed: dumbbell");
     }
     let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
+    if config.lead_in.is_some() {
+        return refuse("traffic.lead_in: emulation begins at time zero; allowed: false");
+    }
     config.record.series = options.series_s.map(Duration::from_secs_f64);
     // Real packets have no order of scheduling.
     config.ties_by_scheduling = false;

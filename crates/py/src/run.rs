@@ -172,6 +172,7 @@ type Pickled<'py> = (
     Vec<(u32, Vec<Option<f64>>)>,
     Vec<(String, Vec<Option<f64>>)>,
     Vec<(String, Vec<PickledColumn<'py>>)>,
+    Option<u64>,
     Option<Bound<'py, PyBytes>>,
 );
 /// Name, type, numbers, words: as [`RunResult::table`] gives them.
@@ -182,7 +183,7 @@ impl RunResult {
     /// Only for pickle: a result from what `__reduce__` gave.
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
-        let (seed, events, metrics, groups, flows, links, tables, pcap) = state;
+        let (seed, events, metrics, groups, flows, links, tables, lead_in, pcap) = state;
         let flows =
             flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
         let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
@@ -200,8 +201,18 @@ impl RunResult {
         });
         let series = series.collect();
         let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
-        let inner =
-            penstock_sim::RunResult { seed, events, metrics, groups, flows, links, series, pcap };
+        let lead_in = lead_in.map(Duration::from_ticks);
+        let inner = penstock_sim::RunResult {
+            seed,
+            events,
+            metrics,
+            groups,
+            flows,
+            links,
+            series,
+            lead_in,
+            pcap,
+        };
         Ok(RunResult { inner })
     }
 
@@ -215,7 +226,8 @@ impl RunResult {
         let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
         let tables = tables.collect::<PyResult<Vec<_>>>()?;
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
-        let state = (r.seed, r.events, metrics, groups, flows, links, tables, slf.get().pcap(py));
+        let (lead_in, pcap) = (r.lead_in.map(Duration::as_ticks), slf.get().pcap(py));
+        let state = (r.seed, r.events, metrics, groups, flows, links, tables, lead_in, pcap);
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
     }
 
@@ -235,6 +247,13 @@ impl RunResult {
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         named(py, METRICS, &self.inner.metrics)
+    }
+
+    /// How long the lead-in took, seconds; `None` without one. The tables' times count from its
+    /// beginning.
+    #[getter]
+    fn lead_in_s(&self) -> Option<f64> {
+        self.inner.lead_in.map(Duration::as_secs_f64)
     }
 
     /// The metrics of each traffic group.

@@ -113,7 +113,7 @@ fn quantity<T>(
 /// No event is later than this (5 days), and up to here times are exact in an f64.
 const LONGEST: Duration = Duration::from_nanos(penstock_sim::MAX_TIME.as_nanos());
 
-fn duration(node: &Node, path: &str) -> Result<Duration> {
+pub(crate) fn duration(node: &Node, path: &str) -> Result<Duration> {
     let time = quantity(node, path, &Ty::Duration, parse_duration)?;
     if time > LONGEST {
         let problem = Problem::Conflict(format!("must be at most {}", format_duration(LONGEST)));
@@ -325,6 +325,9 @@ fn loss(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Lo
 fn schedule(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
     let list = match &node.item {
         Item::List(list) => list,
+        Item::Table(table) if table.iter().any(|(key, _)| matches!(key, "cycle" | "every")) => {
+            return cycle(table, path, wrong)
+        }
         Item::Table(table) => return mahimahi(table, path, wrong),
         // A name alone is a trace's.
         Item::Text(file) => return Ok(RateSchedule::Mahimahi { file: file.clone(), hash: None }),
@@ -357,6 +360,34 @@ fn mahimahi(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Res
         }
     }
     Ok(RateSchedule::Mahimahi { file: file.ok_or_else(wrong)?, hash })
+}
+
+fn cycle(table: &Table, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<RateSchedule> {
+    let (mut rates, mut every) = (vec![], None);
+    for (key, inner) in table.iter() {
+        let path_of = format!("{path}.{key}");
+        match key {
+            "cycle" => {
+                let Item::List(list) = &inner.item else { return Err(wrong()) };
+                let turns = list.iter().enumerate();
+                let turns = turns.map(|(i, r)| rate_or_down(r, &format!("{path_of}.{i}")));
+                rates = turns.collect::<Result<Vec<_>>>()?;
+            }
+            "every" => {
+                let length = duration(inner, &path_of)?;
+                if length == Duration::ZERO {
+                    let problem = Problem::Conflict("must be above 0 s".into());
+                    return Err(ScenarioError::at(inner, &path_of, problem));
+                }
+                every = Some(length);
+            }
+            _ => return Err(unknown(key, inner, path, &["cycle", "every"])),
+        }
+    }
+    match every {
+        Some(every) if !rates.is_empty() => Ok(RateSchedule::Cycle { rates, every }),
+        _ => Err(wrong()),
+    }
 }
 
 fn schedule_step(

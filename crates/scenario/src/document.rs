@@ -39,6 +39,9 @@ fn run(result: &RunResult) -> Json {
         "groups": groups,
         "flows": flows.collect::<Json>(),
     });
+    if let Some(lead_in) = result.lead_in {
+        out["lead_in_s"] = json!(lead_in.as_secs_f64());
+    }
     if !result.links.is_empty() {
         let links = result.links.iter();
         out["links"] = links

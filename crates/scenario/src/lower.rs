@@ -6,7 +6,7 @@ use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Datagrams, OnOff, Ties};
 use penstock_sim::{
-    App, AqmConfig, Config, FlowConfig, HostConfig, LinkConfig, Record, UdpPattern,
+    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, UdpPattern,
 };
 use penstock_units::param::{DelaySpec, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -79,8 +79,19 @@ fn lower(plan: &Plan, seed: u64) -> Config {
         routes: build.routes.list,
         groups,
         flows: build.flows,
+        lead_in: lead_in(plan, groups),
         record: Record::default(),
     }
+}
+
+/// The groups that run before time zero, where there are any. Cross flows are of the first FTP
+/// entry, and of its group's kind.
+fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
+    let leads = |t: &Traffic| matches!(&t.source, Source::Ftp(_, ftp) if ftp.lead_in);
+    let mut led: Vec<bool> = plan.traffic.iter().map(leads).collect();
+    let first = plan.traffic.iter().position(|t| t.source.is_ftp());
+    led.resize(groups, first.is_some_and(|i| led[i]));
+    led.contains(&true).then_some(LeadIn { groups: led, limit: plan.top.lead_in_limit })
 }
 
 fn links(topology: &Topology) -> Vec<LinkConfig> {

@@ -168,6 +168,15 @@ fn schedule() -> Json {
         "required": ["at", "rate"],
         "additionalProperties": false,
     });
+    let turns = json!({
+        "type": "object",
+        "properties": {
+            "cycle": { "type": "array", "minItems": 1, "items": text(RATE_UNITS, "1 Mbit/s") },
+            "every": text(DURATION_UNITS, "20 s"),
+        },
+        "required": ["cycle", "every"],
+        "additionalProperties": false,
+    });
     let text = || json!({ "type": "string" });
     let trace = json!({
         "type": "object",
@@ -175,7 +184,7 @@ fn schedule() -> Json {
         "required": ["mahimahi"],
         "additionalProperties": false,
     });
-    json!({ "anyOf": [{ "type": "array", "items": step }, trace, text()] })
+    json!({ "anyOf": [{ "type": "array", "items": step }, turns, trace, text()] })
 }
 
 fn loss() -> Json {

@@ -32,6 +32,10 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
             json!({ "gilbert_elliott": { "p": p, "r": r, "good": good, "bad": bad } })
         }
         Value::Schedule(RateSchedule::Steps(steps)) => steps.iter().map(step).collect(),
+        Value::Schedule(RateSchedule::Cycle { rates, every }) => {
+            let rates: Json = rates.iter().map(|r| json!(rate_or_down(*r))).collect();
+            json!({ "cycle": rates, "every": format_duration(*every) })
+        }
         Value::Schedule(RateSchedule::Mahimahi { file, hash }) => {
             json!({ "mahimahi": file, "hash": hash })
         }
@@ -106,5 +110,9 @@ fn dist(d: &Dist, ty: &Ty) -> Json {
 }
 
 fn step((at, rate): &(Duration, Option<Rate>)) -> Json {
-    json!({ "at": format_duration(*at), "rate": rate.map_or("0 bit/s".into(), format_rate) })
+    json!({ "at": format_duration(*at), "rate": rate_or_down(*rate) })
+}
+
+fn rate_or_down(rate: Option<Rate>) -> String {
+    rate.map_or("0 bit/s".into(), format_rate)
 }

@@ -276,6 +276,7 @@ fn a_document_has_no_clock() {
         }],
         links: vec![],
         series: vec![],
+        lead_in: None,
         pcap: None,
     };
     let runs = [run(1), run(2)];

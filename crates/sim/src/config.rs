@@ -35,8 +35,20 @@ pub struct Config {
     pub groups: usize,
     /// All flows, in the order of the groups.
     pub flows: Vec<FlowConfig>,
+    /// What runs before the scenario's time zero, if anything does.
+    pub lead_in: Option<LeadIn>,
     /// What to write down besides the metrics.
     pub record: Record,
+}
+
+/// Long transfers that begin before the scenario does. Its time zero, from which all other times
+/// count, is when each of them has left slow start once (RFC 7928, sections 5.1.2 and 8.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeadIn {
+    /// Of each group whether its flows are among them.
+    pub groups: Vec<bool>,
+    /// The longest that it takes: flows that a window limits never leave slow start.
+    pub limit: Duration,
 }
 
 impl Config {
@@ -150,6 +162,18 @@ pub enum App {
         /// When it stops.
         stop: Option<Time>,
     },
+}
+
+impl App {
+    /// When it starts and when it stops.
+    pub(crate) fn times_mut(&mut self) -> (&mut Time, &mut Option<Time>) {
+        match self {
+            App::Ftp { start, stop, .. }
+            | App::Web { start, stop, .. }
+            | App::Udp { start, stop, .. }
+            | App::Replay { start, stop, .. } => (start, stop),
+        }
+    }
 }
 
 /// A datagram to replay.

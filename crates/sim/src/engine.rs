@@ -15,7 +15,7 @@ use crate::result::{LinkResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{apps, ends, measure};
+use crate::{apps, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::sync::atomic::Ordering;
@@ -37,12 +37,29 @@ pub fn run_watched(
     control: &Control,
     watch: &mut dyn FnMut(),
 ) -> Result<RunResult, SimError> {
-    let mut engine = Engine::new(config, &control.abort)?;
+    let Some(lead) = &config.lead_in else {
+        return Ok(ended(Engine::new(config, &control.abort)?, control, watch)?.result());
+    };
+    let alone = lead_in::alone(config, lead);
+    let mut engine = Engine::new(&alone, &control.abort)?;
+    engine.leading = Some(lead_in::others(&alone, lead));
+    let zero = ended(engine, control, watch)?.net.end.since(Time::ZERO);
+    let whole = lead_in::shifted(config, lead, zero);
+    let engine = ended(Engine::new(&whole, &control.abort)?, control, watch)?;
+    Ok(RunResult { lead_in: Some(zero), ..engine.result() })
+}
+
+/// Runs an engine to its end.
+fn ended(
+    mut engine: Engine,
+    control: &Control,
+    watch: &mut dyn FnMut(),
+) -> Result<Engine, SimError> {
     engine.run(control, watch)?;
     if control.abort.raised() {
         return Err(SimError::Aborted(control.abort.message()));
     }
-    Ok(engine.result())
+    Ok(engine)
 }
 
 /// How many events ahead [`Engine::warm`] looks: far enough for memory, near enough for the cache.
@@ -62,6 +79,8 @@ struct Engine {
     record_transfers: bool,
     sampling: Option<Duration>,
     flow_series: Option<Box<FlowSeries>>,
+    /// In a lead-in, of each flow whether it is no longer waited for.
+    leading: Option<Vec<bool>>,
 }
 
 /// Tells the outside how far the run is, and asks it whether to stop.
@@ -211,6 +230,12 @@ impl Engine {
     fn sample(&mut self, now: Time) {
         self.net.events -= 1; // watching a run does not change its numbers
         let Some(series) = &mut self.flow_series else { return };
+        if let Some(left) = &mut self.leading {
+            if lead_in::settled(&self.flows, left) {
+                self.net.end = now;
+                return;
+            }
+        }
         measure::sample(&self.flows, series, now);
         if let Some(d) = self.sampling {
             self.net.sched.push(now + d, Kind::Sample, 0);
@@ -277,6 +302,7 @@ impl Engine {
             record_transfers: c.record.series.is_some(),
             sampling: c.record.series,
             flow_series: c.record.series.map(|_| Box::default()),
+            leading: None,
         };
         engine.begin();
         Ok(engine)
@@ -316,6 +342,7 @@ impl Engine {
             flows: run.flow_metrics(),
             links,
             series,
+            lead_in: None,
             pcap,
         }
     }

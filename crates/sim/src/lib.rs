@@ -13,6 +13,7 @@ mod flow;
 mod host;
 mod inbox;
 mod layout;
+mod lead_in;
 mod measure;
 mod metrics;
 mod network;
@@ -25,7 +26,7 @@ mod sched;
 mod series;
 mod way;
 
-pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern};
+pub use config::{App, Config, Datagram, FlowConfig, LeadIn, Record, Tap, UdpPattern};
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
 pub use metrics::{

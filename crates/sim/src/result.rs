@@ -1,6 +1,7 @@
 //! What a run gives back.
 
 use penstock_queue::Table;
+use penstock_units::Duration;
 
 /// The numbers of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +18,10 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per link, in the order of the configuration; empty where the bottleneck alone is measured.
     pub links: Vec<LinkResult>,
-    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `fct`, `events`.
+    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `fct`, `events`.
     pub series: Vec<Table>,
+    /// How long the lead-in took, where there was one; the series' times count from its beginning.
+    pub lead_in: Option<Duration>,
     /// The capture that was asked for: a complete pcap file.
     pub pcap: Option<Vec<u8>>,
 }

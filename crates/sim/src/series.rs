@@ -2,20 +2,23 @@
 
 use penstock_queue::{Column, Table};
 
-/// The `cwnd` and `rtt` series of all flows.
+/// The `cwnd`, `rtt` and `goodput` series of all flows.
 #[derive(Default)]
 pub(crate) struct FlowSeries {
     pub(crate) cwnd: [Vec<f64>; 3],
     pub(crate) cwnd_flow: Vec<u64>,
     pub(crate) rtt: [Vec<f64>; 2],
     pub(crate) rtt_flow: Vec<u64>,
+    /// Payload bytes acknowledged since the beginning, a row with each of `cwnd`.
+    pub(crate) acked: Vec<u64>,
 }
 
 impl FlowSeries {
-    pub(crate) fn tables(self) -> [Table; 2] {
+    pub(crate) fn tables(self) -> [Table; 3] {
         let [t, cwnd, ssthresh] = self.cwnd;
         let [rt, rtt] = self.rtt;
         let column = |name: &str, c| (name.to_owned(), c);
+        let (t_acked, flow_acked) = (t.clone(), self.cwnd_flow.clone());
         [
             Table {
                 name: "cwnd",
@@ -32,6 +35,14 @@ impl FlowSeries {
                     column("t_s", Column::F64(rt)),
                     column("flow", Column::U64(self.rtt_flow)),
                     column("rtt_s", Column::F64(rtt)),
+                ],
+            },
+            Table {
+                name: "goodput",
+                columns: vec![
+                    column("t_s", Column::F64(t_acked)),
+                    column("flow", Column::U64(flow_acked)),
+                    column("acked_bytes", Column::U64(self.acked)),
                 ],
             },
         ]

@@ -60,6 +60,7 @@ fn config(aqm: &str, duration: Duration, apps: Vec<App>) -> Config {
         routes: vec![vec![0], vec![1]],
         groups: 1,
         flows: (0..).zip(apps).map(flow).collect(),
+        lead_in: None,
         record: Record { series: Some(Duration::from_millis(100)), events: true, pcap: None },
     }
 }

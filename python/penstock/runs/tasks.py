@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: The table of a run's flows, and those that are recorded at an interval; the first has a row in every run.
-FLOWS, SERIES = "flows", ("queue", "cwnd", "rtt", "fct")
+#: The table of a run's flows, that of what RFC 7928 asks of it, and those that are recorded at an interval; the first
+#: of these has a row in every run.
+FLOWS, MEASURES, SERIES = "flows", "measures", ("queue", "cwnd", "rtt", "goodput", "fct")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,21 @@ class Tables:
     flows: bool = False
     #: Seconds between the samples of the series; `None`: they are not recorded.
     series_s: float | None = None
+    #: What `penstock.runs.measures` computes from every packet's fate.
+    measures: bool = False
 
     @property
     def marks(self) -> tuple[str, ...]:
         """Tables that a run has where it has what is wanted."""
-        return (FLOWS,) * self.flows + SERIES[:1] * (self.series_s is not None)
+        return (FLOWS,) * self.flows + (MEASURES,) * self.measures + SERIES[:1] * (self.series_s is not None)
+
+    def recording(self, scenario: str) -> dict[str, Any]:
+        """What the simulator is told to record in runs of a resolved scenario."""
+        if not self.measures:
+            return {"series_interval_s": self.series_s}
+        from penstock.runs.measures import scenario_of, window_s
+
+        return {"series_interval_s": self.series_s or window_s(scenario_of(scenario)), "events": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,7 @@ class Outcome:
     #: What went wrong, for a person.
     error: str | None
     events: int
-    #: `FLOWS` and `SERIES`, as far as they were wanted.
+    #: `FLOWS`, `MEASURES` and `SERIES`, as far as they were wanted.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
@@ -81,7 +92,7 @@ class Engine(Protocol):
 def run_task(task: Task) -> Outcome:
     """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
     try:
-        result = _penstock.run(core(task.scenario), [task.seed], 1, series_interval_s=task.tables.series_s)[0]
+        result = _penstock.run(core(task.scenario), [task.seed], 1, **task.tables.recording(task.scenario))[0]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the extension is no Exception
@@ -97,6 +108,10 @@ def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
         import pyarrow as pa
 
         tables[FLOWS] = pa.Table.from_pylist([{**flow, "flow": i} for i, flow in enumerate(result.flows)])
+    if task.tables.measures:
+        from penstock.runs.measures import measured, scenario_of
+
+        tables[MEASURES] = measured(result, scenario_of(task.scenario))
     if task.tables.series_s is not None:
         tables |= {name: recorded(result, name) for name in SERIES}
     return Outcome(task.key, numbers, None, result.events, tables)

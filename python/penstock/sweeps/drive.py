@@ -333,10 +333,10 @@ def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
 
 def _run(tasks: Sequence[Task], watch: Watch) -> list[Outcome]:
     """Tasks that differ in their seeds only."""
-    scenario, interval_s = core(tasks[0].scenario), tasks[0].tables.series_s
+    scenario, record = core(tasks[0].scenario), tasks[0].tables.recording(tasks[0].scenario)
     try:
         seeds = [task.seed for task in tasks]
-        results = _penstock.run(scenario, seeds, 1, series_interval_s=interval_s, progress=watch)
+        results = _penstock.run(scenario, seeds, 1, progress=watch, **record)
     except (Stopped, KeyboardInterrupt):
         raise
     except BaseException as error:  # a panic of the extension is no Exception

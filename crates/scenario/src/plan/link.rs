@@ -1,6 +1,7 @@
 //! Links: what a table says of both directions, and the discipline of each.
 
 use super::section::{Defaults, Section};
+use crate::check::duration;
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::keys::{self, join, Params};
@@ -13,6 +14,9 @@ use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Turns that the rates of a cycle may take in a run.
+const MOST_TURNS: u64 = 1_000_000;
 
 /// A table that names a discipline.
 #[derive(Clone)]
@@ -132,7 +136,7 @@ pub(super) fn fill_link(section: &Section, params: &Params) -> Result<Values> {
     let trace = section
         .node
         .and_then(|n| n.child("schedule"))
-        .is_some_and(|n| !matches!(n.item, Item::List(_)));
+        .is_some_and(|n| !matches!(n.item, Item::List(_)) && n.child("cycle").is_none());
     if !trace && !section.given("rate") {
         return Err(missing_rate(section));
     }
@@ -152,7 +156,7 @@ pub(super) fn directions(
     files: &Files,
     [forward, backward]: [(&str, &Discipline); 2],
 ) -> Result<[Line; 2]> {
-    let schedule = schedule(section, values, files)?;
+    let schedule = schedule(root, section, values, files)?;
     let link = Link::read(values);
     let rate = match (link.rate, &schedule) {
         (Some(rate), _) => rate,
@@ -178,11 +182,29 @@ pub(super) fn directions(
 
 /// Reads a link's rate over time, from its file if there is one. The file's hash goes into
 /// `values`.
-fn schedule(section: &Section, values: &mut Values, files: &Files) -> Result<Schedule> {
+fn schedule(
+    root: &Node,
+    section: &Section,
+    values: &mut Values,
+    files: &Files,
+) -> Result<Schedule> {
     match Link::read(values).schedule {
         None => Ok(Schedule::Steps(vec![])),
         Some(RateSchedule::Steps(steps)) => {
             Ok(Schedule::Steps(steps.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect()))
+        }
+        Some(RateSchedule::Cycle { rates, every }) => {
+            let run = root.child("duration").map(|n| duration(n, "duration")).transpose()?;
+            let turns = run.unwrap_or(Duration::ZERO).as_ticks() / every.as_ticks();
+            if turns > MOST_TURNS {
+                let problem = format!("would take {turns} turns; there may be {MOST_TURNS}");
+                return Err(section.conflict("schedule", values, &problem));
+            }
+            let turn = |i: u64| {
+                let at = Duration::from_ticks(i * every.as_ticks());
+                (Time::ZERO + at, rates[i as usize % rates.len()])
+            };
+            Ok(Schedule::Steps((0..=turns).map(turn).collect()))
         }
         Some(RateSchedule::Mahimahi { file, hash }) => {
             let wrong = |problem| section.conflict("schedule", values, problem);

@@ -142,8 +142,8 @@ params! {
         pub loss: Loss { unit: "1", default: 0, source: "Gilbert 1960; Elliott 1963" },
         /// The same for packets of the opposite direction.
         pub reverse_loss: Loss { unit: "1", default: 0 },
-        /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or a
-        /// mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
+        /// Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that
+        /// take turns from time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its
         /// time in milliseconds, whole and ascending. After the last it begins again. Packets
         /// that wait share an opportunity or take several; one that arrives at its very instant
         /// is too late, and no packet counts as in service. Its path is relative to the

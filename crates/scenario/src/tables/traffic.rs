@@ -131,6 +131,9 @@ params! {
     pub(crate) struct Ftp {
         /// Payload of each flow.
         pub bytes: Option<Bytes> { unit: "B", auto: "without end" },
+        /// Whether the flows begin before the scenario's time zero, which comes when all of them
+        /// are in congestion avoidance; their `start` counts from their beginning.
+        pub lead_in: bool { default: false, source: "RFC 7928, sections 5.1.2, 8.2" },
     }
 }
 

@@ -72,6 +72,13 @@ pub enum Loss {
 pub enum RateSchedule {
     /// Steps, ascending in time; `None` is a link that is down.
     Steps(Vec<(Duration, Option<Rate>)>),
+    /// Rates that take turns, from time zero to the end of the run; `None` is a link that is down.
+    Cycle {
+        /// The rates, one after the other, and again.
+        rates: Vec<Option<Rate>>,
+        /// How long each holds.
+        every: Duration,
+    },
     /// A mahimahi trace: the file, and the hash that its content must have, where that is known.
     Mahimahi {
         /// Its path.

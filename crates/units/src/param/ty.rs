@@ -48,8 +48,8 @@ pub enum Ty {
     /// Random loss of a link: a probability per packet, or `{ gilbert_elliott = { p, r, good, bad }
     /// }`.
     Loss,
-    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, or `{ mahimahi = "file.trace"
-    /// }`.
+    /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, `{ cycle = ["9 Mbit/s", "1
+    /// Mbit/s"], every = "1 s" }` or `{ mahimahi = "file.trace" }`.
     Schedule,
     /// A number in the first range, or one of the words.
     NumOr(&'static Ty, &'static [&'static str]),
@@ -110,6 +110,7 @@ impl Ty {
             Ty::Schedule => {
                 "a list of steps ascending in time, \
                  for example [{ at = \"10 s\", rate = \"1 Mbit/s\" }], \
+                 rates that take turns, { cycle = [\"9 Mbit/s\", \"1 Mbit/s\"], every = \"1 s\" }, \
                  or a mahimahi trace, { mahimahi = \"file.trace\" } or \"file.trace\""
             }
         };

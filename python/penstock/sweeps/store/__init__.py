@@ -2,6 +2,7 @@
 
     DIR/runs/*.parquet          finished runs, one row for each; all files have the same columns
     DIR/flows/*.parquet         the metrics of each flow, where they were asked for
+    DIR/measures/*.parquet      what RFC 7928 asks of each run, where it was asked for
     DIR/series/NAME/*.parquet   what was recorded during a run, where it was asked for: `SERIES`
     DIR/manifest/*.json         size and SHA-256 of each Parquet file
     DIR/journal/*.journal       finished runs of a sweep under way, one journal for each process

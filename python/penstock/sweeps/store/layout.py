@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock._files import write
 from penstock.errors import Error
-from penstock.runs.tasks import FLOWS, SERIES
+from penstock.runs.tasks import FLOWS, MEASURES, SERIES
 from penstock.sweeps.store.manifest import DamagedError
 from penstock.sweeps.store.sealed import SealError, seal, unseal
 
@@ -18,10 +18,10 @@ VERSION = 1
 RUNS = "runs"
 #: All tables that a store may hold. The files of a journal are begun in this order, and they get
 #: their names in the opposite order.
-TABLES = (RUNS, FLOWS, *SERIES)
-#: Tables that have at least one row for each run that was recorded: each run has flows, and each
-#: recorded queue has a first sample. The other series may have no row for a run.
-MARKS = (FLOWS, SERIES[0])
+TABLES = (RUNS, FLOWS, MEASURES, *SERIES)
+#: Tables that have at least one row for each run that was recorded: each run has flows and a
+#: first packet, and each recorded queue has a first sample. The other series may have no row for a run.
+MARKS = (FLOWS, MEASURES, SERIES[0])
 
 #: Damaged files are moved to this folder of the store.
 DAMAGED = "damaged"

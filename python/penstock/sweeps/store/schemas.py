@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
-from penstock.runs.tasks import FLOWS
+from penstock.runs.tasks import FLOWS, MEASURES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,6 +99,9 @@ def table_schema(table: str) -> pa.Schema:
             ("flow", count),
         ]
         return pa.schema([*place_, *((name, number) for name in _metrics()["flow"])])
+    if table == MEASURES:
+        text = [("measure", pa.string()), ("of", pa.string())]
+        return pa.schema([*of_run, *text, ("at", number), ("value", number)])
     if table == "queue":
         kinds = json.loads(_penstock.list_json("aqm"))
         state = dict.fromkeys(each["name"] for kind in kinds for each in kind["state"])
@@ -107,6 +110,7 @@ def table_schema(table: str) -> pa.Schema:
     own = {
         "cwnd": [("cwnd_segments", number), ("ssthresh_segments", number)],
         "rtt": [("rtt_s", number)],
+        "goodput": [("acked_bytes", count)],
         "fct": [("bytes", count), ("fct_s", number)],
     }
     return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
