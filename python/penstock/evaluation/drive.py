@@ -1,0 +1,83 @@
+"""An evaluation's runs: on threads or Dask, each kept when it ends, so that a killed evaluation goes on.
+
+Built-in disciplines run as a sweep's points do. A discipline in Python runs here, in worker processes, since it cannot
+be sent to a cluster as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from penstock import _penstock
+from penstock.evaluation.points import Plan, Planned
+from penstock.runs.execute import cores, execute
+from penstock.runs.tasks import Engine, Tables, Task, outcome, run_key
+from penstock.sweeps.drive import Driver, Sweep, Threads
+from penstock.sweeps.store import Point, Store
+
+#: What is kept of every run.
+TABLES = Tables(flows=True, measures=True)
+
+Progress = Callable[[Sweep], object]
+
+
+class _Listed:
+    """Points as a sweep takes them."""
+
+    paths: Sequence[str] = ()
+
+    def __init__(self, points: Sequence[Planned]) -> None:
+        self._points = points
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario]]:
+        for each in self._points:
+            yield each.point, each.scenario.core
+
+
+def run(plan: Plan, folder: Path, jobs: int | None = None, scheduler: Any = None, progress: Progress | None = None) -> None:
+    """Runs what the folder does not hold yet. Raises `Error` for the first run that fails."""
+    by_seeds: dict[tuple[int, ...], list[Planned]] = {}
+    seen: set[str] = set()
+    for each in plan.points:
+        if not each.own and each.point.identity not in seen:
+            seen.add(each.point.identity)
+            by_seeds.setdefault(tuple(each.seeds), []).append(each)
+    total = Sweep(folder, runs=plan.runs)
+    with ExitStack() as stack:
+        engine: Engine = Threads(jobs or cores())
+        if scheduler is not None:
+            from penstock.sweeps.on_dask import DaskEngine
+
+            engine = stack.enter_context(DaskEngine(scheduler))
+        for seeds, points in by_seeds.items():
+            before = (total.done, total.elapsed_s)
+
+            def told(now: Sweep, before: tuple[int, float] = before) -> None:
+                total.ran, total.elapsed_s = before[0] + now.done, before[1] + now.elapsed_s
+                if progress is not None:
+                    progress(total)
+
+            Driver(_Listed(points), seeds, folder, engine, fail_fast=True, tables=TABLES).run(told)
+    _run_own([each for each in plan.points if each.own], folder, jobs or cores(), total, progress)
+
+
+def _run_own(points: Sequence[Planned], folder: Path, jobs: int, total: Sweep, progress: Progress | None) -> None:
+    """Runs disciplines in Python."""
+    if not points:
+        return
+    with Store(folder, tables=TABLES) as kept:
+        for each in points:
+            missing = [s for s in each.seeds if not kept.has(run_key(each.point.identity, s), TABLES.marks)]
+            record = TABLES.recording(each.point.scenario)
+            for result in execute(each.scenario.core, missing, jobs, **record) if missing else ():
+                task = Task(run_key(each.point.identity, result.seed), each.point.scenario, result.seed, TABLES)
+                kept.put(each.point, result.seed, outcome(task, result))
+            total.ran += len(each.seeds)
+            if progress is not None:
+                progress(total)

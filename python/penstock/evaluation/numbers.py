@@ -1,0 +1,102 @@
+"""What came of an evaluation's runs, as arrays with one number a seed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.evaluation.points import Plan, Where
+from penstock.runs.tasks import MEASURES, run_key, simulator
+from penstock.sweeps import store
+
+Array = NDArray[np.float64]
+NONE = float("nan")
+#: The columns of measures that are words.
+NAMES = ["key", "measure", "of"]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The runs of a plan, by where they stand."""
+
+    plan: Plan
+    folder: Path
+
+    @cached_property
+    def seeds(self) -> Mapping[Where, Sequence[int]]:
+        """Of each place the seeds that it ran with."""
+        return {each.where: each.seeds for each in self.plan.points}
+
+    @cached_property
+    def _keys(self) -> Mapping[Where, Sequence[str]]:
+        return {
+            each.where: [run_key(each.point.identity, seed) for seed in each.seeds] for each in self.plan.points
+        }
+
+    @cached_property
+    def _runs(self) -> Mapping[str, Mapping[str, Any]]:
+        table = store.read(self.folder, filters=[("version", "=", simulator())])
+        names = [*store.metrics(), "groups"]
+        return dict(zip(table["key"].to_pylist(), table.select(names).to_pylist(), strict=True))
+
+    @cached_property
+    def _measured(self) -> Mapping[str, Mapping[tuple[str, str], tuple[Array, Array]]]:
+        """Run → (measure, of) → places and values."""
+        wanted = {key for keys in self._keys.values() for key in keys}
+        found: dict[str, dict[tuple[str, str], tuple[Array, Array]]] = {}
+        for part in store.parts(self.folder, MEASURES):
+            with store.opened(part, self.folder, NAMES) as file:
+                for group in range(file.num_row_groups):
+                    rows = file.read_row_group(group, [*NAMES, "at", "value"]).combine_chunks()
+                    coded = [rows[name].combine_chunks() for name in NAMES]
+                    codes = [column.indices.to_numpy() for column in coded]
+                    words = [column.dictionary.to_pylist() for column in coded]
+                    at, value = rows["at"].to_numpy(), rows["value"].to_numpy()
+                    # The rows of a run's measure are together.
+                    changes = np.any([np.diff(column) != 0 for column in codes], axis=0)
+                    ends = [0, *(np.flatnonzero(changes) + 1).tolist(), rows.num_rows]
+                    for start, end in itertools.pairwise(ends):
+                        key, measure, of = (word[code[start]] for word, code in zip(words, codes, strict=True))
+                        if key in wanted:
+                            found.setdefault(key, {})[measure, of] = at[start:end].copy(), value[start:end].copy()
+        return found
+
+    def metric(self, where: Where, name: str) -> Array:
+        """A metric of `penstock run`; NaN where it does not apply."""
+        return np.array([_number(self._runs[key][name]) for key in self._keys[where]])
+
+    def group(self, where: Where, group: int, name: str) -> Array:
+        """A metric of a traffic entry."""
+        return np.array([_number(self._runs[key]["groups"][group][name]) for key in self._keys[where]])
+
+    def quantile(self, where: Where, measure: str, percent: float, of: str = "") -> Array:
+        """A measure's quantile; NaN where there was nothing to measure."""
+        return np.array([self._at(key, measure, percent, of) for key in self._keys[where]])
+
+    def _at(self, key: str, measure: str, percent: float, of: str) -> float:
+        at, value = self._measured.get(key, {}).get((measure, of), (np.zeros(0), np.zeros(0)))
+        found = value[at == percent] if not math.isnan(percent) else value
+        return float(found[0]) if len(found) else NONE
+
+    def value(self, where: Where, measure: str, of: str = "") -> Array:
+        """A measure that is one number."""
+        return self.quantile(where, measure, NONE, of)
+
+    def over_time(self, where: Where, measure: str, of: str = "") -> list[tuple[Array, Array]]:
+        """A series of each run: times in seconds from time zero, and values."""
+        none = np.zeros(0), np.zeros(0)
+        return [self._measured.get(key, {}).get((measure, of), none) for key in self._keys[where]]
+
+
+def _number(value: float | None) -> float:
+    return NONE if value is None else float(value)
+
+

@@ -1,0 +1,156 @@
+"""What is run: every candidate in every form of every scenario, each with every seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from penstock import _penstock
+from penstock._penstock import parse_duration
+from penstock.errors import ScenarioError
+from penstock.evaluation.candidates import BASELINE, Candidate
+from penstock.evaluation.rfc import Experiment, Variant, with_ecn
+from penstock.model.scenario import Scenario
+from penstock.runs.tasks import identity
+from penstock.sweeps.store import Point
+
+#: By how much a control value is varied (8.3).
+FACTORS = (0.5, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A form of a scenario under a candidate.
+
+    knob: the control value that is varied and by how much, `"max_p × 2"`; empty: none.
+    """
+
+    candidate: str
+    experiment: str
+    variant: str = ""
+    ecn: bool = False
+    knob: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A point with its seeds."""
+
+    where: Where
+    point: Point
+    scenario: Scenario
+    own: bool
+    seeds: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that an evaluation runs.
+
+    refused: control values that the discipline does not take, or that do not hold together.
+    """
+
+    points: Sequence[Planned]
+    refused: Mapping[Where, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> int:
+        """How many."""
+        return sum(len(each.seeds) for each in self.points)
+
+
+def plan(
+    candidates: Sequence[Candidate],
+    experiments: Sequence[Experiment],
+    seeds: Sequence[int],
+    knob_seeds: Sequence[int],
+    ecn: bool = True,
+) -> Plan:
+    """Everything, in the order of the experiments."""
+    points: list[Planned] = []
+    refused: dict[Where, str] = {}
+    for experiment in experiments:
+        for variant in experiment.variants:
+            for with_marks in (False, True) if ecn and experiment.ecn else (False,):
+                for candidate in candidates:
+                    points.append(_planned(candidate, experiment, variant, with_marks, seeds))
+        if experiment.knobs:
+            for candidate in candidates:
+                points += _knobs(candidate, experiment, knob_seeds, refused)
+    return Plan(points, refused)
+
+
+def _planned(
+    candidate: Candidate, experiment: Experiment, variant: Variant, ecn: bool, seeds: Sequence[int]
+) -> Planned:
+    base = _form(experiment, variant, ecn)
+    scenario = candidate.under(base, experiment.both_ways)
+    where = Where(candidate.name, experiment.key, variant.key, ecn)
+    return Planned(where, _point(candidate, scenario, where), scenario, candidate.own is not None, seeds)
+
+
+def _form(experiment: Experiment, variant: Variant, ecn: bool) -> Scenario:
+    scenario = experiment.scenario(variant)
+    return with_ecn(scenario) if ecn else scenario
+
+
+def _knobs(
+    candidate: Candidate, experiment: Experiment, seeds: Sequence[int], refused: dict[Where, str]
+) -> Iterator[Planned]:
+    """Each control value by itself, halved and doubled, in the experiment's first form."""
+    variant = experiment.variants[0]
+    if candidate.kind is None:
+        return
+    usual = candidate.under(experiment.scenario(variant))
+    for name in own_keys(candidate.kind):
+        value = usual.resolved["aqm"].get(name)
+        for factor in FACTORS:
+            scaled = times(value, factor)
+            if scaled is None:
+                continue
+            where = Where(candidate.name, experiment.key, variant.key, knob=f"{name} × {factor:g}")
+            try:
+                scenario = usual.set(f"aqm.{name}", scaled)
+            except ScenarioError as error:
+                refused[where] = str(error)
+                continue
+            yield Planned(where, _point(candidate, scenario, where), scenario, False, seeds)
+
+
+@cache
+def own_keys(kind: str) -> Sequence[str]:
+    """The keys that a discipline has and DropTail has not."""
+    declared = {each["name"]: [p["name"] for p in each["params"]] for each in json.loads(_penstock.list_json("aqm"))}
+    return [name for name in declared[kind] if name not in declared[BASELINE]]
+
+
+def times(value: Any, factor: float) -> float | str | None:
+    """A control value times a factor; `None` for what is no number above 0.
+
+    >>> times("15 ms", 2.0)
+    '30000000 ns'
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return value * factor if value > 0 else None
+    try:
+        seconds = parse_duration(value)
+    except ScenarioError:
+        return None
+    return f"{round(seconds * factor * 1e9)} ns" if seconds > 0 else None
+
+
+def _point(candidate: Candidate, scenario: Scenario, where: Where) -> Point:
+    if candidate.own is None:
+        text, canonical = scenario.core.canonical_json()
+        return Point(identity(canonical), text, None)
+    # The scenario as text names the discipline; its source tells it from another of that name.
+    text = scenario.core.resolved_json()
+    without_seed = json.dumps({**json.loads(text), "seed": 0, "name": ""}, sort_keys=True)
+    digest = hashlib.sha256(f"{candidate.source}\0{without_seed}".encode()).hexdigest()
+    return Point(identity(digest), text, None)

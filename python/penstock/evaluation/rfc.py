@@ -1,0 +1,185 @@
+"""The scenarios of RFC 7928, each a file that can be read and run by itself, and their variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock.model.scenario import Scenario
+
+FOLDER = Path(__file__).parent / "scenarios"
+
+#: What the RFC says of a scenario, in its own capitals elsewhere.
+Level = Literal["must", "should", "recommended", "may"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One form of a scenario.
+
+    key: short and stable; empty for the file as it is.
+    changes: key path → value.
+    at: where it stands on the scenario's axis, if that has one.
+    """
+
+    key: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A scenario of the RFC.
+
+    key: its file's name without `.toml`.
+    section, level: of the RFC.
+    title: in our words.
+    variants: its forms; the first one is the file as it is.
+    axis: what `Variant.at` counts, with its unit.
+    ecn: whether it is also run with ECN (section 4.5).
+    knobs: whether each discipline's control values are varied in it (section 8.3).
+    both_ways: whether the discipline is at work in both directions.
+    changing: seconds at which the load or the link changes.
+    """
+
+    key: str
+    section: str
+    level: Level
+    title: str
+    variants: Sequence[Variant] = (Variant(),)
+    axis: str = ""
+    ecn: bool = True
+    knobs: bool = False
+    both_ways: bool = False
+    changing: Sequence[float] = ()
+
+    @property
+    def file(self) -> Path:
+        """Its file."""
+        return FOLDER / f"{self.key}.toml"
+
+    def scenario(self, variant: Variant) -> Scenario:
+        """One of its forms, still with the file's discipline."""
+        return _loaded(self.file).set_all(variant.changes) if variant.changes else _loaded(self.file)
+
+
+@cache
+def _loaded(file: Path) -> Scenario:
+    return Scenario.load(file)
+
+
+#: Payload of a full segment in the files, bytes.
+SEGMENT = 1460
+
+
+def _short(packets: int, window: int) -> Variant:
+    changes = {"traffic.1.bytes": f"{packets * SEGMENT} B", "traffic.1.initial_window": window}
+    return Variant(f"{packets} packets, IW {window}", changes, packets)
+
+
+#: Round trips of section 6.2's second category, milliseconds.
+RTTS_MS = (5, 25, 50, 100, 200, 400, 560)
+
+#: Which congestion 8.2.2 to 8.2.4 speak of: N = round(share · S).
+CONGESTION = {"mild": 0.036, "medium": 0.081, "heavy": 0.114}
+
+
+def flows(congestion: str, rate_bps: float, rtt_s: float, buffer_pkts: float, packet_bytes: float) -> int:
+    """How many flows make that congestion: `round(share · S)`, where S is what path and buffer hold (8.2.1).
+
+    >>> flows("mild", 10e6, 0.1, 83, 1500)
+    6
+    """
+    return round(CONGESTION[congestion] * (rate_bps * rtt_s / (8 * packet_bytes) + buffer_pkts))
+
+
+def _second_rtt(ms: int) -> Variant:
+    # 1.5 ms of each way are behind the sender's own link.
+    return Variant(f"{ms} ms", {"traffic.1.access_delay": f"{ms / 2 - 1.5:g} ms"}, ms)
+
+
+def _beside(rate: str, at: float) -> Variant:
+    return Variant(rate, {"traffic.1.rate": rate}, at)
+
+
+ASYMMETRIC = Variant("asymmetric", {"topology.bottleneck.reverse_rate": "1 Mbit/s"})
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(key="friendly-long", section="5.1.1", level="must", title="One TCP-friendly flow"),
+    Experiment(
+        key="friendly-short",
+        section="5.1.2",
+        level="must",
+        title="Short transfers beside a long one",
+        variants=[_short(packets, window) for window in (3, 10) for packets in (30, 10, 100)],
+        axis="packets",
+    ),
+    Experiment(key="aggressive", section="5.2", level="must", title="One aggressive flow (CUBIC)"),
+    Experiment(
+        key="unresponsive-alone", section="5.3", level="must", title="Datagrams above the link's rate", ecn=False
+    ),
+    Experiment(
+        key="unresponsive-beside",
+        section="5.3",
+        level="must",
+        title="TCP beside datagrams",
+        variants=[_beside("5 Mbit/s", 50), _beside("7.5 Mbit/s", 75), _beside("10 Mbit/s", 100)],
+        axis="datagrams, % of the rate",
+    ),
+    Experiment(key="background", section="5.4", level="may", title="LEDBAT beside TCP"),
+    Experiment(
+        key="rtt-fairness",
+        section="6.2",
+        level="must",
+        title="Two round trips",
+        variants=[_second_rtt(ms) for ms in RTTS_MS],
+        axis="second round trip, ms",
+    ),
+    Experiment(
+        key="mild",
+        section="8.2.2",
+        level="recommended",
+        title="Mild congestion",
+        variants=[Variant(), ASYMMETRIC],
+    ),
+    Experiment(key="medium", section="8.2.3", level="recommended", title="Medium congestion", knobs=True),
+    Experiment(key="heavy", section="8.2.4", level="recommended", title="Heavy congestion"),
+    Experiment(
+        key="varying-load",
+        section="8.2.5",
+        level="must",
+        title="Congestion that varies",
+        changing=(20, 40, 60, 80, 100),
+    ),
+    Experiment(
+        key="capacity-slow",
+        section="8.2.6",
+        level="must",
+        title="Capacity that varies slowly",
+        changing=(20, 40, 60, 80, 100),
+    ),
+    Experiment(key="capacity-fast", section="8.2.6", level="must", title="Capacity that varies fast"),
+    Experiment(key="packet-sizes", section="4.4", level="should", title="Two packet sizes"),
+    Experiment(key="both-ways", section="9.2", level="may", title="Congestion both ways", both_ways=True),
+)
+
+
+def experiment(key: str) -> Experiment:
+    """The scenario of that name. Raises `KeyError`."""
+    return {each.key: each for each in EXPERIMENTS}[key]
+
+
+def with_ecn(scenario: Scenario) -> Scenario:
+    """The same scenario with ECN at the queue and at every TCP sender (section 4.5)."""
+    entries = scenario.resolved["traffic"]
+    changes: dict[str, object] = {f"traffic.{i}.ecn": "classic" for i, each in enumerate(entries) if "ecn" in each}
+    return scenario.set_all({"aqm.ecn": True, **changes})
+
+
+def shortened(scenario: Scenario, duration_s: float) -> Scenario:
+    """The same scenario, over earlier."""
+    return scenario.set("duration", f"{duration_s:g} s") if duration_s < scenario.duration_s else scenario
+
