@@ -26,6 +26,7 @@ FLOORS = (
     {"runs"},
     {"sweeps", "emulation"},
     {"validate"},
+    {"evaluation"},
     {"reproduce"},  # it draws what ns-2 measured, which `validate` has
     {"cli"},
     {"__main__"},

@@ -22,6 +22,7 @@ from penstock.errors import Error
 COMMANDS = {
     "compare": "Run FILE under several disciplines, paired by seed.",
     "emulate": "Run FILE on real packets, between two namespaces.",
+    "evaluate": "Judge disciplines by RFC 7928, with DropTail beside them.",
     "export": "Write the runs of a sweep as CSV.",
     "init": "Write a commented scenario to start from: NAME.toml.",
     "list": "List disciplines, TCPs, traffic, topologies, metrics.",

@@ -118,7 +118,9 @@ def _from_file(text: str) -> Any:
 
 
 def _is_discipline(value: object) -> bool:
-    return isinstance(value, Aqm) or (isinstance(value, type) and issubclass(value, Aqm) and not inspect.isabstract(value))
+    return isinstance(value, Aqm) or (
+        isinstance(value, type) and issubclass(value, Aqm) and not inspect.isabstract(value)
+    )
 
 
 def _imported(file: Path) -> ModuleType:
@@ -128,7 +130,8 @@ def _imported(file: Path) -> ModuleType:
     if loaded is not None and getattr(loaded, "__file__", None) == str(file.resolve()):
         return loaded
     spec = importlib.util.spec_from_file_location(name, file.resolve())
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
+from penstock.errors import ScenarioError
 from penstock.evaluation.points import Plan, Planned
 from penstock.runs.execute import cores, execute
 from penstock.runs.tasks import Engine, Tables, Task, outcome, run_key
@@ -27,20 +28,21 @@ Progress = Callable[[Sweep], object]
 class _Listed:
     """Points as a sweep takes them."""
 
-    paths: Sequence[str] = ()
-
     def __init__(self, points: Sequence[Planned]) -> None:
         self._points = points
+        self.paths: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self._points)
 
-    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario]]:
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
         for each in self._points:
             yield each.point, each.scenario.core
 
 
-def run(plan: Plan, folder: Path, jobs: int | None = None, scheduler: Any = None, progress: Progress | None = None) -> None:
+def run(
+    plan: Plan, folder: Path, jobs: int | None = None, scheduler: Any = None, progress: Progress | None = None
+) -> None:
     """Runs what the folder does not hold yet. Raises `Error` for the first run that fails."""
     by_seeds: dict[tuple[int, ...], list[Planned]] = {}
     seen: set[str] = set()

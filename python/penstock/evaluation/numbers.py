@@ -37,9 +37,7 @@ class Numbers:
 
     @cached_property
     def _keys(self) -> Mapping[Where, Sequence[str]]:
-        return {
-            each.where: [run_key(each.point.identity, seed) for seed in each.seeds] for each in self.plan.points
-        }
+        return {each.where: [run_key(each.point.identity, seed) for seed in each.seeds] for each in self.plan.points}
 
     @cached_property
     def _runs(self) -> Mapping[str, Mapping[str, Any]]:
@@ -98,5 +96,3 @@ class Numbers:
 
 def _number(value: float | None) -> float:
     return NONE if value is None else float(value)
-
-

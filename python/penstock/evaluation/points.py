@@ -68,17 +68,17 @@ def plan(
     experiments: Sequence[Experiment],
     seeds: Sequence[int],
     knob_seeds: Sequence[int],
-    ecn: bool = True,
+    quick: bool = False,
 ) -> Plan:
-    """Everything, in the order of the experiments."""
+    """Everything, in the order of the experiments; quick: each in its first form, without ECN and control values."""
     points: list[Planned] = []
     refused: dict[Where, str] = {}
     for experiment in experiments:
-        for variant in experiment.variants:
-            for with_marks in (False, True) if ecn and experiment.ecn else (False,):
+        for variant in experiment.variants[:1] if quick else experiment.variants:
+            for with_marks in (False, True) if experiment.ecn and not quick else (False,):
                 for candidate in candidates:
                     points.append(_planned(candidate, experiment, variant, with_marks, seeds))
-        if experiment.knobs:
+        if experiment.knobs and not quick:
             for candidate in candidates:
                 points += _knobs(candidate, experiment, knob_seeds, refused)
     return Plan(points, refused)

@@ -182,4 +182,3 @@ def with_ecn(scenario: Scenario) -> Scenario:
 def shortened(scenario: Scenario, duration_s: float) -> Scenario:
     """The same scenario, over earlier."""
     return scenario.set("duration", f"{duration_s:g} s") if duration_s < scenario.duration_s else scenario
-

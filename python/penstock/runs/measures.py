@@ -162,9 +162,7 @@ class _Run:
         self.fct = recorded(result, "fct")
         names = [each["name"] or each["kind"] for each in scenario["traffic"]]
         of_group = np.array([flow["group"] for flow in result.flows], dtype=np.int64)
-        self.members = {
-            name: np.flatnonzero(of_group == i) for i, name in enumerate(names) if (of_group == i).any()
-        }
+        self.members = {name: np.flatnonzero(of_group == i) for i, name in enumerate(names) if (of_group == i).any()}
 
     def inside(self, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether a time is in the measured window."""
@@ -215,7 +213,9 @@ def quantiles(measure: str, of: str, values: NDArray[np.float64]) -> Iterator[Ro
     import numpy as np
 
     if len(values):
-        for at, value in zip(QUANTILES, np.quantile(values, np.array(QUANTILES) / 100, method="inverted_cdf"), strict=True):
+        for at, value in zip(
+            QUANTILES, np.quantile(values, np.array(QUANTILES) / 100, method="inverted_cdf"), strict=True
+        ):
             yield measure, of, at, float(value)
 
 
@@ -319,11 +319,13 @@ def _over_time(run: _Run) -> Iterator[Row]:
     delays, _ = np.histogram(left, edges, weights=delay)
     sizes, _ = np.histogram(left, edges, weights=size)
     losses, _ = np.histogram(fates.t_s[fates.lost], edges)
-    for i, at in enumerate(starts):
-        if counts[i]:
-            yield "delay_over_time_s", "", at, float(delays[i] / counts[i])
-        yield "rate_over_time_bps", "", at, float(8 * sizes[i] / width)
-        yield "losses_over_time", "", at, float(losses[i])
+    mean = delays / np.maximum(counts, 1)
+    # A series stands in one piece, as a reader takes it.
+    for at, count, value in zip(starts, counts.tolist(), mean.tolist(), strict=True):
+        if count:
+            yield "delay_over_time_s", "", at, value
+    yield from (("rate_over_time_bps", "", at, 8 * x / width) for at, x in zip(starts, sizes.tolist(), strict=True))
+    yield from (("losses_over_time", "", at, float(n)) for at, n in zip(starts, losses.tolist(), strict=True))
 
 
 def scenario_of(text: str) -> Mapping[str, Any]:

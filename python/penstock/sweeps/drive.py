@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from penstock import _penstock
 from penstock.errors import Error, ScenarioError
@@ -76,6 +76,18 @@ class FailFastError(Error):
     """A run failed, and that was to stop the sweep."""
 
 
+class Points(Protocol):
+    """What a driver runs."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Keys of the scenario that are to be columns of the store."""
+        ...
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]: ...
+
+
 class Grid:
     """The points of a scenario: its variants, times every combination of the axes, the last of which changes first.
 
@@ -134,11 +146,11 @@ class Grid:
 
 
 class Driver:
-    """Feeds an engine from a grid and keeps what comes back. What it holds does not grow with the number of runs."""
+    """Feeds an engine with points and keeps what comes back. What it holds does not grow with the number of runs."""
 
     def __init__(
         self,
-        grid: Grid,
+        grid: Points,
         seeds: Sequence[int],
         out: Path,
         engine: Engine,

@@ -1,0 +1,73 @@
+"""`penstock evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.cli import options
+from penstock.cli.inputs import assignments, check_writable
+from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
+from penstock.errors import ScenarioError
+from penstock.evaluation.command import chosen, evaluate
+from penstock.evaluation.tables import answers_table, experiments_table
+from penstock.show.progress import Bar
+from penstock.sweeps.drive import Sweep
+
+
+@click.command("evaluate")
+@click.argument("disciplines", nargs=-1, metavar="DISCIPLINE...")
+@options.changes("Change a key for all but DropTail: aqm.max_p=0.2.")
+@options.seeds("Runs of every form of a scenario [default: 5, quick: 3].", None)
+@click.option("--quick", is_flag=True, help="One discipline in under a minute: fewer seeds, forms and scenarios.")
+@click.option("--only", multiple=True, metavar="SCENARIO", help="Only this scenario of --list; give it repeatedly.")
+@options.out("Write the pages and keep the runs there; what is there is not run again.", Path("out/evaluate"))
+@options.jobs
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option("--list", "only_list", is_flag=True, help="Show the scenarios of RFC 7928; run nothing.")
+def command(
+    disciplines: tuple[str, ...],
+    changes: tuple[str, ...],
+    seeds: int | None,
+    quick: bool,
+    only: tuple[str, ...],
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    only_list: bool,
+) -> int:
+    """Judge disciplines by RFC 7928, with DropTail beside them.
+
+    DISCIPLINE is a kind such as red, "all", or one of your own: my_aqm.py:Mine. DIR/index.html compares them, and
+    each has a page with its numbers. Killed at any moment, the same command goes on.
+    """
+    if only_list:
+        draw(experiments_table(chosen(only, quick=False)))
+        return 0
+    if not disciplines:
+        raise ScenarioError('needs a discipline, such as red, or "all"; --list shows the scenarios')
+    check_writable(out=out)
+    wanted = assignments(changes, "--set")
+    try:
+        with Bar("evaluating") as bar:
+            done = evaluate(
+                disciplines,
+                set=wanted,
+                seeds=seeds,
+                quick=quick,
+                only=only,
+                out=out,
+                jobs=jobs,
+                scheduler=scheduler,
+                progress=lambda now: _advance(bar, now),
+            )
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
+    draw(answers_table(done))
+    say(str(done.page))
+    return 0
+
+
+def _advance(bar: Bar, now: Sweep) -> None:
+    bar.show(now.ran / max(1, now.runs), "evaluating", f"{now.ran}/{now.runs} runs")

@@ -1,0 +1,105 @@
+"""The function `penstock.evaluate`, and what the command shares with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock._names import known
+from penstock.evaluation import drive
+from penstock.evaluation.candidates import candidates
+from penstock.evaluation.judge import Answer, Judgement, judge
+from penstock.evaluation.numbers import Numbers
+from penstock.evaluation.page import Evaluated, write_pages
+from penstock.evaluation.points import plan
+from penstock.evaluation.questions import QUESTIONS, Question
+from penstock.evaluation.rfc import EXPERIMENTS, Experiment
+
+if TYPE_CHECKING:
+    from penstock.model.aqm import Aqm
+    from penstock.sweeps.drive import Sweep
+
+#: Runs of each form of a scenario.
+SEEDS = 5
+#: The most with which control values are varied.
+KNOB_SEEDS = 3
+#: The same of a quick evaluation, and the scenarios that it leaves out: the long and the fast ones.
+QUICK_SEEDS = 3
+NOT_QUICK = ("rtt-fairness", "capacity-slow", "capacity-fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an evaluation found.
+
+    page: the page that compares.
+    questions, names: what was asked, of whom; DropTail is the first.
+    judgement: the answers.
+    numbers: what they were computed from.
+    """
+
+    page: Path
+    questions: Sequence[Question]
+    names: Sequence[str]
+    judgement: Judgement
+    numbers: Numbers
+
+    def answer(self, question: str, candidate: str) -> Answer:
+        """One answer. Raises `Error` for a question or candidate that does not exist."""
+        known(question, [q.key for q in self.questions], "question")
+        known(candidate, self.names, "candidate")
+        return self.judgement.answers[question, candidate].answer
+
+
+def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
+    """The scenarios named, or all. Raises `Error` for a name that does not exist."""
+    keys = [each.key for each in EXPERIMENTS]
+    for name in only:
+        known(name, keys, "scenario of RFC 7928")
+    if only:
+        return [each for each in EXPERIMENTS if each.key in only]
+    return [each for each in EXPERIMENTS if not (quick and each.key in NOT_QUICK)]
+
+
+def evaluate(
+    disciplines: Sequence[str | Aqm | type[Aqm]],
+    *,
+    set: Mapping[str, object] | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    out: str | Path = "out/evaluate",
+    jobs: int | None = None,
+    scheduler: Any = None,
+    progress: Callable[[Sweep], object] | None = None,
+) -> Evaluation:
+    """Judges queue disciplines by RFC 7928, with DropTail beside them, and writes the pages.
+
+    disciplines: kinds (`"red"`), `"all"`, `"my_aqm.py:Mine"`, subclasses of `penstock.Aqm` or instances of them.
+    set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
+    seeds: runs of every form of every scenario; default: 5, quick: 3.
+    quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that
+        take longest.
+    only: keys of scenarios, as `penstock evaluate --list` names them.
+    out: the folder of the pages and the runs; what it holds is not run again.
+    jobs: threads; default: one a core.
+    scheduler: a Dask scheduler's address or client; disciplines in Python run here all the same.
+    progress: called a few times a second.
+    """
+    n = seeds or (QUICK_SEEDS if quick else SEEDS)
+    run_with, knobs_with = range(1, n + 1), range(1, min(n, KNOB_SEEDS) + 1)
+    judged = candidates(disciplines, set)
+    experiments = chosen(only, quick)
+    planned = plan(judged, experiments, run_with, knobs_with, quick)
+    folder = Path(out)
+    drive.run(planned, folder, jobs, scheduler, progress)
+    numbers = Numbers(planned, folder)
+    there = {each.key for each in experiments}
+    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (quick and q.beyond_quick)]
+    names = [each.name for each in judged]
+    judgement = judge(numbers, questions, names)
+    changes = ", ".join(f"{path} = {value}" for path, value in (set or {}).items())
+    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, changes)
+    return Evaluation(write_pages(folder, done), questions, names, judgement, numbers)

@@ -1,0 +1,219 @@
+"""The pages: one that compares all candidates, and one for each. They open from a file and fetch nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from penstock import __version__, _penstock
+from penstock._files import write
+from penstock.estimate import Estimate
+from penstock.evaluation.candidates import BASELINE
+from penstock.evaluation.figures import DRAWINGS
+from penstock.evaluation.judge import Judged, Judgement
+from penstock.evaluation.numbers import Numbers
+from penstock.evaluation.points import Where
+from penstock.evaluation.questions import Question
+from penstock.evaluation.rfc import Experiment
+from penstock.show import style
+from penstock.show.numbers import number
+
+#: The columns of `answers.csv`. Numbers are in the unit named.
+COLUMNS = (
+    *("candidate", "question", "section", "text", "answer", "rule", "measured", "unit"),
+    *("mean", "ci95", "n", "minus_droptail", "minus_droptail_ci95", "differs_from_droptail", "best"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What the pages are made of."""
+
+    numbers: Numbers
+    judgement: Judgement
+    questions: Sequence[Question]
+    experiments: Sequence[Experiment]
+    names: Sequence[str]
+    seeds: Sequence[int]
+    knob_seeds: Sequence[int]
+    changes: str = ""
+
+    @property
+    def best_is(self) -> Mapping[str, Sequence[str]]:
+        """Question → candidates."""
+        return self.judgement.best
+
+
+def file_of(name: str) -> str:
+    """The name of a candidate's page.
+
+    >>> file_of("my_aqm.Mine")
+    'my_aqm.Mine.html'
+    """
+    return re.sub(r"[^\w.-]", "-", name) + ".html"
+
+
+def write_pages(out: Path, done: Evaluated) -> Path:
+    """Writes the pages and `answers.csv`; returns the first page."""
+    write(out / "answers.csv", answers_csv(done))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    shared: dict[str, Any] = {
+        "version": __version__,
+        "variables": style.css(),
+        "seeds": _seeds(done.seeds),
+        "knob_seeds": _seeds(done.knob_seeds),
+        "experiments": done.experiments,
+        "changes": done.changes,
+        "names": done.names,
+    }
+    for name in done.names:
+        page = environment.get_template("one.html").render(**shared, **_one(done, name))
+        write(out / file_of(name), page)
+    page = environment.get_template("compare.html").render(**shared, **_all(done))
+    write(out / "index.html", page)
+    return out / "index.html"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
+
+
+def said(judged: Judged) -> str:
+    """An answer's number, in its question's unit: `"12.8 ± 0.4 ms"`."""
+    question = judged.question
+    text = number(judged.estimate, question.scale)
+    return f"{text} {question.unit}".rstrip() if judged.estimate.mean is not None else "–"
+
+
+def _all(done: Evaluated) -> dict[str, Any]:
+    rows = []
+    for question in done.questions:
+        cells = []
+        for name in done.names:
+            judged = done.judgement.of(question, name)
+            best = name in done.best_is[question.key]
+            cells.append({"name": name, "answer": judged.answer.value, "said": said(judged), "best": best})
+        rows.append({"question": question, "cells": cells})
+    title = "Queue disciplines, judged by RFC 7928"
+    files = {name: file_of(name) for name in done.names}
+    return {"title": title, "rows": rows, "files": files, "figures": _figures(done, done.names, "all")}
+
+
+def _one(done: Evaluated, name: str) -> dict[str, Any]:
+    rows = []
+    for question in done.questions:
+        judged = done.judgement.of(question, name)
+        rows.append(
+            {
+                "question": question,
+                "answer": judged.answer.value,
+                "ours": said(judged),
+                "against": _against(judged),
+                "droptail": said(done.judgement.of(question, BASELINE)),
+                "best": _best(done, question),
+            }
+        )
+    return {
+        "title": f"{name}, judged by RFC 7928",
+        "name": name,
+        "doc": _doc(name),
+        "rows": rows,
+        "knobs": _knobs(done, name),
+        "figures": _figures(done, [BASELINE, name] if name != BASELINE else [BASELINE], name),
+    }
+
+
+def _against(judged: Judged) -> str:
+    """The paired difference to DropTail, in words."""
+    if judged.against is None or judged.against.mean is None:
+        return ""
+    text = number(judged.against, judged.question.scale, sign=True)
+    return f"{text} against DropTail" if judged.differs else "no different from DropTail"
+
+
+def _best(done: Evaluated, question: Question) -> str:
+    """The best number, and whose it is; where several cannot be told apart, how many."""
+    best = done.best_is[question.key]
+    if not best:
+        return "–"
+    text = said(done.judgement.of(question, best[0]))
+    return f"{best[0]}: {text}" if len(best) == 1 else f"{', '.join(best[:3])}{' …' if len(best) > 3 else ''}: {text}"
+
+
+def _doc(name: str) -> str:
+    docs = {each["name"]: each["doc"] for each in json.loads(_penstock.list_json("aqm"))}
+    return str(docs.get(name, "A discipline of your own."))
+
+
+def _knobs(done: Evaluated, name: str) -> list[dict[str, Any]]:
+    """Each control value varied: what it does to three metrics."""
+    numbers = done.numbers
+    found = []
+    for where in numbers.seeds:
+        if where.candidate != name or not where.knob:
+            continue
+        usual = Where(name, where.experiment, where.variant)
+        cells = []
+        for metric, factor, unit in (("delay_mean_s", 1e3, "ms"), ("utilization", 100, "%"), ("loss_ratio", 100, "%")):
+            ours, theirs = numbers.metric(where, metric), numbers.metric(usual, metric)
+            n = min(len(ours), len(theirs))
+            change = Estimate.of([float(v) for v in ours[:n] - theirs[:n] if np.isfinite(v)])
+            mean = Estimate.of([float(v) for v in ours if np.isfinite(v)])
+            text = "–" if mean.mean is None else f"{mean.mean * factor:.3g} {unit}"
+            cells.append(f"{text} ({number(change, factor, sign=True)})")
+        found.append({"name": where.knob, "cells": cells})
+    refused = [w for w in numbers.plan.refused if w.candidate == name]
+    return found + [{"name": w.knob, "cells": ["not allowed", "", ""]} for w in refused]
+
+
+def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[str, Any]]:
+    """The figures whose runs there are, as SVG for the page."""
+    there = {each.key for each in done.experiments}
+    found = []
+    for drawing in DRAWINGS:
+        if not there.issuperset(drawing.needs):
+            continue
+        figure = drawing.draw(done.numbers, names)
+        buffer = io.BytesIO()
+        with style.context():
+            figure.savefig(buffer, format="svg", metadata={"Date": None})
+        svg = style.themed_svg(buffer.getvalue().decode(), f"{prefix}-{drawing.key}")
+        about = {"key": drawing.key, "section": drawing.section, "title": drawing.title, "caption": drawing.caption}
+        found.append({**about, "svg": svg})
+    return found
+
+
+def answers_csv(done: Evaluated) -> str:
+    """Every answer, a row each."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for name in done.names:
+        for q in done.questions:
+            judged = done.judgement.of(q, name)
+            about = (name, q.key, q.section, q.text, judged.answer.value, q.rule_text, q.measured, q.unit)
+            best = name in done.best_is[q.key]
+            rows.writerow([*about, *_scaled(judged.estimate, q), *_scaled(judged.against, q)[:2], judged.differs, best])
+    return text.getvalue()
+
+
+def _scaled(estimate: Estimate | None, question: Question) -> tuple[Any, ...]:
+    if estimate is None:
+        return None, None, None
+    values = (None if v is None else f"{v * question.scale:.6g}" for v in (estimate.mean, estimate.ci95))
+    return *values, estimate.n

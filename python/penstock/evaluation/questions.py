@@ -1,0 +1,429 @@
+"""What a reader of RFC 7928 wants to know of a discipline: each question with what is measured and the
+rule by which the answer is yes.
+
+The bounds are this project's; the RFC asks that they be stated, and states none. Section 8 speaks of a link of 10
+Mbit/s with a base round trip of 100 ms: its fifth, 20 ms, is what "low delay" means here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.evaluation.numbers import NONE, Array, Numbers
+from penstock.evaluation.points import Where
+from penstock.evaluation.rfc import experiment
+
+#: Seconds over which a delay must stay near where it ends up, for a change to be over.
+STEADY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Yes where the number is below `bound`, or below `bound` times DropTail's."""
+
+    bound: float
+    of_droptail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """Yes where the number is above `bound`, or above `bound` times DropTail's."""
+
+    bound: float
+    of_droptail: bool = False
+
+
+Rule = Below | Above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question of the RFC.
+
+    key: short and stable, for files.
+    section: of the RFC.
+    text: the question, as a reader asks it.
+    measured: what the number is, in a phrase.
+    unit: of the number as shown; scale: what it is multiplied by for that.
+    ask: returns one number a seed for a candidate.
+    rule: when the answer is yes.
+    needs: the experiments whose runs it takes.
+    beyond_quick: whether it takes forms that a quick evaluation leaves out.
+    """
+
+    key: str
+    section: str
+    text: str
+    measured: str
+    unit: str
+    scale: float = 1.0
+    ask: Callable[[Numbers, str], Array]
+    rule: Rule
+    needs: Sequence[str]
+    beyond_quick: bool = False
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Which way is good."""
+        return isinstance(self.rule, Below)
+
+    @property
+    def rule_text(self) -> str:
+        """The rule in words, in the unit shown."""
+        way = "below" if self.lower_is_better else "above"
+        if self.rule.of_droptail:
+            return f"{way} DropTail's" if self.rule.bound == 1 else f"{way} {self.rule.bound:g} times DropTail's"
+        return f"{way} {self.rule.bound * self.scale:g}{'' if self.unit == '%' else ' '}{self.unit}".rstrip()
+
+
+def _at(experiment_key: str, variant: str = "", ecn: bool = False) -> Callable[[str], Where]:
+    first = experiment(experiment_key).variants[0].key
+    return lambda candidate: Where(candidate, experiment_key, variant or first, ecn)
+
+
+def metric(experiment_key: str, name: str, variant: str = "", ecn: bool = False) -> Callable[[Numbers, str], Array]:
+    """A metric of the run."""
+    where = _at(experiment_key, variant, ecn)
+    return lambda numbers, candidate: numbers.metric(where(candidate), name)
+
+
+def measure(
+    experiment_key: str, name: str, percent: float = NONE, of: str = "", variant: str = ""
+) -> Callable[[Numbers, str], Array]:
+    """A measure, or a quantile of one."""
+    where = _at(experiment_key, variant)
+    return lambda numbers, candidate: numbers.quantile(where(candidate), name, percent, of)
+
+
+def goodput(experiment_key: str, group: int, variant: str = "") -> Callable[[Numbers, str], Array]:
+    """The goodput of a traffic entry, bits per second."""
+    where = _at(experiment_key, variant)
+    return lambda numbers, candidate: numbers.group(where(candidate), group, "goodput_bps")
+
+
+Ask = Callable[[Numbers, str], Array]
+
+
+def ratio(above: Ask, below: Ask) -> Ask:
+    """One number over another of the same seed."""
+
+    def asked(numbers: Numbers, candidate: str) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(above(numbers, candidate) / below(numbers, candidate), dtype=np.float64)
+
+    return asked
+
+
+def share(part: Ask, other: Ask) -> Ask:
+    """A part of the sum of two."""
+    return ratio(part, lambda numbers, candidate: part(numbers, candidate) + other(numbers, candidate))
+
+
+def _mean_between(series: tuple[Array, Array], since: float, until: float) -> float:
+    at, value = series
+    inside = (at >= since) & (at < until)
+    return float(value[inside].mean()) if inside.any() else NONE
+
+
+def phases(experiment_key: str, high: Sequence[tuple[float, float]], low: Sequence[tuple[float, float]]) -> Ask:
+    """The mean delay in some phases over that in others. Each span leaves out the phase's first half."""
+    where = _at(experiment_key)
+
+    def asked(numbers: Numbers, candidate: str) -> Array:
+        found = []
+        for series in numbers.over_time(where(candidate), "delay_over_time_s"):
+            a, b = ([_mean_between(series, *span) for span in spans] for spans in (high, low))
+            found.append(float(np.mean(a) / np.mean(b)) if np.mean(b) > 0 else NONE)
+        return np.array(found)
+
+    return asked
+
+
+def during(experiment_key: str, spans: Sequence[tuple[float, float]]) -> Ask:
+    """The mean delay in some spans, seconds."""
+    where = _at(experiment_key)
+
+    def asked(numbers: Numbers, candidate: str) -> Array:
+        runs = numbers.over_time(where(candidate), "delay_over_time_s")
+        return np.array([np.mean([_mean_between(series, *span) for span in spans]) for series in runs])
+
+    return asked
+
+
+def settling(experiment_key: str) -> Ask:
+    """Seconds after a change until the delay stays for 2 s within a quarter, or 5 ms, of where the phase ends.
+
+    The mean over the changes. A phase in which it never does counts whole.
+    """
+    of = experiment(experiment_key)
+    where = _at(experiment_key)
+
+    def one(series: tuple[Array, Array]) -> float:
+        at, value = series
+        if not len(at):
+            return NONE
+        ends = [*of.changing[1:], of.scenario(of.variants[0]).duration_s]
+        return float(np.mean([_settles(at, value, begin, end) for begin, end in zip(of.changing, ends, strict=True)]))
+
+    return lambda numbers, candidate: np.array(
+        [one(series) for series in numbers.over_time(where(candidate), "delay_over_time_s")]
+    )
+
+
+def _settles(at: Array, value: Array, begin: float, end: float) -> float:
+    final = _mean_between((at, value), (begin + end) / 2, end)
+    near = max(0.25 * final, 0.005)
+    inside = (at >= begin) & (at < end - STEADY_S)
+    for t in at[inside].tolist():
+        span = (at >= t) & (at < t + STEADY_S)
+        if span.any() and abs(float(value[span].mean()) - final) <= near:
+            return float(t - begin)
+    return end - begin
+
+
+def tuning(experiment_key: str, name: str) -> Ask:
+    """By how much halving or doubling the worst control value changes a metric, relative to the usual one.
+
+    Paired by seed, on the seeds that the control values ran with.
+    """
+
+    def asked(numbers: Numbers, candidate: str) -> Array:
+        usual_at = _at(experiment_key)(candidate)
+        knobs = [w for w in numbers.seeds if w.candidate == candidate and w.experiment == experiment_key and w.knob]
+        if not knobs:
+            return np.array([NONE])
+        n = min(len(numbers.seeds[knobs[0]]), len(numbers.seeds[usual_at]))
+        usual = numbers.metric(usual_at, name)[:n]
+        changed = [np.abs(numbers.metric(knob, name)[:n] / usual - 1) for knob in knobs]
+        # The control value with the largest mean change; another in each seed would be its noise.
+        return max(changed, key=lambda each: float(np.mean(each)))
+
+    return asked
+
+
+#: Payload that the link can carry beside datagrams of half its rate, bits per second.
+_LEFT_BPS = 5e6 * 1460 / 1500
+
+QUESTIONS: Sequence[Question] = (
+    Question(
+        key="delay",
+        section="8.2.4",
+        text="Keeps delay low under heavy load?",
+        measured="mean queueing delay, 19 flows",
+        unit="ms",
+        scale=1e3,
+        ask=metric("heavy", "delay_mean_s"),
+        rule=Below(0.020),
+        needs=["heavy"],
+    ),
+    Question(
+        key="tail",
+        section="8.2.4",
+        text="Keeps its worst delays low, too?",
+        measured="99th percentile of the queueing delay, 19 flows",
+        unit="ms",
+        scale=1e3,
+        ask=measure("heavy", "delay_s", 99.0),
+        rule=Below(0.050),
+        needs=["heavy"],
+    ),
+    Question(
+        key="busy",
+        section="8.2.2",
+        text="Keeps the link busy under light load?",
+        measured="utilization, 6 flows",
+        unit="%",
+        scale=100,
+        ask=metric("mild", "utilization"),
+        rule=Above(0.95),
+        needs=["mild"],
+    ),
+    Question(
+        key="alone",
+        section="5.1.1",
+        text="Lets a single transfer have the link?",
+        measured="goodput of one NewReno flow",
+        unit="Mbit/s",
+        scale=1e-6,
+        ask=metric("friendly-long", "goodput_bps"),
+        rule=Above(0.95, of_droptail=True),
+        needs=["friendly-long"],
+    ),
+    Question(
+        key="loss",
+        section="8.2.4",
+        text="Loses few packets under heavy load?",
+        measured="packets lost, 19 flows",
+        unit="%",
+        scale=100,
+        ask=metric("heavy", "loss_ratio"),
+        rule=Below(1.5, of_droptail=True),
+        needs=["heavy"],
+    ),
+    Question(
+        key="short",
+        section="5.1.2",
+        text="Lets short transfers through sooner than DropTail?",
+        measured="median time of 30 packets beside a long transfer",
+        unit="s",
+        ask=measure("friendly-short", "fct_s", 50.0, "short"),
+        rule=Below(1.0, of_droptail=True),
+        needs=["friendly-short"],
+    ),
+    Question(
+        key="aggressive",
+        section="5.2",
+        text="Holds an aggressive sender's queue short?",
+        measured="mean queueing delay, one CUBIC flow",
+        unit="ms",
+        scale=1e3,
+        ask=metric("aggressive", "delay_mean_s"),
+        rule=Below(0.020),
+        needs=["aggressive"],
+    ),
+    Question(
+        key="unresponsive",
+        section="5.3",
+        text="Protects TCP from datagrams at half the rate?",
+        measured="share of what they leave that one TCP flow gets",
+        unit="%",
+        scale=100,
+        ask=lambda numbers, candidate: goodput("unresponsive-beside", 0)(numbers, candidate) / _LEFT_BPS,
+        rule=Above(0.8),
+        needs=["unresponsive-beside"],
+    ),
+    Question(
+        key="overload",
+        section="5.3",
+        text="Keeps delay low when datagrams overload the link?",
+        measured="mean queueing delay, datagrams at 120 % of the rate",
+        unit="ms",
+        scale=1e3,
+        ask=metric("unresponsive-alone", "delay_mean_s"),
+        rule=Below(0.5, of_droptail=True),
+        needs=["unresponsive-alone"],
+    ),
+    Question(
+        key="background",
+        section="5.4",
+        text="Leaves background transfers in the background?",
+        measured="LEDBAT's share beside one NewReno flow",
+        unit="%",
+        scale=100,
+        ask=share(goodput("background", 1), goodput("background", 0)),
+        rule=Below(0.25),
+        needs=["background"],
+    ),
+    Question(
+        key="rtt",
+        section="6.2",
+        text="Gives long round trips more of their share than DropTail?",
+        measured="goodput at 560 ms over that at 100 ms",
+        unit="%",
+        scale=100,
+        ask=ratio(goodput("rtt-fairness", 1, "560 ms"), goodput("rtt-fairness", 0, "560 ms")),
+        rule=Above(1.0, of_droptail=True),
+        needs=["rtt-fairness"],
+    ),
+    Question(
+        key="load",
+        section="8.2.5",
+        text="Holds the same delay when the load trebles?",
+        measured="mean delay with 19 flows over that with 6",
+        unit="",
+        ask=phases("varying-load", [(50, 60), (110, 120)], [(10, 20), (70, 80)]),
+        rule=Below(2.0),
+        needs=["varying-load"],
+    ),
+    Question(
+        key="settles",
+        section="8.2.5",
+        text="Settles soon after the load changes?",
+        measured="time until the delay stays where the phase ends",
+        unit="s",
+        ask=settling("varying-load"),
+        rule=Below(5.0),
+        needs=["varying-load"],
+    ),
+    Question(
+        key="capacity",
+        section="8.2.6",
+        text="Keeps delay low when the rate falls to a tenth?",
+        measured="mean delay in the second half of the slow phases",
+        unit="ms",
+        scale=1e3,
+        ask=during("capacity-slow", [(30, 40), (70, 80), (110, 120)]),
+        rule=Below(0.050),
+        needs=["capacity-slow"],
+    ),
+    Question(
+        key="fast",
+        section="8.2.6",
+        text="Keeps a link busy whose rate changes all the time?",
+        measured="utilization, the rate changes every 100 ms",
+        unit="%",
+        scale=100,
+        ask=metric("capacity-fast", "utilization"),
+        rule=Above(0.95, of_droptail=True),
+        needs=["capacity-fast"],
+    ),
+    Question(
+        key="sync",
+        section="2.4",
+        text="Keeps flows from losing together?",
+        measured="share of the flows that lose in a loss event, 13 flows",
+        unit="%",
+        scale=100,
+        ask=measure("medium", "loss_sync"),
+        rule=Below(0.8, of_droptail=True),
+        needs=["medium"],
+    ),
+    Question(
+        key="sizes",
+        section="4.4",
+        text="Does not favour large packets?",
+        measured="loss of 500-byte packets over that of 1500-byte ones",
+        unit="",
+        ask=ratio(measure("packet-sizes", "loss_ratio", of="small"), measure("packet-sizes", "loss_ratio", of="large")),
+        rule=Below(1.25),
+        needs=["packet-sizes"],
+    ),
+    Question(
+        key="ecn",
+        section="4.5",
+        text="Marks where it would lose?",
+        measured="loss with ECN over that without, 13 flows",
+        unit="%",
+        scale=100,
+        ask=ratio(metric("medium", "loss_ratio", ecn=True), metric("medium", "loss_ratio")),
+        rule=Below(0.2),
+        needs=["medium"],
+        beyond_quick=True,
+    ),
+    Question(
+        key="tuning",
+        section="8.3",
+        text="Does without tuning?",
+        measured="largest change of the utilization when a control value is halved or doubled, 13 flows",
+        unit="%",
+        scale=100,
+        ask=tuning("medium", "utilization"),
+        rule=Below(0.05),
+        needs=["medium"],
+        beyond_quick=True,
+    ),
+    Question(
+        key="both-ways",
+        section="9.2",
+        text="Works when both directions are congested?",
+        measured="goodput forward, 6 flows each way",
+        unit="Mbit/s",
+        scale=1e-6,
+        ask=metric("both-ways", "goodput_bps"),
+        rule=Above(0.95, of_droptail=True),
+        needs=["both-ways"],
+    ),
+)

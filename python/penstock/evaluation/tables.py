@@ -1,0 +1,46 @@
+"""The tables of `penstock evaluate` on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.evaluation.page import said
+from penstock.evaluation.rfc import Experiment
+from penstock.show.table import Table, literal
+
+if TYPE_CHECKING:
+    from penstock.evaluation.command import Evaluation
+
+#: The most candidates whose numbers fit side by side.
+WIDE = 5
+
+
+def experiments_table(experiments: Sequence[Experiment]) -> Table:
+    """Returns what `penstock evaluate --list` shows."""
+    table = Table("scenarios of RFC 7928")
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("section", no_wrap=True)
+    table.add_column("the RFC says", no_wrap=True)
+    table.add_column("what")
+    table.add_column("forms", style="dim")
+    for each in experiments:
+        forms = ", ".join(variant.key for variant in each.variants if variant.key)
+        table.add_row(*literal([each.key, each.section, each.level, each.title, forms]))
+    return table
+
+
+def answers_table(done: Evaluation) -> Table:
+    """Returns the answers: with their numbers where the candidates are few, else yes and no alone."""
+    few = len(done.names) <= WIDE
+    table = Table("RFC 7928")
+    table.add_column("question")
+    for name in done.names:
+        table.add_column(name)
+    for question in done.questions:
+        cells = []
+        for name in done.names:
+            judged = done.judgement.of(question, name)
+            cells.append(f"{judged.answer.value}, {said(judged)}" if few else judged.answer.value)
+        table.add_row(*literal([question.text, *cells]))
+    return table
