@@ -172,7 +172,7 @@ def _traffic(rows: Sequence[Row], tcp: Sequence[Row]) -> list[tuple[str, str]]:
             continue
         own = [
             *row["params"],
-            *(transport if row.get("tcp", row["name"] in {"ftp", "web"}) else []),
+            *(transport if row["tcp"] else []),
         ]
         params = {p["name"]: p for p in [*own, *common]}
         whole = {**row, "params": list(params.values())}

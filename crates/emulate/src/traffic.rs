@@ -128,8 +128,8 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
             }
             _ => {
                 return refuse(format!(
-                    "{}.kind: on real packets ftp and cbr; run your own program for other traffic \
-                     (--client, --server)",
+                    "{}.kind: on real packets ftp, cbr, and voip without pauses; run your own \
+                     program for other traffic (--client, --server)",
                     flow.place()
                 ))
             }

@@ -148,7 +148,9 @@ fn traffic() -> Vec<Json> {
             .flatten();
         let own =
             own.filter(|p| !kind.tcp || !penstock_tcp::PARAMS.iter().any(|q| q.name == p.name));
-        entry(kind.name, kind.doc, kind.source, params(own))
+        let mut out = entry(kind.name, kind.doc, kind.source, params(own));
+        out["tcp"] = kind.tcp.into();
+        out
     });
     kinds.chain([entry("any", "Keys of every [[traffic]].", "", params(Group::TABLE))]).collect()
 }

@@ -53,7 +53,9 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     let topology = &plan.topology;
     let duration = plan.top.duration;
     let cross = cross_traffic(plan);
-    let groups = plan.traffic.len() + usize::from(!cross.is_empty());
+    let calls: Vec<usize> =
+        (0..plan.traffic.len()).filter(|i| plan.traffic[*i].source.is_call()).collect();
+    let groups = plan.traffic.len() + calls.len() + usize::from(!cross.is_empty());
     let mut build = Build { plan, seed, routes: Routes::default(), hosts: vec![], flows: vec![] };
     if !topology.kind.graph {
         // Route 0 goes all the way forward, route 1 all the way back, whatever the traffic.
@@ -63,8 +65,11 @@ fn lower(plan: &Plan, seed: u64) -> Config {
     for (i, traffic) in plan.traffic.iter().enumerate() {
         build.group(i, &i.to_string(), traffic);
     }
+    for (of, group) in calls.iter().zip(plan.traffic.len()..) {
+        build.way_back(group, *of);
+    }
     for (hop, traffic) in cross.iter().enumerate() {
-        build.group(plan.traffic.len(), &format!("cross/{hop}"), traffic);
+        build.group(groups - 1, &format!("cross/{hop}"), traffic);
     }
     Config {
         seed,
@@ -195,6 +200,23 @@ impl Build<'_> {
         }
     }
 
+    /// The flows of a group that do what those of group `of` do, between the same hosts the other
+    /// way round.
+    fn way_back(&mut self, group: usize, of: usize) {
+        let there = self.flows.iter().filter(|f| f.group == of as u32);
+        let back: Vec<FlowConfig> = there
+            .map(|f| FlowConfig {
+                group: group as u32,
+                src: f.dst,
+                dst: f.src,
+                forward: f.backward,
+                backward: f.forward,
+                ..f.clone()
+            })
+            .collect();
+        self.flows.extend(back);
+    }
+
     /// Returns pairs (source, sink), one per flow, or as many as a web entry shares. The left host
     /// is on the side of `access` and the right one on that of `egress`, whichever sends.
     fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
@@ -304,6 +326,10 @@ fn app(traffic: &Traffic, start: Time) -> App {
         Source::Cbr(d) => udp(d, UdpPattern::Cbr),
         Source::Poisson(d) => udp(d, UdpPattern::Poisson),
         Source::OnOff(d, OnOff { on, off }) => udp(d, UdpPattern::OnOff { on: *on, off: *off }),
+        Source::Voip(d, None) => udp(d, UdpPattern::Cbr),
+        Source::Voip(d, Some(OnOff { on, off })) => {
+            udp(d, UdpPattern::OnOff { on: *on, off: *off })
+        }
         Source::Replay(packets) => App::Replay { packets: Arc::clone(packets), start, stop },
     }
 }
@@ -311,7 +337,7 @@ fn app(traffic: &Traffic, start: Time) -> App {
 /// Refuses what would not fit into memory, before any of it is taken.
 fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
     let cross = f64::from(plan.topology.cross_flows()) * f64::from(plan.topology.hops());
-    let flows = plan.traffic.iter().map(|t| f64::from(t.group.flows)).sum::<f64>() + cross;
+    let flows = plan.traffic.iter().map(|t| f64::from(t.flows())).sum::<f64>() + cross;
     let packets = packets_under_way(plan, cross);
     let measured =
         if plan.topology.kind.name == "dumbbell" { 0.0 } else { plan.topology.links.len() as f64 };
@@ -375,12 +401,14 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
             }
         }
         Source::Replay(packets) => packets.len() as f64,
-        Source::Cbr(d) | Source::Poisson(d) | Source::OnOff(d, _) => datagrams(d),
+        Source::Cbr(d) | Source::Poisson(d) | Source::OnOff(d, _) | Source::Voip(d, _) => {
+            datagrams(d)
+        }
     };
     let limit = match side.buffer {
         Some(QueueLen::Packets(n)) => n,
         Some(QueueLen::Bytes(b)) => b as f64,
         None => f64::INFINITY,
     };
-    f64::from(traffic.group.flows) * piled.min(limit)
+    f64::from(traffic.flows()) * piled.min(limit)
 }

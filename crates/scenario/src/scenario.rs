@@ -275,9 +275,10 @@ impl Scenario {
 
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
-        let entries = self.plan.traffic.iter();
-        let mut names: Vec<String> =
-            entries.map(|t| t.group.name.clone().unwrap_or_else(|| t.kind.name.into())).collect();
+        let entries = || self.plan.traffic.iter();
+        let mut names: Vec<String> = entries().map(|t| t.name().into()).collect();
+        let calls = entries().filter(|t| t.source.is_call());
+        names.extend(calls.map(|t| format!("{} back", t.name())));
         if self.plan.topology.cross_flows() > 0 {
             names.push("cross".into());
         }

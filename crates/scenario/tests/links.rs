@@ -4,7 +4,7 @@
 mod common;
 use common::good;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Control, Record, RunResult, Tap, METRICS};
+use penstock_sim::{run, Column, Control, Record, RunResult, Tap, FLOW_METRICS, METRICS};
 use std::path::PathBuf;
 
 fn metric(r: &RunResult, name: &str) -> f64 {
@@ -319,4 +319,75 @@ fn classes_reach_the_packets() {
         at += 16 + kept;
     }
     assert!(dscp.len() > 30 && dscp.iter().all(|d| *d == 46), "{dscp:?}");
+}
+
+/// Of a group: its goodput, and what each of its flows has sent.
+fn group(r: &RunResult, group: usize) -> (f64, Vec<f64>) {
+    let place = |name| FLOW_METRICS.iter().position(|m| m.name == name).unwrap();
+    let (goodput, sent) = (place("goodput_bps"), place("sent"));
+    let flows: Vec<_> = r.flows.iter().filter(|f| f.group as usize == group).collect();
+    let sum = flows.iter().map(|f| f.metrics[goodput].unwrap()).sum();
+    (sum, flows.iter().map(|f| f.metrics[sent].unwrap()).collect())
+}
+
+/// Three calls: a packet of 200 B every 20 ms from each of six ends, so 500 in 10 s and 80 kbit/s.
+/// Where the link back carries 120 kbit/s, it loses half.
+#[test]
+fn a_call_goes_both_ways() {
+    let text = "duration = \"10 s\"\nmeasure = { from = \"1 s\" }\n[topology.bottleneck]\n\
+        rate = \"1 Mbit/s\"\ndelay = \"10 ms\"\nreverse_rate = \"120 kbit/s\"\n\
+        reverse_buffer = 10\n[[traffic]]\nkind = \"ftp\"\nstart = \"9.99 s\"\n\
+        [[traffic]]\nkind = \"voip\"\nname = \"call\"\nflows = 3\n";
+    for (text, [there, back]) in [
+        (text.to_string(), [240e3, 120e3]),
+        (format!("{text}direction = \"reverse\"\n"), [120e3, 240e3]),
+    ] {
+        let s = good(&text);
+        assert_eq!(s.group_names(), ["ftp", "call", "call back"]);
+        let r = simulate(&s, Record::default());
+        assert_eq!((r.groups.len(), r.flows.len()), (3, 7));
+        for (number, want) in [(1, there), (2, back)] {
+            let (goodput, sent) = group(&r, number);
+            assert!((goodput - want).abs() < 600.0, "{goodput}, should be {want}");
+            assert_eq!(sent, [500.0; 3]);
+        }
+    }
+}
+
+/// Both ends talk for a second and are silent for a second: 50 packets in each of five spurts. With
+/// P.59's means they talk for 1.004/(1.004 + 1.587) = 38.75 % of the time: of 100 calls and their
+/// ways back 0.3875 · 80 kbit/s each, to within 4 %: a spurt lasts a whole number of intervals.
+#[test]
+fn talk_spurts() {
+    let text = |pauses: &str, flows: u32, duration: u32| {
+        format!(
+            "duration = \"{duration} s\"\n[topology]\nbottleneck = {{ rate = \"100 Mbit/s\", \
+             delay = \"1 ms\" }}\n[[traffic]]\nkind = \"voip\"\nflows = {flows}\n{pauses}"
+        )
+    };
+    let second = "talk = { constant = \"1 s\" }\nsilence = { constant = \"1 s\" }\n";
+    let r = quiet(&text(second, 1, 10));
+    assert_eq!([group(&r, 0).1, group(&r, 1).1], [[250.0], [250.0]]);
+    let p59 = "talk = { exponential = \"1.004 s\" }\nsilence = { exponential = \"1.587 s\" }\n";
+    let r = quiet(&text(p59, 100, 200));
+    let mean = (group(&r, 0).0 + group(&r, 1).0) / 200.0;
+    assert!((mean / (80e3 * 1.004 / 2.591) - 1.0).abs() < 0.04, "{mean}");
+}
+
+#[test]
+fn what_is_no_call() {
+    for (keys, problem) in [
+        ("interval = \"0 s\"", "interval = \"0 s\": must be above 0 s"),
+        ("interval = \"10 h\"", "interval = \"10 h\": gives a rate that is not between"),
+        ("packet = \"0 B\"", "packet = \"0 B\": must be between 1 B and 1 MB"),
+        ("talk = { constant = \"1 s\" }", "talk = { constant = \"1 s\" }: needs silence"),
+        ("silence = { constant = \"1 s\" }", "silence = { constant = \"1 s\" }: needs talk"),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\n[topology]\nbottleneck = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n\
+             [[traffic]]\nkind = \"voip\"\n{keys}\n"
+        );
+        let error = Scenario::from_toml(&text, "call.toml").err().expect("a message").to_string();
+        assert!(error.contains(&format!("traffic.0.{problem}")), "{error}");
+    }
 }

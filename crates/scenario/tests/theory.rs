@@ -164,3 +164,44 @@ fn the_measured_window_is_half_open() {
     assert_eq!((metric(&r, "arrivals"), metric(&r, "departures")), (10.0, 10.0));
     near(metric(&r, "throughput_bps"), 8e6, 1e-12);
 }
+
+/// A dumbbell whose buffer holds 1.5 s, and these entries of `[[traffic]]`.
+fn deep(traffic: &str) -> RunResult {
+    let text = format!(
+        "duration = \"120 s\"\nmeasure = {{ from = \"60 s\" }}\n[topology]\n\
+         bottleneck = {{ rate = \"8 Mbit/s\", delay = \"20 ms\", buffer = 1500 }}\n{traffic}"
+    );
+    simulate(&text, 1)
+}
+
+/// LEDBAT alone: its own queue settles at the target, to within two packets of 1.04 ms, and the link
+/// stays full. RFC 7928's gain of 10 overshoots, so that the link is idle at times.
+#[test]
+fn ledbat_keeps_its_target() {
+    for (target, gain, busy) in [(100, 1, 0.999), (25, 1, 0.999), (5, 10, 0.95)] {
+        let r = deep(&format!(
+            "[[traffic]]\nkind = \"ftp\"\ntcp = \"ledbat\"\nledbat_target = \"{target} ms\"\n\
+             ledbat_gain = {gain}\nwindow = 5000\n"
+        ));
+        let (delay, want) = (metric(&r, "delay_mean_s"), f64::from(target) * 1e-3);
+        assert!((delay - want).abs() < 0.0021, "{delay} s at a target of {want} s");
+        let utilization = metric(&r, "utilization");
+        assert!(utilization > busy, "{utilization} at {want} s");
+        assert_eq!(metric(&r, "loss_ratio"), 0.0);
+    }
+}
+
+/// Beside Reno, whose queue is far above the target, LEDBAT falls to its least window: two segments
+/// in a round trip of half a second and more, of a link that carries five hundred.
+#[test]
+fn ledbat_yields_to_reno() {
+    let r = deep(
+        "[[traffic]]\nkind = \"ftp\"\nwindow = 5000\n\
+         [[traffic]]\nkind = \"ftp\"\ntcp = \"ledbat\"\nwindow = 5000\nstart = \"10 s\"\n",
+    );
+    let goodput = |group: usize| r.groups[group][0].expect("a goodput");
+    let share = goodput(1) / (goodput(0) + goodput(1));
+    assert!(share < 0.01, "LEDBAT has {share} of the link");
+    assert!(share > 0.0, "but is not silent");
+    assert!(metric(&r, "utilization") > 0.99);
+}

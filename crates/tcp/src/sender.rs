@@ -3,8 +3,7 @@
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. The behaviours of ns-2 2.35 are parameters (see
 //! [`crate::PARAMS`]); the comments name them where they differ. `sending.rs` puts segments on the
 //! wire, `recovery/` repairs losses, `control/` sizes the window, `ecn/answer.rs` answers marks,
-//! and
-//! `events.rs` says what happens to a sender.
+//! and `events.rs` says what happens to a sender.
 
 use crate::control::algorithm::{Cause, Cut, Growth};
 use crate::control::Control;
@@ -332,13 +331,14 @@ impl Sender {
     /// outstanding before it.
     #[inline]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
-        if self.p.window_validation && (flight_before as f64) + 1.0 <= self.cwnd {
-            self.control.unused(now);
-            return; // RFC 7661: the window was not what limited us.
-        }
-        if self.cwnd < self.ssthresh {
-            self.cwnd += 1.0; // min(N, SMSS) with N of at least a segment
-            return;
+        // RFC 7661: whether the window was what limited us.
+        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.cwnd;
+        if used && self.cwnd < self.ssthresh {
+            if !self.control.ends_slow_start() {
+                self.cwnd += 1.0; // min(N, SMSS) with N of at least a segment
+                return;
+            }
+            self.ssthresh = self.cwnd.max(2.0);
         }
         let acked = match self.p.growth {
             GrowthPer::Acks => 1.0,
@@ -346,7 +346,7 @@ impl Sender {
         };
         let (rtt, rtt_params) = (&self.rtt, &self.p.rtt);
         let growth = Growth { now, cwnd: self.cwnd, acked, rtt, rtt_params };
-        self.cwnd = self.control.grow(&growth);
+        self.cwnd = if used { self.control.grow(&growth) } else { self.control.unused(&growth) };
     }
 
     // ---- the retransmission timer -------------------------------------------------------------

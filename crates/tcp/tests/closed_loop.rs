@@ -149,6 +149,11 @@ fn value(ty: &Ty, at: f64) -> Value {
         Ty::Num { min, max, .. } => {
             Value::Num((min + (max - min) * libm::pow(at, 8.0)).max(min + 1e-9))
         }
+        Ty::Int { min, max } => {
+            let span = (max - min) as f64 * libm::pow(at, 8.0);
+            Value::Int(min + span as i64)
+        }
+        Ty::Duration => Value::Duration(Duration::from_secs_f64(1e-6 + 0.2 * at)),
         other => panic!("a control's key of type {other:?}: say here how to draw it"),
     }
 }

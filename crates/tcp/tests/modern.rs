@@ -1,4 +1,4 @@
-//! Westwood+, CUBIC and DCTCP: what they cut to, and that their losses are repaired as NewReno's or
+//! Westwood+, CUBIC, DCTCP, HighSpeed and LEDBAT: what they cut to, and that their losses are repaired as NewReno's or
 //! SACK's.
 
 mod common;
@@ -153,4 +153,40 @@ fn highspeed_steps_and_cuts_by_its_window() {
         s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
         assert!((s.cwnd() - left).abs() < 0.1, "{}", s.cwnd());
     }
+}
+
+/// LEDBAT on a path of 100 ms. Without a queue it grows as Reno does, by a segment in a round trip.
+/// With 300 ms of queue off_target is −2: each of ten ACKs takes 2/cwnd. A loss halves what is
+/// left, and nothing brings slow start back.
+#[test]
+fn ledbat_yields_to_a_queue() {
+    let mut s = Story::at_window(without_limited_transmit("ledbat", Recovery::NewReno), 10);
+    s.wait(100).acks(1..=10);
+    near(s.cwnd(), (0..10).fold(10.0, |w: f64, _| w + 1.0 / w));
+    let before = s.cwnd();
+    s.wait(400).acks(11..=20);
+    near(s.cwnd(), (0..10).fold(before, |w: f64, _| w - 2.0 / w));
+    let before = s.cwnd();
+    s.wait(100).dup(20, 3);
+    near(s.cwnd(), before / 2.0);
+    s.wait(100).ack(30); // the end of recovery
+    let after = s.cwnd();
+    s.wait(100).ack(31);
+    assert!(s.cwnd() < after + 1.0, "{after} to {}: no slow start", s.cwnd());
+    s.timer();
+    near(s.cwnd(), 1.0);
+    near(s.ssthresh(), 2.0);
+}
+
+/// An initial ssthresh above the default permits slow start: 2, 4, 8 … until more than 3/4 of the
+/// target waits in the queue.
+#[test]
+fn ledbat_leaves_slow_start_by_delay() {
+    let p = TcpParams { initial_ssthresh: Some(1e9), ..rfc("ledbat") };
+    let mut s = Story::connected(p);
+    s.wait(100).acks(1..=2).wait(100).acks(3..=6);
+    near(s.cwnd(), 8.0);
+    s.wait(176).acks(7..=7); // sent 176 ms ago, of which the path takes 100
+    near(s.cwnd(), 8.0 + 0.24 / 8.0);
+    near(s.ssthresh(), 8.0);
 }

@@ -7,15 +7,19 @@ use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
-    Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top, TrafficKind, Web,
+    Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top, TrafficKind, Voip,
+    Web,
 };
 use penstock_sim::Datagram;
 use penstock_tcp::{Ecn, TcpParams, VARIANTS};
-use penstock_units::format_duration;
 use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
+use penstock_units::{format_duration, Bytes, Duration, Rate};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A faster source of datagrams is taken for a mistake.
+const FASTEST_CALL: u64 = 1_000_000_000_000;
 
 /// More header bytes than this are taken for a mistake.
 pub(super) const LARGEST_HEADER: u64 = 10_000;
@@ -38,6 +42,16 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
+    /// Returns the number of its flows in the results, those of a way back included.
+    pub fn flows(&self) -> u32 {
+        self.group.flows * if self.source.is_call() { 2 } else { 1 }
+    }
+
+    /// Returns what tables and figures call it.
+    pub fn name(&self) -> &str {
+        self.group.name.as_deref().unwrap_or(self.kind.name)
+    }
+
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants.
     pub fn reads(&self, param: &Param) -> bool {
         let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
@@ -53,6 +67,8 @@ pub(crate) enum Source {
     Cbr(Datagrams),
     Poisson(Datagrams),
     OnOff(Datagrams, OnOff),
+    /// One end of a call, whose other end does the same; with pauses, or without.
+    Voip(Datagrams, Option<OnOff>),
     /// The packets that a file holds.
     Replay(Arc<[Datagram]>),
 }
@@ -64,6 +80,11 @@ impl Source {
             Source::Ftp(tcp, _) | Source::Web(tcp, _) => Some(tcp),
             _ => None,
         }
+    }
+
+    /// Whether each flow has a counterpart that goes the other way.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Source::Voip(..))
     }
 
     /// Whether it is a long transfer, whose payload `goodput_bps` counts.
@@ -97,7 +118,7 @@ pub(super) fn entry(
     let mut values = section.fill(&keys::traffic_params(kind), defaults)?;
     let group = Group::read(&values);
     let (from, to) = ends(&section, &values, &group, topology)?;
-    let route = routed(&section, &values, topology, (from, to), kind.tcp)?;
+    let route = routed(&section, &values, topology, (from, to), needs_way_back(kind))?;
     codepoints(&section, &mut values, topology, &route)?;
     let tcp = if kind.tcp { Some(Arc::new(transport(&section, &values, top)?)) } else { None };
     check_times(&section, &values, &group)?;
@@ -160,6 +181,7 @@ fn source(
         Sends::Cbr => Source::Cbr(datagrams(section, values)?),
         Sends::Poisson => Source::Poisson(datagrams(section, values)?),
         Sends::OnOff => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
+        Sends::Voip => voip(section, values)?,
         Sends::Replay => Source::Replay(replay(section, values, files)?),
     })
 }
@@ -192,10 +214,36 @@ fn web(section: &Section, values: &mut Values) -> Result<Web> {
 
 fn datagrams(section: &Section, values: &Values) -> Result<Datagrams> {
     let datagrams = Datagrams::read(values);
-    if !(1..=1_000_000).contains(&datagrams.packet.0) {
-        return Err(section.conflict("packet", values, "must be between 1 B and 1 MB"));
-    }
+    packet(section, values, datagrams.packet)?;
     Ok(datagrams)
+}
+
+fn packet(section: &Section, values: &Values, packet: Bytes) -> Result<()> {
+    if (1..=1_000_000).contains(&packet.0) {
+        return Ok(());
+    }
+    Err(section.conflict("packet", values, "must be between 1 B and 1 MB"))
+}
+
+fn voip(section: &Section, values: &Values) -> Result<Source> {
+    let Voip { interval, packet: size, talk, silence } = Voip::read(values);
+    packet(section, values, size)?;
+    if interval == Duration::ZERO {
+        return Err(section.conflict("interval", values, "must be above 0 s"));
+    }
+    let bps = size.0 as f64 * 8.0 / interval.as_secs_f64();
+    let Some(rate) = Rate::from_bps(bps.round() as u64).filter(|r| r.as_bps() <= FASTEST_CALL)
+    else {
+        let problem = "gives a rate that is not between 1 bit/s and 1 Tbit/s";
+        return Err(section.conflict("interval", values, problem));
+    };
+    let pauses = match (talk, silence) {
+        (Some(on), Some(off)) => Some(OnOff { on, off }),
+        (None, None) => None,
+        (Some(_), None) => return Err(section.conflict("talk", values, "needs silence")),
+        (None, Some(_)) => return Err(section.conflict("silence", values, "needs talk")),
+    };
+    Ok(Source::Voip(Datagrams { rate, packet: size, jitter: 0.0 }, pauses))
 }
 
 /// The packets that a replay sends.
@@ -245,13 +293,22 @@ fn ends(
     Ok((from, to))
 }
 
+/// Returns what needs a way back from the sinks to the sources.
+fn needs_way_back(kind: &TrafficKind) -> Option<&'static str> {
+    match kind.sends {
+        _ if kind.tcp => Some("acknowledgements need"),
+        Sends::Voip => Some("a call needs"),
+        _ => None,
+    }
+}
+
 /// The links of a group's data, where there is also a way back if it needs one.
 fn routed(
     section: &Section,
     values: &Values,
     topology: &Topology,
     (from, to): (u32, u32),
-    back: bool,
+    back: Option<&str>,
 ) -> Result<Vec<u32>> {
     let name = |i: u32| &topology.nodes[i as usize];
     let route = topology.route(from, to).ok_or_else(|| {
@@ -261,10 +318,10 @@ fn routed(
             format!("there is no route from {} to {}", name(from), name(to)),
         )
     })?;
-    let back = if back {
+    let back = if let Some(needs) = back {
         topology.route(to, from).ok_or_else(|| {
             let problem = format!(
-                "there is no route from {} back to {}, which acknowledgements need",
+                "there is no route from {} back to {}, which {needs}",
                 name(to),
                 name(from)
             );

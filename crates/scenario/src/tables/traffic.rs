@@ -25,6 +25,7 @@ pub(crate) enum Sends {
     Cbr,
     Poisson,
     OnOff,
+    Voip,
     Replay,
 }
 
@@ -68,6 +69,14 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         params: &[Datagrams::TABLE, OnOff::TABLE],
         tcp: false,
         sends: Sends::OnOff,
+    },
+    TrafficKind {
+        name: "voip",
+        doc: "Calls: datagrams at a constant rate both ways. Each flow is a call, whose way back is a flow of a further group.",
+        source: "ITU-T G.711, RFC 3550; RFC 7928 9.1",
+        params: &[Voip::TABLE],
+        tcp: false,
+        sends: Sends::Voip,
     },
     TrafficKind {
         name: "replay",
@@ -197,6 +206,29 @@ params! {
             default_toml: "{ exponential = \"0.5 s\" }",
             source: "ns-2: idle_time_",
         },
+    }
+}
+
+params! {
+    /// Keys of `voip`.
+    pub(crate) struct Voip {
+        /// Time between two packets of one end.
+        pub interval: Duration { default: "20 ms", source: "RFC 3551 4.2" },
+        /// Size of a packet on the wire.
+        pub packet: Bytes {
+            default: "200 B",
+            source: "20 ms of G.711 are 160 B; RTP, UDP and IPv4 add 40 B",
+        },
+        /// Length of a talk spurt. Each end talks by itself; P.59 measured { exponential =
+        /// "1.004 s" }.
+        pub talk: Option<Dist> {
+            ty: Ty::TimeDist,
+            auto: "without end, unless silence is given, which needs it",
+            source: "ITU-T P.59",
+        },
+        /// Length of a silence between two talk spurts, in which nothing is sent; P.59 measured {
+        /// exponential = "1.587 s" }.
+        pub silence: Option<Dist> { ty: Ty::TimeDist, auto: "none", source: "ITU-T P.59" },
     }
 }
 

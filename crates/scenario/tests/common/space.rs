@@ -314,7 +314,7 @@ struct Entry {
 }
 
 fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
-    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff", "replay"]);
+    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff", "voip", "replay"]);
     let mut keys = String::new();
     let flows = 1 + c.below(6);
     let wire;
@@ -358,6 +358,17 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
     } else if kind == "replay" {
         let _ = writeln!(keys, "file = '{}'", packets(c));
         wire = 1000.0;
+    } else if kind == "voip" {
+        let packet = c.whole(40.0, 9000.0);
+        wire = packet as f64;
+        let own = rate * c.pick(&[0.5, 0.01, 0.95, 1.3]) / flows as f64;
+        let _ = writeln!(keys, "interval = {}", time((wire * 8.0 / own).clamp(1e-5, 1e3)));
+        let _ = writeln!(keys, "packet = \"{packet} B\"");
+        if c.once_in(2) {
+            for key in ["talk", "silence"] {
+                let _ = writeln!(keys, "{key} = {{ exponential = {} }}", time(c.log(1e-3, 0.3)));
+            }
+        }
     } else {
         let packet = c.whole(40.0, 9000.0);
         wire = packet as f64;

@@ -97,8 +97,16 @@ pub(crate) trait CongestionControl: Sized {
         g.cwnd + g.acked / g.cwnd
     }
 
-    /// An ACK could have let the window grow, but the window was not what limited sending.
-    fn unused(&mut self, _now: Time) {}
+    /// Whether slow start ends here, below ssthresh.
+    fn ends_slow_start(&mut self) -> bool {
+        false
+    }
+
+    /// Returns the window after an ACK that could have let it grow, had it been what limited
+    /// sending.
+    fn unused(&mut self, g: &Growth) -> f64 {
+        g.cwnd
+    }
 
     /// Returns what a cut leaves of the window.
     fn leaves(&self, c: &Cut) -> f64 {

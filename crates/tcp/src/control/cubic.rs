@@ -114,11 +114,12 @@ impl CongestionControl for Cubic {
     }
 
     /// The stage's time stands still.
-    fn unused(&mut self, now: Time) {
+    fn unused(&mut self, g: &Growth) -> f64 {
         if let Some(epoch) = &mut self.epoch {
-            *epoch += now.since(self.last_ack);
+            *epoch += g.now.since(self.last_ack);
         }
-        self.last_ack = now;
+        self.last_ack = g.now;
+        g.cwnd
     }
 
     fn leaves(&self, c: &Cut) -> f64 {
@@ -168,6 +169,12 @@ mod tests {
         let mut e = RttEstimator::new(&p, Duration::ZERO);
         e.sample(&p, Time::ZERO, at(rtt));
         c.grow(&Growth { now, cwnd, acked, rtt: &e, rtt_params: &p })
+    }
+
+    fn unused(c: &mut Cubic, now: Time, cwnd: f64) -> f64 {
+        let p = RttParams::default();
+        let rtt = RttEstimator::new(&p, Duration::ZERO);
+        c.unused(&Growth { now, cwnd, acked: 1.0, rtt: &rtt, rtt_params: &p })
     }
 
     /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =
@@ -239,7 +246,7 @@ mod tests {
         let mut c = cubic();
         cut(&mut c, 100.0, Cause::Loss);
         grow(&mut c, at(0.0), 0.1, 70.0, 1.0);
-        c.unused(at(50.0));
+        assert_eq!(unused(&mut c, at(50.0), 70.0), 70.0);
         let used = grow(&mut c, at(52.0), 0.1, 95.0, 1.0);
         near(used, 95.0 + 1.204 / 95.0); // as at t = 2
     }

@@ -8,6 +8,7 @@ pub(crate) mod algorithm;
 mod cubic;
 mod dctcp;
 mod highspeed;
+mod ledbat;
 mod reno;
 mod variant;
 pub(crate) mod vegas;
@@ -147,7 +148,8 @@ macro_rules! controls {
             fn sent(&mut self, now: Time, seq: i64, highest_ack: i64);
             fn on_ack(&mut self, a: &Acked);
             fn grow(&mut self, g: &Growth<'_>) -> f64;
-            fn unused(&mut self, now: Time);
+            fn ends_slow_start(&mut self) -> bool;
+            fn unused(&mut self, g: &Growth<'_>) -> f64;
             fn leaves(&self, c: &Cut) -> f64;
             fn level_leaves(&self, table_3: f64, c: &Cut) -> f64;
             fn may_lift(&self) -> bool;
@@ -187,6 +189,7 @@ controls! {
     HighSpeed: highspeed, HighSpeedParams;
     Cubic: cubic, CubicParams;
     Dctcp: dctcp, DctcpParams;
+    Ledbat: ledbat, LedbatParams;
 }
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
