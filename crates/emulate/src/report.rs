@@ -207,6 +207,7 @@ impl Report {
                 .map(|(group, metrics)| FlowResult { group, metrics })
                 .collect(),
             links: vec![],
+            pages: None,
             series: wire.series.into_iter().filter_map(table).collect(),
             pcap: None,
         };
@@ -287,6 +288,7 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
+        pages: None,
         series,
         pcap: None,
     }

@@ -5,6 +5,7 @@
 //! be called from many threads at once.
 
 mod apps;
+mod browser;
 mod config;
 mod ends;
 mod engine;
@@ -17,6 +18,7 @@ mod measure;
 mod metrics;
 mod network;
 mod packet;
+mod pages;
 mod pcap;
 mod prefetch;
 mod result;
@@ -25,14 +27,15 @@ mod sched;
 mod series;
 mod way;
 
-pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern};
+pub use config::{App, Config, Datagram, FlowConfig, Record, Session, Tap, UdpPattern};
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
 pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
     GROUP_METRICS, METRICS,
 };
-pub use result::{FlowResult, LinkResult, RunResult};
+pub use pages::{Page, PageView, PAGE_METRICS};
+pub use result::{FlowResult, LinkResult, PageResult, RunResult};
 pub use sched::MAX_TIME;
 
 // What a configuration and a result are made of.

@@ -39,9 +39,10 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
     },
     TrafficKind {
         name: "web",
-        doc: "Sessions of pages: each object is a TCP connection of its own.",
-        source: "ns-2: web traffic; RARED paper, section 4",
-        params: &[Web::TABLE, penstock_tcp::PARAMS],
+        doc: "Sessions of pages: each object is a TCP connection of its own. With `connections`, as a \
+              browser fetches them.",
+        source: "ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2",
+        params: &[Web::TABLE, Browser::TABLE, penstock_tcp::PARAMS],
         tcp: true,
         sends: Sends::Web,
     },
@@ -148,7 +149,7 @@ params! {
             default_toml: "{ pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }",
             source: "the reference runs in ns-2",
         },
-        /// Objects of a page, fetched one after the other.
+        /// Objects of a page, fetched one after the other, or by parallel connections.
         pub objects_per_page: u32 { ty: int(1, 1_000_000), unit: "1", default: 1 },
         /// Time from the end of a page to the start of the next.
         pub think: Dist {
@@ -156,8 +157,42 @@ params! {
             default_toml: "{ exponential = \"1 s\" }",
             source: "the reference runs in ns-2",
         },
-        /// Time between two objects of a page.
+        /// Time between two objects of a page, on each connection.
         pub inter_object: Dist { ty: Ty::TimeDist, default_toml: "{ constant = \"0 s\" }" },
+    }
+}
+
+params! {
+    /// Keys of `web` for sessions that fetch as a browser does. Each of them makes it such a
+    /// session, whose pages are timed.
+    pub(crate) struct Browser {
+        /// Parallel connections of a session, each a flow. Every object of a page goes to the next
+        /// connection that is free; the page ends with its last object. With this key the pages are
+        /// timed (`page_time_mean_s` and others, the series `pages`), and sizes and times are drawn
+        /// for each session alone, in the order in which its objects are handed out.
+        pub connections: Option<u32> {
+            ty: int(1, 1000),
+            unit: "1",
+            auto: "1, and pages are not timed; with `persistent` or `request` they are",
+            source: "RFC 7928, section 7.2: six",
+        },
+        /// Whether a connection stays open from object to object and from page to page, with its
+        /// congestion window and its estimate of the round-trip time. Else each object opens a new
+        /// one.
+        pub persistent: bool { default: false, source: "RFC 9112, section 9.3" },
+        /// Payload of the request, one packet, that the client sends to the server for each object,
+        /// on the way of the ACKs. The server begins when it arrives. A new connection takes two
+        /// round trips from the request to the object's first byte: the request goes to the server,
+        /// the SYN to the client, the SYN-ACK to the server, data to the client. An open one takes
+        /// one. The object ends when its last byte is at the client. The client sends the request
+        /// again after `initial_rto` if nothing has come, and doubles that time up to `max_rto`
+        /// (`request_repeats` counts). Requests are not ECN-capable.
+        pub request: Option<Bytes> {
+            unit: "B",
+            auto: "none: the server begins by itself when a connection is free, and an object ends \
+                   with its last ACK",
+            source: "RFC 7928, section 7.2; RFC 6298 (2.1), (5.5)",
+        },
     }
 }
 
