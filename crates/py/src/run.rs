@@ -5,7 +5,7 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    Column, FlowResult, LinkResult, Of, PageResult, Table, FLOW_METRICS, GROUP_METRICS,
+    page_table, Column, FlowResult, LinkResult, Of, PageResult, Table, FLOW_METRICS, GROUP_METRICS,
     LINK_METRICS, METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
@@ -305,9 +305,11 @@ impl RunResult {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<Option<Vec<(String, &'static str, Bound<'py, PyBytes>, Vec<&'static str>)>>> {
-        let Some(table) = self.inner.series.iter().find(|t| t.name == name) else {
-            return Ok(None);
-        };
+        let found = |name: &str| self.inner.series.iter().find(|t| t.name == name);
+        // A run without browsers' sessions has no pages, as one without transfers has no rows in
+        // `fct`.
+        let none = (name == "pages" && found("fct").is_some()).then(|| page_table(&[]));
+        let Some(table) = found(name).or(none.as_ref()) else { return Ok(None) };
         let columns = table.columns.iter().map(|(name, column)| {
             let (kind, buffer, words) = match column {
                 Column::F64(v) => ("f64", raw(py, v, f64::to_ne_bytes)?, &[][..]),

@@ -1,11 +1,12 @@
 //! What the flows send: long transfers, web sessions, datagrams.
 
-use crate::browser::{self, Ended};
+use crate::browser;
 use crate::ends::with_sender;
 use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
+use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use penstock_tcp::Bits;
 use penstock_units::{Duration, Rng, Time};

@@ -1,6 +1,5 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
-use crate::browser::{self, Ended};
 use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
@@ -10,14 +9,14 @@ use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, 
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, Pool, AT_HOST};
-use crate::pages::{page_table, PageView, PAGE_METRICS};
+use crate::pages::{page_table, Ended, PageView, PAGE_METRICS};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{apps, ends, measure};
+use crate::{apps, browser, ends, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! A flow's two ends and its application.
 
-use crate::browser::Connection;
 use crate::config::{App, Datagram, FlowConfig, UdpPattern};
+use crate::session::Connection;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};

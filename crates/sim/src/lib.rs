@@ -25,6 +25,7 @@ mod result;
 mod routes;
 mod sched;
 mod series;
+mod session;
 mod way;
 
 pub use config::{App, Config, Datagram, FlowConfig, Record, Session, Tap, UdpPattern};
@@ -34,7 +35,7 @@ pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
     GROUP_METRICS, METRICS,
 };
-pub use pages::{Page, PageView, PAGE_METRICS};
+pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{FlowResult, LinkResult, PageResult, RunResult};
 pub use sched::MAX_TIME;
 

@@ -1,7 +1,7 @@
 //! The pages of browsers' sessions: their series and metrics. A run has them only where there are
 //! such sessions.
 
-use crate::metrics::{mean, quantile};
+use crate::metrics::{mean, quantile, Transfer};
 use penstock_queue::{Column, Of, Table};
 use penstock_units::{Duration, Time};
 
@@ -20,6 +20,13 @@ pub struct Page {
     pub bytes: u64,
     /// How long it took.
     pub took: Duration,
+}
+
+/// What ended, in the order of the ends.
+#[derive(Default)]
+pub(crate) struct Ended {
+    pub(crate) transfers: Vec<Transfer>,
+    pub(crate) pages: Vec<Page>,
 }
 
 /// What the metrics of pages are computed from: those of a run, or of a group.
@@ -61,7 +68,7 @@ impl PageView {
 }
 
 /// Returns the `pages` series: every page with its end, session, objects, bytes and time.
-pub(crate) fn page_table(pages: &[Page]) -> Table {
+pub fn page_table(pages: &[Page]) -> Table {
     let reals = |of: fn(&Page) -> f64| Column::F64(pages.iter().map(of).collect());
     let counts = |of: fn(&Page) -> u64| Column::U64(pages.iter().map(of).collect());
     Table {

@@ -16,7 +16,7 @@ from penstock.sweeps.export import export
 @click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line per row, on stdout.")
 @click.option(
     "--table",
-    type=click.Choice(("runs", "flows", "queue", "cwnd", "rtt", "fct")),
+    type=click.Choice(("runs", "flows", "queue", "cwnd", "rtt", "fct", "pages")),
     default="runs",
     show_default=True,
     help="What to write; all except runs only if the sweep was told to keep them.",

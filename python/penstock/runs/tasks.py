@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 #: The table of a run's flows, and those that are recorded at an interval; the first has a row in every run.
-FLOWS, SERIES = "flows", ("queue", "cwnd", "rtt", "fct")
+FLOWS, SERIES = "flows", ("queue", "cwnd", "rtt", "fct", "pages")
 
 
 @dataclass(frozen=True, slots=True)

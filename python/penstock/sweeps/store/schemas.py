@@ -108,6 +108,7 @@ def table_schema(table: str) -> pa.Schema:
         "cwnd": [("cwnd_segments", number), ("ssthresh_segments", number)],
         "rtt": [("rtt_s", number)],
         "fct": [("bytes", count), ("fct_s", number)],
+        "pages": [("session", count), ("objects", count), ("bytes", count), ("page_time_s", number)],
     }
     return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
 
