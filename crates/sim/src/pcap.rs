@@ -58,7 +58,8 @@ pub(crate) struct PacketView {
     pub(crate) epoch: u16,
     /// It goes from `dst` to `src`: an ACK or a request.
     pub(crate) ack: bool,
-    /// Payload that went the way of the ACKs before it, on the same connection.
+    /// Payload that went the way of the ACKs before it, on the same connection; for data, what has
+    /// come of it.
     pub(crate) upstream: u32,
     pub(crate) syn: bool,
     pub(crate) bits: Bits,
@@ -175,13 +176,13 @@ impl Capture {
             ..TcpHeader::default()
         };
         let answering_isn = !bytes.isn;
+        let answered = answering_isn.wrapping_add(1).wrapping_add(p.upstream);
         if p.ack {
-            let next = answering_isn.wrapping_add(1).wrapping_add(p.upstream);
-            t.sequence_number = if p.syn { answering_isn } else { next };
+            t.sequence_number = if p.syn { answering_isn } else { answered };
             t.acknowledgment_number = bytes.end(p.seq);
         } else {
             t.sequence_number = if p.syn { bytes.isn } else { bytes.start(p.seq) };
-            t.acknowledgment_number = if p.syn { 0 } else { answering_isn.wrapping_add(1) };
+            t.acknowledgment_number = if p.syn { 0 } else { answered };
         }
         t.ack = p.ack || !p.syn;
         t.syn = p.syn;
