@@ -1,6 +1,6 @@
 //! Pages as browsers fetch them. On a link of 8 Mbit/s a byte takes a microsecond, so that times
-//! follow from arithmetic: 10 ms each way, 1.04 ms for a segment, 0.04 ms for a SYN or an ACK, 0.4
-//! ms for a request of 360 B.
+//! follow from arithmetic: 10 ms each way, 1.04 ms for a segment, 0.04 ms for a SYN or an ACK, and
+//! 0.4 ms for a request of 360 B.
 
 mod common;
 use common::{good, message};
@@ -17,8 +17,9 @@ fn text(web: &str, link: &str) -> String {
     let or = |key: &str, line: &'static str| if given(key) { "" } else { line };
     format!(
         "duration = \"20 s\"\n\
-         [topology]\nbottleneck = {{ rate = \"8 Mbit/s\", delay = \"10 ms\", buffer = 1000{link} }}\n\
-         [[traffic]]\nkind = \"web\"\ninitial_window = 10\nthink = {{ constant = \"1 h\" }}\n{}{}{web}",
+         [topology.bottleneck]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = 1000\n{link}\n\
+         [[traffic]]\nkind = \"web\"\ninitial_window = 10\nthink = {{ constant = \"1 h\" }}\n\
+         {}{}{web}",
         or("objects_per_page", "objects_per_page = 2\n"),
         or("object =", "object = { constant = \"3000 B\" }\n"),
     )
@@ -56,10 +57,10 @@ fn ends(web: &str) -> Vec<f64> {
     column(&ran(&text(web, "")), "fct", "t_s").iter().map(|t| t / MS).collect()
 }
 
-/// Request 0.4 + 10; SYN and SYN-ACK 10.04 each; three segments 3.12 + 10: the last byte is there at
-/// 43.6 ms. Its ACK goes first, 0.04, then the next request. A connection that is open needs neither
-/// SYN nor SYN-ACK. Without a request an object ends when its last ACK is back: SYN and SYN-ACK
-/// 20.08, three segments 13.12, ACK 10.04.
+/// Request 0.4 + 10; SYN and SYN-ACK 10.04 each; three segments 3.12 + 10: the last byte is there
+/// at 43.6 ms. Its ACK goes first, 0.04, then the next request. A connection that is open needs
+/// neither SYN nor SYN-ACK. Without a request an object ends when its last ACK is back: SYN and
+/// SYN-ACK 20.08, three segments 13.12, ACK 10.04.
 #[test]
 fn a_page_by_hand() {
     near(&ends("request = \"360 B\"\n"), &[43.6, 43.6 + 0.04 + 43.6]);
@@ -113,13 +114,14 @@ fn the_next_object_goes_to_who_is_free() {
     assert_eq!(column(&r, "pages", "objects"), [8.0]);
 }
 
-/// Every object is fetched once, and in the same order over one connection as over six: sizes by the
-/// time at which the fetch began. What was counted at the senders is what the pages hold.
+/// Every object is fetched once, and in the same order over one connection as over six: sizes by
+/// the time at which the fetch began. What was counted at the senders is what the pages hold.
 #[test]
 fn objects_are_fetched_once_and_in_order() {
     let sizes = |web: &str| {
         let web = format!(
-            "{web}sessions = 2\npairs = 1\nobjects_per_page = 7\nthink = {{ constant = \"0.2 s\" }}\n\
+            "{web}sessions = 2\npairs = 1\nobjects_per_page = 7\n\
+             think = {{ constant = \"0.2 s\" }}\n\
              object = {{ pareto = {{ shape = 1.5, mean = \"12 kB\", max = \"500 kB\" }} }}\n"
         );
         let plain = text("", "").replace("think = { constant = \"1 h\" }\n", "");
@@ -159,16 +161,16 @@ fn objects_are_fetched_once_and_in_order() {
 #[test]
 fn a_lost_request_is_repeated() {
     let web = "connections = 3\nobjects_per_page = 3\nrequest = \"360 B\"\n";
-    let r = ran(&text(web, ", reverse_buffer = 1"));
+    let r = ran(&text(web, "reverse_buffer = 1"));
     assert_eq!(of_pages(&r, "request_repeats"), Some(1.0));
     near(&column(&r, "pages", "page_time_s"), &[1.0436]);
     // Nothing gets through: again after 1, 3, 7 and 15 s.
-    let r = ran(&text("request = \"360 B\"\n", ", reverse_loss = 1.0"));
+    let r = ran(&text("request = \"360 B\"\n", "reverse_loss = 1.0"));
     assert_eq!((of_pages(&r, "request_repeats"), of_pages(&r, "pages")), (Some(4.0), Some(0.0)));
     assert_eq!(of_pages(&r, "page_time_mean_s"), None);
     // The timer is TCP's: after 2, 4 … 18 s.
     let web = "request = \"360 B\"\ninitial_rto = \"2 s\"\nmax_rto = \"2 s\"\n";
-    let r = ran(&text(web, ", reverse_loss = 1.0"));
+    let r = ran(&text(web, "reverse_loss = 1.0"));
     assert_eq!(of_pages(&r, "request_repeats"), Some(9.0));
 }
 
@@ -176,7 +178,7 @@ fn a_lost_request_is_repeated() {
 #[test]
 fn a_late_answer_is_answered_once() {
     let web = "request = \"360 B\"\nobject = { constant = \"1000 B\" }\n";
-    let r = ran(&text(web, ", reverse_delay = \"1.2 s\""));
+    let r = ran(&text(web, "reverse_delay = \"1.2 s\""));
     // Request 1200.4, SYN 10.04, SYN-ACK 1200.04, data 11.04; then again, behind an ACK.
     let object = 1200.4 + 10.04 + 1200.04 + 11.04;
     near(&column(&r, "fct", "t_s"), &[object * MS, (2.0 * object + 0.04) * MS]);
@@ -184,8 +186,8 @@ fn a_late_answer_is_answered_once() {
     assert_eq!(column(&r, "fct", "bytes"), [1000.0, 1000.0]);
 }
 
-/// 60 segments with an initial window of 10. On an open connection the second object begins with the
-/// window that the first one reached: it saves the handshake and most of slow start.
+/// 60 segments with an initial window of 10. On an open connection the second object begins with
+/// the window that the first one reached: it saves the handshake and most of slow start.
 #[test]
 fn an_open_connection_keeps_its_window() {
     let large = "object = { constant = \"60 kB\" }\nrequest = \"360 B\"\n";
@@ -279,11 +281,27 @@ fn what_does_not_fit_is_said() {
         ("request = true\n", "traffic.0.request = true: must be a size"),
         (
             "request = \"0 B\"\n",
-            "traffic.0.request = \"0 B\": must be between 1 B and a segment (1000 B): it is one packet",
+            "request = \"0 B\": must be between 1 B and a segment (1000 B): it is one packet",
         ),
         ("request = \"2 kB\"\n", "must be between 1 B and a segment (1000 B)"),
     ] {
         let found = message(&text(web, ""));
         assert!(found.contains(part), "{found}");
     }
+}
+
+/// The example's pages are complete, and faster where the queues are kept short.
+#[test]
+fn the_example() {
+    let s = good(include_str!("../../../scenarios/browsers.toml"));
+    let mean = |kind: &str| {
+        let s = s.set_all(&[("aqm.kind", kind), ("aqm.reverse.kind", kind), ("duration", "40 s")]);
+        let r = run(&s.unwrap().lower(1).unwrap(), &Control::default()).unwrap();
+        assert_eq!(r.pages_of(2), r.page_metrics());
+        assert!(r.pages_of(0).is_empty() && of_pages(&r, "pages") > Some(20.0), "{:?}", r.pages);
+        of_pages(&r, "page_time_mean_s").expect("pages")
+    };
+    let (pie, droptail) = (mean("pie"), mean("droptail"));
+    println!("{pie} {droptail}");
+    assert!(pie < 0.9 * droptail, "{pie} s with PIE, {droptail} s with DropTail");
 }
