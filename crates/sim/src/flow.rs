@@ -279,6 +279,7 @@ impl Tcp {
 
     /// Gets ready for a further transfer on the same connection. All before it is acknowledged.
     pub(crate) fn keep_open(&mut self) {
+        debug_assert!(self.sender.acknowledged() >= self.last.0);
         self.acked_before -= i64::from(self.p.segment_bytes() - self.last.1);
     }
 

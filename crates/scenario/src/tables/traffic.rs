@@ -166,10 +166,10 @@ params! {
     /// Keys of `web` for sessions that fetch as a browser does. Each of them makes it such a
     /// session, whose pages are timed.
     pub(crate) struct Browser {
-        /// Parallel connections of a session, each a flow. Every object of a page goes to the next
-        /// connection that is free; the page ends with its last object. With this key the pages are
-        /// timed (`page_time_mean_s` and others, the series `pages`), and sizes and times are drawn
-        /// for each session alone, in the order in which its objects are handed out.
+        /// Parallel connections of a session, each a flow: an object goes to the next one that is
+        /// free, and a page ends with its last object. With this key pages are timed (metrics
+        /// `page_time_mean_s` and others, series `pages`), and a session draws its sizes and times
+        /// in the order in which it hands out objects, whatever the network does.
         pub connections: Option<u32> {
             ty: int(1, 1000),
             unit: "1",
@@ -180,13 +180,12 @@ params! {
         /// congestion window and its estimate of the round-trip time. Else each object opens a new
         /// one.
         pub persistent: bool { default: false, source: "RFC 9112, section 9.3" },
-        /// Payload of the request, one packet, that the client sends to the server for each object,
-        /// on the way of the ACKs. The server begins when it arrives. A new connection takes two
-        /// round trips from the request to the object's first byte: the request goes to the server,
-        /// the SYN to the client, the SYN-ACK to the server, data to the client. An open one takes
-        /// one. The object ends when its last byte is at the client. The client sends the request
-        /// again after `initial_rto` if nothing has come, and doubles that time up to `max_rto`
-        /// (`request_repeats` counts). Requests are not ECN-capable.
+        /// Payload of the request, one packet, that the client sends for each object on the way of
+        /// the ACKs; the server begins when it arrives. On a new connection SYN, SYN-ACK and data
+        /// follow it, so that the first byte is there after two round trips; on an open one, after
+        /// one. The object is there with its last byte at the client. A request without an answer
+        /// goes out again after `initial_rto`, then after twice that, up to `max_rto`; it is not
+        /// ECN-capable.
         pub request: Option<Bytes> {
             unit: "B",
             auto: "none: the server begins by itself when a connection is free, and an object ends \
