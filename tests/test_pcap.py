@@ -376,6 +376,39 @@ def test_both_directions_of_a_hop(penstock: Command, tmp_path: Path, link: str) 
     assert {row["tcp.stream"] for row in seen.rows if row["tcp.len"] == "0" and row["tcp.flags.syn"] == "0"} == streams
 
 
+BROWSER = """\
+duration = "5 s"
+topology.bottleneck = { rate = "8 Mbit/s", delay = "10 ms", buffer = 1000 }
+
+[[traffic]]
+kind = "web"
+connections = 3
+request = "360 B"
+objects_per_page = 12
+object = { constant = "2500 B" }
+think = { constant = "1 h" }
+"""
+
+
+@pytest.mark.parametrize("persistent", ["true", "false"])
+def test_requests_go_the_way_of_the_acks(penstock: Command, tmp_path: Path, persistent: str) -> None:
+    scenario = tmp_path / "browser.toml"
+    scenario.write_text(f"{BROWSER}persistent = {persistent}\n", encoding="utf-8")
+    done = penstock("run", scenario, "--pcap", "x.pcap")
+    assert done.returncode == 0, done.stderr
+    capture = tmp_path / "x.pcap"
+    asked = read(capture, "tcp.stream", "tcp.seq", keep="tcp.len == 360")
+    assert len(asked) == 12
+    assert len({stream for stream, _ in asked}) == (3 if persistent == "true" else 12)
+    numbers = [int(seq) for stream, seq in asked if stream == "0"]
+    assert numbers == [1 + 360 * i for i in range(len(numbers))]
+    wrong = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.out_of_order"
+    assert read(capture, "frame.number", keep=f"({wrong}) && tcp.flags.syn == 0") == []
+    answered = dict(read(capture, "tcp.stream", "tcp.ack", keep="tcp.len > 360"))  # the last data of each stream
+    counts = Counter(stream for stream, _ in asked)
+    assert answered == {stream: str(1 + 360 * count) for stream, count in counts.items()}
+
+
 def test_a_link_that_is_not_there(penstock: Command, small: Path) -> None:
     done = penstock("run", small, "--pcap", "x.pcap", "--pcap-link", "bottleneckk:out")
     assert done.returncode == 2

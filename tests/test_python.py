@@ -269,6 +269,33 @@ def test_a_series_nobody_recorded_is_recorded_when_asked_for(scenario: ps.Scenar
         bare.series("quue")
 
 
+def test_pages_are_timed_where_a_web_group_has_connections(scenario: ps.Scenario, result: ps.Result) -> None:
+    assert result.series("pages").num_rows == 0
+    assert not any("page" in name for name in result.summary)
+    web = ps.Web(
+        flows=2,
+        connections=6,
+        persistent=True,
+        request="360 B",
+        objects_per_page=10,
+        object={"exponential": "5 kB"},
+        think={"constant": "0.5 s"},
+    )
+    browsers = ps.run(ps.Scenario(duration="20 s", topology=scenario.resolved["topology"], traffic=[web]), seeds=2)
+    pages = browsers.series("pages")
+    assert pages.column_names == ["seed", "t_s", "flow", "session", "objects", "bytes", "page_time_s"]
+    assert set(pages["session"].to_pylist()) == {0, 1}
+    assert set(pages["flow"].to_pylist()) == {0, 6}
+    for run in browsers.runs:
+        times = [row["page_time_s"] for row in pages.to_pylist() if row["seed"] == run.seed]
+        assert run.metrics["pages"] == len(times) > 10
+        assert run.metrics["page_time_mean_s"] == pytest.approx(sum(times) / len(times))
+        assert run.groups[0]["page_time_p99_s"] == max(times)
+        back = pickle.loads(pickle.dumps(run))
+        assert (back.metrics, back.groups) == (run.metrics, run.groups)
+    assert browsers.summary["page_time_mean_s"].n == 2
+
+
 def test_columns_are_the_extensions_buffers(result: ps.Result) -> None:
     """No element is copied in Python: Arrow reads the bytes that the extension gave."""
     columns = result.runs[0].table("queue")

@@ -207,6 +207,7 @@ impl Report {
                 .map(|(group, metrics)| FlowResult { group, metrics })
                 .collect(),
             links: vec![],
+            pages: None,
             series: wire.series.into_iter().filter_map(table).collect(),
             lead_in: None,
             pcap: None,
@@ -288,6 +289,7 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
+        pages: None,
         series,
         lead_in: None,
         pcap: None,

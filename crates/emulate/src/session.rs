@@ -257,7 +257,7 @@ fn prepare(
     }
     let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
     if config.lead_in.is_some() {
-        return refuse("traffic.lead_in: emulation begins at time zero; allowed: false");
+        return refuse("traffic.lead_in: emulation begins at time zero; leave it out");
     }
     config.record.series = options.series_s.map(Duration::from_secs_f64);
     // Real packets have no order of scheduling.

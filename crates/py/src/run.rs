@@ -5,7 +5,8 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    Column, FlowResult, LinkResult, Of, Table, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,
+    page_table, Column, FlowResult, LinkResult, Of, PageResult, Table, FLOW_METRICS, GROUP_METRICS,
+    LINK_METRICS, METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -163,7 +164,8 @@ fn raw<'py, T: Copy, const N: usize>(
     })
 }
 
-/// What pickle carries of a result: seed, events, metrics, groups, flows, links, tables, capture.
+/// What pickle carries of a result: seed, events, metrics, groups, flows, links, pages, tables,
+/// capture.
 type Pickled<'py> = (
     u64,
     u64,
@@ -171,10 +173,13 @@ type Pickled<'py> = (
     Vec<Vec<Option<f64>>>,
     Vec<(u32, Vec<Option<f64>>)>,
     Vec<(String, Vec<Option<f64>>)>,
+    Option<PickledPages>,
     Vec<(String, Vec<PickledColumn<'py>>)>,
     Option<u64>,
     Option<Bound<'py, PyBytes>>,
 );
+/// Of all groups, and of each that has pages.
+type PickledPages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
 /// Name, type, numbers, words: as [`RunResult::table`] gives them.
 type PickledColumn<'py> = (String, String, Bound<'py, PyBytes>, Vec<String>);
 
@@ -183,7 +188,7 @@ impl RunResult {
     /// Only for pickle: a result from what `__reduce__` gave.
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
-        let (seed, events, metrics, groups, flows, links, tables, lead_in, pcap) = state;
+        let (seed, events, metrics, groups, flows, links, pages, tables, lead_in, pcap) = state;
         let flows =
             flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
         let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
@@ -202,6 +207,7 @@ impl RunResult {
         let series = series.collect();
         let pcap = pcap.map(|bytes| bytes.as_bytes().to_vec());
         let lead_in = lead_in.map(Duration::from_ticks);
+        let pages = pages.map(|(metrics, groups)| PageResult { metrics, groups });
         let inner = penstock_sim::RunResult {
             seed,
             events,
@@ -209,6 +215,7 @@ impl RunResult {
             groups,
             flows,
             links,
+            pages,
             series,
             lead_in,
             pcap,
@@ -226,8 +233,9 @@ impl RunResult {
         let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
         let tables = tables.collect::<PyResult<Vec<_>>>()?;
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
+        let pages = r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone()));
         let (lead_in, pcap) = (r.lead_in.map(Duration::as_ticks), slf.get().pcap(py));
-        let state = (r.seed, r.events, metrics, groups, flows, links, tables, lead_in, pcap);
+        let state = (r.seed, r.events, metrics, groups, flows, links, pages, tables, lead_in, pcap);
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
     }
 
@@ -243,10 +251,13 @@ impl RunResult {
         self.inner.events
     }
 
-    /// The run's metrics by name; `None` where one does not apply.
+    /// The run's metrics by name; `None` where one does not apply. Those of pages are there where a
+    /// web group has `connections`.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        named(py, METRICS, &self.inner.metrics)
+        let dict = named(py, METRICS, &self.inner.metrics)?;
+        dict.update(named(py, PAGE_METRICS, self.inner.page_metrics())?.as_mapping())?;
+        Ok(dict)
     }
 
     /// How long the lead-in took, seconds; `None` without one. The tables' times count from its
@@ -259,7 +270,11 @@ impl RunResult {
     /// The metrics of each traffic group.
     #[getter]
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let dicts = self.inner.groups.iter().map(|g| named(py, GROUP_METRICS, g));
+        let dicts = self.inner.groups.iter().enumerate().map(|(i, g)| {
+            let dict = named(py, GROUP_METRICS, g)?;
+            dict.update(named(py, PAGE_METRICS, self.inner.pages_of(i))?.as_mapping())?;
+            Ok(dict)
+        });
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -300,9 +315,11 @@ impl RunResult {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<Option<Vec<(String, &'static str, Bound<'py, PyBytes>, Vec<&'static str>)>>> {
-        let Some(table) = self.inner.series.iter().find(|t| t.name == name) else {
-            return Ok(None);
-        };
+        let found = |name: &str| self.inner.series.iter().find(|t| t.name == name);
+        // A run without browsers' sessions has no pages, as one without transfers has no rows in
+        // `fct`.
+        let none = (name == "pages" && found("fct").is_some()).then(|| page_table(&[]));
+        let Some(table) = found(name).or(none.as_ref()) else { return Ok(None) };
         let columns = table.columns.iter().map(|(name, column)| {
             let (kind, buffer, words) = match column {
                 Column::F64(v) => ("f64", raw(py, v, f64::to_ne_bytes)?, &[][..]),

@@ -2,7 +2,9 @@
 //! input gives the same bytes.
 
 use crate::scenario::Scenario;
-use penstock_sim::{Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS};
+use penstock_sim::{
+    Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS,
+};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -24,8 +26,15 @@ fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
 
 fn run(result: &RunResult) -> Json {
     let groups = result.groups.iter().enumerate();
-    let groups: Map<String, Json> =
-        groups.map(|(i, g)| (i.to_string(), Json::Object(named(GROUP_METRICS, g)))).collect();
+    let groups: Map<String, Json> = groups
+        .map(|(i, g)| {
+            let mut out = named(GROUP_METRICS, g);
+            out.extend(named(PAGE_METRICS, result.pages_of(i)));
+            (i.to_string(), Json::Object(out))
+        })
+        .collect();
+    let mut metrics = named(METRICS, &result.metrics);
+    metrics.extend(named(PAGE_METRICS, result.page_metrics()));
     let flows = result.flows.iter().map(|flow| {
         let mut out = Map::new();
         out.insert("group".into(), json!(flow.group));
@@ -35,7 +44,7 @@ fn run(result: &RunResult) -> Json {
     let mut out = json!({
         "seed": result.seed,
         "events": result.events,
-        "metrics": named(METRICS, &result.metrics),
+        "metrics": metrics,
         "groups": groups,
         "flows": flows.collect::<Json>(),
     });
@@ -52,12 +61,17 @@ fn run(result: &RunResult) -> Json {
 }
 
 fn summary(runs: &[&RunResult]) -> Json {
-    let metrics = METRICS.iter().enumerate().map(|(i, metric)| {
+    let row = |name: &str, i: usize, of: fn(&RunResult) -> &[Option<f64>]| {
         let values: Vec<f64> =
-            runs.iter().filter_map(|r| r.metrics.get(i).copied().flatten()).collect();
-        (metric.name.to_string(), estimate(&values))
-    });
-    Json::Object(metrics.collect())
+            runs.iter().filter_map(|r| of(r).get(i).copied().flatten()).collect();
+        (name.to_string(), estimate(&values))
+    };
+    let metrics = METRICS.iter().enumerate().map(|(i, m)| row(m.name, i, |r| &r.metrics));
+    let timed = runs.iter().any(|r| r.pages.is_some());
+    let pages = PAGE_METRICS.iter().enumerate().filter(|_| timed);
+    Json::Object(
+        metrics.chain(pages.map(|(i, m)| row(m.name, i, RunResult::page_metrics))).collect(),
+    )
 }
 
 /// Mean, half-width of the 95 % interval, and the number of values, summed in the order of the

@@ -6,7 +6,7 @@ use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Datagrams, OnOff, Ties};
 use penstock_sim::{
-    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, UdpPattern,
+    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, Session, UdpPattern,
 };
 use penstock_units::param::{DelaySpec, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -92,11 +92,15 @@ fn lower(plan: &Plan, seed: u64) -> Config {
 /// The groups that run before time zero, where there are any. Cross flows are of the first FTP
 /// entry, and of its group's kind.
 fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
-    let leads = |t: &Traffic| matches!(&t.source, Source::Ftp(_, ftp) if ftp.lead_in);
-    let mut led: Vec<bool> = plan.traffic.iter().map(leads).collect();
+    let leads = |t: &Traffic| match &t.source {
+        Source::Ftp(_, ftp) => ftp.lead_in,
+        _ => None,
+    };
+    let limit = plan.traffic.iter().filter_map(leads).max()?;
+    let mut led: Vec<bool> = plan.traffic.iter().map(|t| leads(t).is_some()).collect();
     let first = plan.traffic.iter().position(|t| t.source.is_ftp());
     led.resize(groups, first.is_some_and(|i| led[i]));
-    led.contains(&true).then_some(LeadIn { groups: led, limit: plan.top.lead_in_limit })
+    Some(LeadIn { groups: led, limit })
 }
 
 fn links(topology: &Topology) -> Vec<LinkConfig> {
@@ -181,22 +185,25 @@ impl Build<'_> {
             self.routes.list[usize::from(forward)].contains(&(topology.bottleneck as u32));
         let counts =
             traffic.source.is_ftp() && if topology.kind.graph { crosses } else { traffic.forward };
+        let connections = traffic.source.connections();
         let starts = starts(traffic.group.start, count, self.seed, name);
         // The first of the offset that this hop's flows already have in their group.
         let first = self.flows.iter().rev().take_while(|f| f.group == group as u32).count() as u32;
         for (i, start) in (0..count).zip(starts) {
             let (src, dst) = hosts[i as usize % hosts.len()];
-            self.flows.push(FlowConfig {
-                group: group as u32,
-                index: first + i,
-                src,
-                dst,
-                forward,
-                backward,
-                counts,
-                class: traffic.group.class,
-                app: app(traffic, start),
-            });
+            for (index, app) in (first + i * connections..).zip(apps(traffic, start)) {
+                self.flows.push(FlowConfig {
+                    group: group as u32,
+                    index,
+                    src,
+                    dst,
+                    forward,
+                    backward,
+                    counts,
+                    class: traffic.group.class,
+                    app,
+                });
+            }
         }
     }
 
@@ -222,7 +229,7 @@ impl Build<'_> {
     fn host_pairs(&mut self, name: &str, traffic: &Traffic) -> Vec<(u32, u32)> {
         let topology = &self.plan.topology;
         let count = match &traffic.source {
-            Source::Web(_, web) => web.pairs.unwrap_or(traffic.group.flows),
+            Source::Web(_, web, _) => web.pairs.unwrap_or(traffic.group.flows),
             _ => traffic.group.flows,
         };
         let access = topology.access.as_ref();
@@ -300,6 +307,32 @@ fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
     (0..n).map(one).collect()
 }
 
+/// What a flow sends, or the connections of a browser's session.
+fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
+    let Source::Web(tcp, web, Some(browser)) = &traffic.source else {
+        return vec![app(traffic, start)];
+    };
+    let connections = traffic.source.connections();
+    let session = Arc::new(Session {
+        start,
+        stop: traffic.group.stop.map(time),
+        object: web.object,
+        objects_per_page: web.objects_per_page,
+        think: web.think,
+        inter_object: web.inter_object,
+        connections,
+        persistent: browser.persistent,
+        // At most a segment.
+        request: browser.request.map(|b| b.0 as u32),
+    });
+    let one = |connection| App::Browser {
+        tcp: Arc::clone(tcp),
+        session: Arc::clone(&session),
+        connection,
+    };
+    (0..connections).map(one).collect()
+}
+
 fn app(traffic: &Traffic, start: Time) -> App {
     let stop = traffic.group.stop.map(time);
     let udp = |d: &Datagrams, pattern| App::Udp {
@@ -314,7 +347,7 @@ fn app(traffic: &Traffic, start: Time) -> App {
         Source::Ftp(tcp, ftp) => {
             App::Ftp { tcp: Arc::clone(tcp), start, stop, bytes: ftp.bytes.map(|b| b.0) }
         }
-        Source::Web(tcp, web) => App::Web {
+        Source::Web(tcp, web, _) => App::Web {
             tcp: Arc::clone(tcp),
             start,
             stop,
@@ -362,7 +395,7 @@ fn guard(plan: &Plan, limit: u64) -> Result<(), ScenarioError> {
 /// plus what datagram sources pile up in front of their access links.
 fn packets_under_way(plan: &Plan, cross: f64) -> f64 {
     let window = |t: &Traffic| t.source.tcp().map_or(0.0, |tcp| f64::from(tcp.window));
-    let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.group.flows) * window(t)).sum();
+    let mut windows: f64 = plan.traffic.iter().map(|t| f64::from(t.flows()) * window(t)).sum();
     windows += cross * plan.traffic.iter().map(window).fold(0.0, f64::max);
     let mean = plan.aqm.common.mean_packet.0 as f64;
     let held = |line: &Line| {
@@ -393,7 +426,7 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let piled = match &traffic.source {
         // A window never grows beyond what has been acknowledged; a slower link further on drops
         // instead.
-        Source::Ftp(tcp, _) | Source::Web(tcp, _) => {
+        Source::Ftp(tcp, _) | Source::Web(tcp, ..) => {
             if onward.is_some_and(|onward| rate <= onward) {
                 f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment_bytes())))
             } else {

@@ -75,9 +75,6 @@ fn top(root: &Node) -> Result<Top> {
     if top.duration == Duration::ZERO {
         return Err(head.conflict("duration", &values, "must be above 0 s"));
     }
-    if top.lead_in_limit == Duration::ZERO {
-        return Err(head.conflict("lead_in_limit", &values, "must be above 0 s"));
-    }
     if top.overhead.0 > LARGEST_HEADER {
         return Err(head.conflict("overhead", &values, "must be at most 10 kB"));
     }

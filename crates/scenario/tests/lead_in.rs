@@ -41,7 +41,7 @@ access = { rate = "10 Mbit/s", delay = "5 ms" }
 
 fn led(more: &str) -> Scenario {
     good(&format!(
-        "{LINK}{more}[[traffic]]\nkind = \"ftp\"\nflows = 3\nlead_in = true\n\
+        "{LINK}{more}[[traffic]]\nkind = \"ftp\"\nflows = 3\nlead_in = \"60 s\"\n\
          start = {{ uniform = [\"0 s\", \"1 s\"] }}\n\
          [[traffic]]\nkind = \"cbr\"\nrate = \"100 kbit/s\"\nstart = \"2 s\"\n"
     ))
@@ -91,7 +91,7 @@ fn other_times_count_from_time_zero() {
 fn it_takes_as_long_whatever_comes_later() {
     let with = simulate(&led("[aqm]\nkind = \"red\"\n"));
     let text = format!(
-        "{LINK}[aqm]\nkind = \"red\"\n[[traffic]]\nkind = \"ftp\"\nflows = 3\nlead_in = true\n\
+        "{LINK}[aqm]\nkind = \"red\"\n[[traffic]]\nkind = \"ftp\"\nflows = 3\nlead_in = \"60 s\"\n\
          start = {{ uniform = [\"0 s\", \"1 s\"] }}\n"
     );
     assert_eq!(with.lead_in, simulate(&good(&text)).lead_in);
@@ -101,9 +101,7 @@ fn it_takes_as_long_whatever_comes_later() {
 /// A window of two segments never fills this link: the flow stays in slow start.
 #[test]
 fn it_ends_at_its_limit() {
-    let text = format!(
-        "lead_in_limit = \"3 s\"{LINK}[[traffic]]\nkind = \"ftp\"\nlead_in = true\nwindow = 2\n"
-    );
+    let text = format!("{LINK}[[traffic]]\nkind = \"ftp\"\nlead_in = \"3 s\"\nwindow = 2\n");
     assert_eq!(simulate(&good(&text)).lead_in, Some(Duration::from_secs(3)));
 }
 

@@ -1,10 +1,12 @@
 //! What the flows send: long transfers, web sessions, datagrams.
 
+use crate::browser;
 use crate::ends::with_sender;
 use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
+use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use penstock_tcp::Bits;
 use penstock_units::{Duration, Rng, Time};
@@ -19,6 +21,9 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                 let (start, stop) = match &t.app {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
+                    // The first connection begins for all of its session.
+                    TcpApp::Browser(c) if c.shared.is_none() => continue,
+                    TcpApp::Browser(c) => (c.session.start, None),
                 };
                 net.sched.push(start, Kind::App, i);
                 if let Some(stop) = stop {
@@ -60,14 +65,11 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
             let bytes = libm::ceil(bytes) as u64;
             if again {
                 // A connection of its own for every object.
-                let phase = f.rng.unit();
-                t.acked_before = t.acked_bytes();
-                t.sender.reset(phase);
-                t.receiver.reset();
-                f.ends.epoch = f.ends.epoch.wrapping_add(1);
+                t.reconnect(&mut f.ends, &mut f.rng);
             }
             transfer(net, flows, now, flow, Some(bytes));
         }
+        TcpApp::Browser(_) => browser::due(net, flows, now, flow),
     }
 }
 
@@ -79,16 +81,19 @@ fn transfer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes
     with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
 }
 
-/// Ends the transfer of a flow whose last segment was acknowledged; `None` for datagrams, which
-/// have none.
+/// Ends the transfer of a flow whose last segment was acknowledged.
 pub(crate) fn transfer_done(
     net: &mut Network,
     flows: &mut [Flow],
     now: Time,
     flow: usize,
-) -> Option<Transfer> {
+    ended: &mut Ended,
+) {
     let f = &mut flows[flow];
-    let FlowKind::Tcp(t) = &mut f.kind else { return None };
+    let FlowKind::Tcp(t) = &mut f.kind else { return };
+    if let TcpApp::Browser(_) = t.app {
+        return browser::acked(net, flows, now, flow, ended);
+    }
     let bytes = t.bytes.take().unwrap_or(0);
     t.sender.stop();
     let took = now.since(t.began);
@@ -96,7 +101,7 @@ pub(crate) fn transfer_done(
         let wait = next_object(w, &mut f.rng);
         net.sched.push(now + wait, Kind::App, flow as u32);
     }
-    Some(Transfer { end: now, flow: flow as u32, bytes, took })
+    ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes, took });
 }
 
 /// Returns how long a web session waits after an object.

@@ -73,7 +73,7 @@ impl Config {
     }
 }
 
-/// One flow (for web: one session).
+/// One flow (for web: one session; for a browser: one of a session's connections).
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Its entry of `[[traffic]]`.
@@ -138,6 +138,16 @@ pub enum App {
         /// Seconds between two objects of one page.
         inter_object: Dist,
     },
+    /// A connection of a browser's session. The connections of a session stand one after the other
+    /// in [`Config::flows`], and have the same two hosts.
+    Browser {
+        /// The transport.
+        tcp: Arc<TcpParams>,
+        /// What the session does.
+        session: Arc<Session>,
+        /// The connection's number within the session.
+        connection: u32,
+    },
     /// Unresponsive datagrams.
     Udp {
         /// Mean rate while on, counted on the wire.
@@ -172,8 +182,35 @@ impl App {
             | App::Web { start, stop, .. }
             | App::Udp { start, stop, .. }
             | App::Replay { start, stop, .. } => (start, stop),
+            App::Browser { session, .. } => {
+                let session = Arc::make_mut(session);
+                (&mut session.start, &mut session.stop)
+            }
         }
     }
+}
+
+/// A browser's session: page after page, each of several objects over parallel connections.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// When the first page is fetched.
+    pub start: Time,
+    /// No new object after this.
+    pub stop: Option<Time>,
+    /// Object size in bytes.
+    pub object: Dist,
+    /// Objects of one page.
+    pub objects_per_page: u32,
+    /// Seconds from the end of a page to the start of the next.
+    pub think: Dist,
+    /// Seconds between two objects of one page on one connection.
+    pub inter_object: Dist,
+    /// How many connections the session has.
+    pub connections: u32,
+    /// Whether a connection stays open from object to object.
+    pub persistent: bool,
+    /// Bytes that the client sends for each object; `None`: the server begins by itself.
+    pub request: Option<u32>,
 }
 
 /// A datagram to replay.

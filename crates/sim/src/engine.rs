@@ -2,22 +2,24 @@
 
 use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
-use crate::flow::{Flow, FlowKind};
+use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
-use crate::packet::{flag, Pool, AT_HOST};
+use crate::packet::{flag, Pkt, Pool, AT_HOST};
+use crate::pages::{page_table, Ended, PageView, PAGE_METRICS};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
-use crate::result::{LinkResult, RunResult};
+use crate::result::{LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{apps, ends, lead_in, measure};
+use crate::{apps, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
 use penstock_units::{Duration, Time};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Runs a configuration to its end.
@@ -74,9 +76,11 @@ struct Engine {
     measure_links: bool,
     groups: usize,
     seed: u64,
-    /// Transfers that ended, in the order of their ends.
-    transfers: Vec<Transfer>,
+    /// Transfers and pages that ended.
+    ended: Ended,
     record_transfers: bool,
+    /// Whether clients send requests, and end objects.
+    browses: bool,
     sampling: Option<Duration>,
     flow_series: Option<Box<FlowSeries>>,
     /// In a lead-in, of each flow whether it is no longer waited for.
@@ -109,6 +113,11 @@ fn links(c: &Config, capture: &mut [u32; 2], abort: &Abort) -> Result<Vec<Link>,
         }
     }
     Ok(links)
+}
+
+/// Returns whether a flow's client sends requests.
+fn asks(f: &FlowConfig) -> bool {
+    matches!(&f.app, App::Browser { session, .. } if session.request.is_some())
 }
 
 /// Makes the flows. A source whose host serves nobody else can spare events.
@@ -217,14 +226,28 @@ impl Engine {
             return net.through(now, link, index, flows);
         }
         if !p.is(flag::ACK) {
+            if self.browses {
+                return self.browse(now, index, p);
+            }
             return ends::data(net, flows, now, index, p);
         }
         if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
             t.acks_queued -= 1;
         }
         if let Some(flow) = ends::ack(net, flows, now, index, p) {
-            self.transfers.extend(apps::transfer_done(net, flows, now, flow));
+            apps::transfer_done(net, flows, now, flow, &mut self.ended);
         }
+    }
+
+    /// The same for what is no ACK, where some of it may be of a browser's session.
+    #[cold]
+    fn browse(&mut self, now: Time, index: u32, p: Pkt) {
+        let (net, flows) = (&mut self.net, &mut self.flows[..]);
+        if p.is(flag::REQUEST) {
+            return browser::asked(net, flows, now, index, p);
+        }
+        ends::data(net, flows, now, index, p);
+        browser::received(net, flows, now, p, &mut self.ended);
     }
 
     fn sample(&mut self, now: Time) {
@@ -298,8 +321,9 @@ impl Engine {
             measure_links: c.measure_links,
             groups: c.groups,
             seed: c.seed,
-            transfers: vec![],
+            ended: Ended::default(),
             record_transfers: c.record.series.is_some(),
+            browses: c.flows.iter().any(asks),
             sampling: c.record.series,
             flow_series: c.record.series.map(|_| Box::default()),
             leading: None,
@@ -327,8 +351,10 @@ impl Engine {
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
+        let pages = self.pages();
         if self.record_transfers {
-            series.push(transfer_table(&self.transfers));
+            series.push(transfer_table(&self.ended.transfers));
+            series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let links = if self.measure_links { self.links() } else { vec![] };
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
@@ -341,6 +367,7 @@ impl Engine {
             groups: run.group_metrics(groups),
             flows: run.flow_metrics(),
             links,
+            pages,
             series,
             lead_in: None,
             pcap,
@@ -354,10 +381,33 @@ impl Engine {
         let seconds = to.since(from).as_secs_f64();
         let inside = |t: &&Transfer| t.end >= from && t.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
-        let ended = self.transfers.iter().filter(inside).copied().collect();
+        let ended = self.ended.transfers.iter().filter(inside).copied().collect();
         drop(self.net);
         let flows = self.flows.iter().map(|f| measure::flow_view(f, seconds)).collect();
         RunView { link, flows, ended }
+    }
+
+    /// Returns the numbers of the pages, where there are browsers' sessions.
+    fn pages(&self) -> Option<PageResult> {
+        let mut groups: BTreeMap<u32, PageView> = BTreeMap::new();
+        for f in &self.flows {
+            let FlowKind::Tcp(Tcp { app: TcpApp::Browser(c), .. }) = &f.kind else { continue };
+            groups.entry(f.group).or_default().repeats +=
+                c.shared.as_ref().map_or(0, |shared| shared.repeats);
+        }
+        let (from, to) = self.net.window;
+        let mut run = PageView::default();
+        for page in self.ended.pages.iter().filter(|p| p.end >= from && p.end < to) {
+            run.ended.push(*page);
+            let group = self.flows[page.flow as usize].group;
+            groups.entry(group).or_default().ended.push(*page);
+        }
+        run.repeats = groups.values().map(|g| g.repeats).sum();
+        let of = |view: &PageView| values(PAGE_METRICS, view);
+        (!groups.is_empty()).then(|| PageResult {
+            metrics: of(&run),
+            groups: groups.iter().map(|(group, view)| (*group, of(view))).collect(),
+        })
     }
 
     /// Returns what the metrics of link `i` are computed from, where it is measured.

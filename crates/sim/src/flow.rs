@@ -1,6 +1,7 @@
 //! A flow's two ends and its application.
 
 use crate::config::{App, Datagram, FlowConfig, UdpPattern};
+use crate::session::Connection;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -57,8 +58,9 @@ pub(crate) struct Tcp {
     pub(crate) bytes: Option<u64>,
     pub(crate) sender: Sender,
     pub(crate) app: TcpApp,
-    /// Payload bytes acknowledged by earlier connections.
-    pub(crate) acked_before: u64,
+    /// Payload bytes acknowledged by earlier connections, less what the last segments of earlier
+    /// transfers of this connection lack.
+    pub(crate) acked_before: i64,
     /// What had been counted when the measured window began; from its end on, what was counted in
     /// it.
     pub(crate) window: Snapshot,
@@ -91,6 +93,7 @@ impl Snapshot {
 pub(crate) enum TcpApp {
     Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
     Web(Box<Web>),
+    Browser(Box<Connection>),
 }
 
 /// A web session.
@@ -187,6 +190,10 @@ impl Flow {
                 }));
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
+            App::Browser { tcp, session, connection } => {
+                let connection = Connection::new(c, session, *connection, seed);
+                FlowKind::Tcp(Tcp::new(tcp, TcpApp::Browser(Box::new(connection)), &mut rng))
+            }
             App::Udp { rate, packet, pattern, jitter, start, stop } => {
                 let bytes = packet.0.clamp(1, u64::from(u32::MAX)) as u32;
                 let rhythm = Rhythm::Gaps {
@@ -230,7 +237,9 @@ impl Tcp {
             timer_at: Time::NEVER,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
-                TcpApp::Ftp { bytes: Some(_), .. } | TcpApp::Web(_) => Time::ZERO,
+                TcpApp::Ftp { bytes: Some(_), .. } | TcpApp::Web(_) | TcpApp::Browser(_) => {
+                    Time::ZERO
+                }
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
             acks_queued: 0,
@@ -254,8 +263,30 @@ impl Tcp {
         let n = bytes.div_ceil(segment).max(1);
         let short = bytes - (n - 1) * segment;
         let last = if self.p.whole_segments { segment } else { short.max(1) };
-        self.last = (self.sender.first_data() + n as i64 - 1, last as u32);
+        let first = self.sender.given().max(self.sender.first_data());
+        self.last = (first + n as i64 - 1, last as u32);
         n
+    }
+
+    /// Starts a fresh connection of the same two ends.
+    pub(crate) fn reconnect(&mut self, ends: &mut Ends, rng: &mut Rng) {
+        let phase = rng.unit();
+        self.acked_before = self.acked_bytes() as i64;
+        self.sender.reset(phase);
+        self.receiver.reset();
+        ends.epoch = ends.epoch.wrapping_add(1);
+    }
+
+    /// Gets ready for a further transfer on the same connection. All before it is acknowledged.
+    pub(crate) fn keep_open(&mut self) {
+        debug_assert!(self.sender.acknowledged() >= self.last.0);
+        self.acked_before -= i64::from(self.p.segment_bytes() - self.last.1);
+    }
+
+    /// Returns what the last segments of earlier transfers of this connection lack, where it is the
+    /// flow's only one; modulo 2^32, as sequence numbers.
+    pub(crate) fn lacking(&self) -> u32 {
+        self.acked_before.wrapping_neg() as u32
     }
 
     /// Returns whether an ACK that comes at `at` may be worked out now. If not, it needs an event,
@@ -270,14 +301,14 @@ impl Tcp {
 
     /// Payload bytes acknowledged so far.
     pub(crate) fn acked_bytes(&self) -> u64 {
-        let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0) as u64;
-        let full = n * u64::from(self.p.segment_bytes());
+        let n = (self.sender.acknowledged() + 1 - self.sender.first_data()).max(0);
+        let full = n * i64::from(self.p.segment_bytes());
         let short = if self.sender.acknowledged() >= self.last.0 {
             self.p.segment_bytes() - self.last.1
         } else {
             0
         };
-        self.acked_before + full - u64::from(short)
+        (self.acked_before + full - i64::from(short)).max(0) as u64
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

@@ -5,6 +5,7 @@
 //! be called from many threads at once.
 
 mod apps;
+mod browser;
 mod config;
 mod ends;
 mod engine;
@@ -18,22 +19,25 @@ mod measure;
 mod metrics;
 mod network;
 mod packet;
+mod pages;
 mod pcap;
 mod prefetch;
 mod result;
 mod routes;
 mod sched;
 mod series;
+mod session;
 mod way;
 
-pub use config::{App, Config, Datagram, FlowConfig, LeadIn, Record, Tap, UdpPattern};
+pub use config::{App, Config, Datagram, FlowConfig, LeadIn, Record, Session, Tap, UdpPattern};
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
 pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
     GROUP_METRICS, METRICS,
 };
-pub use result::{FlowResult, LinkResult, RunResult};
+pub use pages::{page_table, Page, PageView, PAGE_METRICS};
+pub use result::{FlowResult, LinkResult, PageResult, RunResult};
 pub use sched::MAX_TIME;
 
 // What a configuration and a result are made of.

@@ -89,7 +89,7 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
     Of::new(
         "fct_mean_s",
         "Mean completion time of the group's transfers that ended in the window.",
-        |g| sum(seconds(&g.ended)).map(|all| all / g.ended.len() as f64),
+        |g| mean(&seconds(&g.ended)),
     ),
     Of::new("transfers", "Transfers that ended in the window.", |g| Some(g.ended.len() as f64)),
 ];
@@ -279,6 +279,11 @@ fn seconds(ended: &[Transfer]) -> Vec<f64> {
 fn sum(parts: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut parts = parts.into_iter().peekable();
     parts.peek().is_some().then(|| parts.sum())
+}
+
+/// Returns the mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    sum(values.iter().copied()).map(|all| all / values.len() as f64)
 }
 
 /// Returns Jain's index; `None` where nobody got anything.

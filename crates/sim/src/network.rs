@@ -1,7 +1,7 @@
 //! The network: hosts, links, and the packets between them. A packet enters here from its host;
 //! `way.rs` takes it through the links.
 
-use crate::flow::{Flow, FlowKind};
+use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, NO_SACK};
@@ -192,13 +192,23 @@ impl Network {
         // earlier connection.
         let header = tcp.map_or(28, |t| t.p.header_bytes());
         let empty = p.is(flag::ACK | flag::SYN);
+        let browser = tcp.and_then(|t| match &t.app {
+            TcpApp::Browser(c) => Some(c),
+            _ => None,
+        });
+        let request = p.is(flag::REQUEST).then_some(p.epoch);
+        let epoch = match (request, browser) {
+            (Some(request), Some(c)) => f.ends.epoch.wrapping_add(c.ahead(request)),
+            _ => p.epoch,
+        };
         let view = PacketView {
             udp: tcp.is_none(),
             flow: p.flow,
             src: f.ends.src,
             dst: f.ends.dst,
-            epoch: p.epoch,
-            ack: p.is(flag::ACK),
+            epoch,
+            ack: p.is(flag::ACK | flag::REQUEST),
+            upstream: browser.map_or(0, |c| c.upstream(request)),
             syn: p.is(flag::SYN),
             bits: p.bits,
             ecn: p.ecn(),
@@ -206,8 +216,11 @@ impl Network {
             seq: p.seq,
             segment: tcp.map_or(0, |t| t.p.segment_bytes()),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
+            lacking: tcp
+                .filter(|_| browser.is_some_and(|c| c.session.persistent))
+                .map_or(0, Tcp::lacking),
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
-            last: tcp.filter(|_| p.epoch == f.ends.epoch).map(|t| t.last),
+            last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),
             sack: tcp.is_some_and(|t| t.p.sack()),
             blocks,

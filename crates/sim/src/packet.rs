@@ -17,6 +17,8 @@ pub(crate) mod flag {
     pub(crate) const SYN: u8 = 1 << 3;
     pub(crate) const RETRANSMIT: u8 = 1 << 4;
     pub(crate) const OWES_CWR: u8 = 1 << 5;
+    /// A client's request, on its way to the server.
+    pub(crate) const REQUEST: u8 = 1 << 6;
     pub(crate) const DATAGRAM: u8 = 1 << 7;
 
     /// `bit` where `set`, without a branch.
@@ -30,7 +32,7 @@ pub(crate) mod flag {
 /// need not look at the flow.
 #[derive(Clone, Copy)]
 pub(crate) struct Pkt {
-    /// Data: the segment. ACK: the highest segment acknowledged.
+    /// Data: the segment. ACK, request: the highest segment acknowledged.
     pub(crate) seq: i64,
     pub(crate) flow: u32,
     pub(crate) bytes: u32,
@@ -39,6 +41,7 @@ pub(crate) struct Pkt {
     /// The host that it goes to, and how.
     pub(crate) host: u32,
     pub(crate) route: u16,
+    /// Which of the flow's connections it belongs to. Request: its number.
     pub(crate) epoch: u16,
     /// Position on the route; [`AT_HOST`] behind its end.
     pub(crate) hop: u8,

@@ -56,7 +56,11 @@ pub(crate) struct PacketView {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) epoch: u16,
+    /// It goes from `dst` to `src`: an ACK or a request.
     pub(crate) ack: bool,
+    /// Payload that went the way of the ACKs before it, on the same connection; for data, what has
+    /// come of it.
+    pub(crate) upstream: u32,
     pub(crate) syn: bool,
     pub(crate) bits: Bits,
     pub(crate) ecn: Ecn,
@@ -66,6 +70,8 @@ pub(crate) struct PacketView {
     pub(crate) seq: i64,
     pub(crate) segment: u32,
     pub(crate) payload: u32,
+    /// What the last segments of the connection's earlier transfers lack to full ones.
+    pub(crate) lacking: u32,
     pub(crate) first_data: i64,
     /// The connection's last segment and its payload; `None` where a later connection has taken the
     /// flow over.
@@ -160,7 +166,8 @@ impl Capture {
             }
             None => self.lasts.get(&key).copied(),
         };
-        let bytes = Bytes { isn: isn(p), first: p.first_data, segment: p.segment, last };
+        let (first, segment, lacking) = (p.first_data, p.segment, p.lacking);
+        let bytes = Bytes { isn: isn(p), first, segment, lacking, last };
 
         let (source, destination) = ports(p);
         let mut t = TcpHeader {
@@ -169,12 +176,13 @@ impl Capture {
             ..TcpHeader::default()
         };
         let answering_isn = !bytes.isn;
+        let answered = answering_isn.wrapping_add(1).wrapping_add(p.upstream);
         if p.ack {
-            t.sequence_number = if p.syn { answering_isn } else { answering_isn.wrapping_add(1) };
+            t.sequence_number = if p.syn { answering_isn } else { answered };
             t.acknowledgment_number = bytes.end(p.seq);
         } else {
             t.sequence_number = if p.syn { bytes.isn } else { bytes.start(p.seq) };
-            t.acknowledgment_number = if p.syn { 0 } else { answering_isn.wrapping_add(1) };
+            t.acknowledgment_number = if p.syn { 0 } else { answered };
         }
         t.ack = p.ack || !p.syn;
         t.syn = p.syn;
@@ -237,6 +245,7 @@ struct Bytes {
     isn: u32,
     first: i64,
     segment: u32,
+    lacking: u32,
     last: Option<(i64, u32)>,
 }
 
@@ -244,7 +253,8 @@ impl Bytes {
     /// The first byte of a data segment.
     fn start(&self, seq: i64) -> u32 {
         let n = (seq - self.first).max(0) as u32; // modulo 2^32, as the product
-        self.isn.wrapping_add(1).wrapping_add(n.wrapping_mul(self.segment))
+        let before = n.wrapping_mul(self.segment).wrapping_sub(self.lacking);
+        self.isn.wrapping_add(1).wrapping_add(before)
     }
 
     /// One past the last byte of a segment.

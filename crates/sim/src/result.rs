@@ -18,12 +18,27 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per link, in the order of the configuration; empty where the bottleneck alone is measured.
     pub links: Vec<LinkResult>,
-    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `fct`, `events`.
+    /// The pages of browsers' sessions; `None` where there are none.
+    pub pages: Option<PageResult>,
+    /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `fct`, `pages`, `events`.
     pub series: Vec<Table>,
     /// How long the lead-in took, where there was one; the series' times count from its beginning.
     pub lead_in: Option<Duration>,
     /// The capture that was asked for: a complete pcap file.
     pub pcap: Option<Vec<u8>>,
+}
+
+impl RunResult {
+    /// Returns the values of [`crate::PAGE_METRICS`]; none where there are no browsers' sessions.
+    pub fn page_metrics(&self) -> &[Option<f64>] {
+        self.pages.as_ref().map_or(&[], |pages| &pages.metrics)
+    }
+
+    /// Returns the same of a group.
+    pub fn pages_of(&self, group: usize) -> &[Option<f64>] {
+        let mut groups = self.pages.iter().flat_map(|pages| &pages.groups);
+        groups.find(|(number, _)| *number as usize == group).map_or(&[], |(_, values)| values)
+    }
 }
 
 /// The numbers of one flow over the measured window.
@@ -42,4 +57,13 @@ pub struct LinkResult {
     pub name: String,
     /// Values in the order of [`crate::LINK_METRICS`].
     pub metrics: Vec<Option<f64>>,
+}
+
+/// The numbers of the pages over the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageResult {
+    /// Of all groups, values in the order of [`crate::PAGE_METRICS`].
+    pub metrics: Vec<Option<f64>>,
+    /// The same for each group that has pages, by its number, in ascending order.
+    pub groups: Vec<(u32, Vec<Option<f64>>)>,
 }

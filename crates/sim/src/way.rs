@@ -207,7 +207,8 @@ impl Network {
     fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
         let crossing = if p.hop == 0 {
             let f = &flows[p.flow as usize];
-            let from = if p.is(flag::ACK) { f.ends.dst } else { f.ends.src };
+            let back = p.is(flag::ACK | flag::REQUEST);
+            let from = if back { f.ends.dst } else { f.ends.src };
             self.hosts[from as usize].up.crossing(p.bytes)
         } else {
             self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)

@@ -134,6 +134,13 @@ impl Receiver {
         None
     }
 
+    /// Returns the ACK that data in the other direction carry: they take a held-back one with them
+    /// (RFC 1122, 4.2.3.2).
+    pub fn carry(&mut self) -> Ack {
+        self.delayed_until = Time::NEVER;
+        self.ack()
+    }
+
     /// Negotiation.
     fn answer_syn(&mut self, s: &Segment, mark: Mark) -> Ack {
         let agreed = bits::accept(self.ecn, s.bits);

@@ -177,6 +177,11 @@ impl Sender {
         i64::from(self.p.handshake)
     }
 
+    /// Returns one past the last segment that the application has given; 0 before the first.
+    pub fn given(&self) -> i64 {
+        self.limit
+    }
+
     /// The application stops: nothing more is sent, retransmissions included.
     pub fn stop(&mut self) {
         self.stopped = true;

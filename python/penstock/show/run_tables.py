@@ -29,6 +29,8 @@ HEADLINES = (
     "jain",
     "fct_p50_s",
     "fct_p99_s",
+    "page_time_mean_s",
+    "page_time_p99_s",
 )
 
 

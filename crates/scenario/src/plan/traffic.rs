@@ -7,8 +7,8 @@ use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
-    Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top, TrafficKind, Voip,
-    Web,
+    Browser, Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top,
+    TrafficKind, Voip, Web,
 };
 use penstock_sim::Datagram;
 use penstock_tcp::{Ecn, TcpParams, VARIANTS};
@@ -42,9 +42,11 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Returns the number of its flows in the results, those of a way back included.
+    /// Returns the number of its flows in the results, those of a way back included: a session of a
+    /// browser has one for each connection.
     pub fn flows(&self) -> u32 {
-        self.group.flows * if self.source.is_call() { 2 } else { 1 }
+        let each = if self.source.is_call() { 2 } else { self.source.connections() };
+        self.group.flows.saturating_mul(each)
     }
 
     /// Returns what tables and figures call it.
@@ -52,8 +54,15 @@ impl Traffic {
         self.group.name.as_deref().unwrap_or(self.kind.name)
     }
 
-    /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants.
+    /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
+    /// nor those of a browser where it gives none of them, nor `lead_in` where it has none.
     pub fn reads(&self, param: &Param) -> bool {
+        if param.name == "lead_in" {
+            return matches!(&self.source, Source::Ftp(_, ftp) if ftp.lead_in.is_some());
+        }
+        if Browser::TABLE.iter().any(|p| p.name == param.name) {
+            return self.source.browser().is_some();
+        }
         let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
     }
@@ -63,7 +72,7 @@ impl Traffic {
 #[derive(Clone)]
 pub(crate) enum Source {
     Ftp(Arc<TcpParams>, Ftp),
-    Web(Arc<TcpParams>, Web),
+    Web(Arc<TcpParams>, Web, Option<Browser>),
     Cbr(Datagrams),
     Poisson(Datagrams),
     OnOff(Datagrams, OnOff),
@@ -77,7 +86,7 @@ impl Source {
     /// Its transport, where it is TCP.
     pub fn tcp(&self) -> Option<&Arc<TcpParams>> {
         match self {
-            Source::Ftp(tcp, _) | Source::Web(tcp, _) => Some(tcp),
+            Source::Ftp(tcp, _) | Source::Web(tcp, ..) => Some(tcp),
             _ => None,
         }
     }
@@ -85,6 +94,19 @@ impl Source {
     /// Whether each flow has a counterpart that goes the other way.
     pub fn is_call(&self) -> bool {
         matches!(self, Source::Voip(..))
+    }
+
+    /// How its sessions fetch, where they are those of a browser.
+    pub fn browser(&self) -> Option<&Browser> {
+        match self {
+            Source::Web(_, _, browser) => browser.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns how many flows each of the entry's `flows` or `sessions` has.
+    pub fn connections(&self) -> u32 {
+        self.browser().and_then(|b| b.connections).unwrap_or(1)
     }
 
     /// Whether it is a long transfer, whose payload `goodput_bps` counts.
@@ -177,7 +199,12 @@ fn source(
     let tcp = || tcp.expect("the entry of a kind that sends TCP has its transport");
     Ok(match kind.sends {
         Sends::Ftp => Source::Ftp(tcp(), ftp(section, values)?),
-        Sends::Web => Source::Web(tcp(), web(section, values)?),
+        Sends::Web => {
+            let web = web(section, values)?;
+            let tcp = tcp();
+            let browser = browser(section, values, &tcp)?;
+            Source::Web(tcp, web, browser)
+        }
         Sends::Cbr => Source::Cbr(datagrams(section, values)?),
         Sends::Poisson => Source::Poisson(datagrams(section, values)?),
         Sends::OnOff => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
@@ -188,6 +215,9 @@ fn source(
 
 fn ftp(section: &Section, values: &Values) -> Result<Ftp> {
     let ftp = Ftp::read(values);
+    if ftp.lead_in == Some(Duration::ZERO) {
+        return Err(section.conflict("lead_in", values, "must be above 0 s"));
+    }
     if ftp.bytes.is_some_and(|b| !(1..=1 << 50).contains(&b.0)) {
         return Err(section.conflict("bytes", values, "must be between 1 B and 1 PB"));
     }
@@ -210,6 +240,21 @@ fn web(section: &Section, values: &mut Values) -> Result<Web> {
         return Err(section.conflict("pairs", values, problem));
     }
     Ok(web)
+}
+
+/// The keys of a browser, where one of them is given: `connections` is then there, too.
+fn browser(section: &Section, values: &mut Values, tcp: &TcpParams) -> Result<Option<Browser>> {
+    let browser = Browser::read(values);
+    if browser.connections.is_none() && !browser.persistent && browser.request.is_none() {
+        return Ok(None);
+    }
+    let segment = tcp.segment_bytes();
+    if browser.request.is_some_and(|b| !(1..=u64::from(segment)).contains(&b.0)) {
+        let problem = format!("must be between 1 B and a segment ({segment} B): it is one packet");
+        return Err(section.conflict("request", values, problem));
+    }
+    values.put("connections", &browser.connections.unwrap_or(1));
+    Ok(Some(Browser::read(values)))
 }
 
 fn datagrams(section: &Section, values: &Values) -> Result<Datagrams> {

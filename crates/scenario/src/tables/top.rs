@@ -46,10 +46,6 @@ params! {
             ns2: "scheduling",
             source: "ns-2 takes events of one instant in the order in which they were scheduled",
         },
-        /// The longest lead-in: traffic with `lead_in` begins before time zero, from which all other
-        /// times count, and time zero is when each of its flows has left slow start once, or has had
-        /// this long.
-        pub lead_in_limit: Duration { default: "60 s", source: "RFC 7928, sections 5.1.2, 8.2" },
     }
 }
 

@@ -40,9 +40,10 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
     },
     TrafficKind {
         name: "web",
-        doc: "Sessions of pages: each object is a TCP connection of its own.",
-        source: "ns-2: web traffic; RARED paper, section 4",
-        params: &[Web::TABLE, penstock_tcp::PARAMS],
+        doc: "Sessions of pages: each object is a TCP connection of its own. With `connections`, as a \
+              browser fetches them.",
+        source: "ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2",
+        params: &[Web::TABLE, Browser::TABLE, penstock_tcp::PARAMS],
         tcp: true,
         sends: Sends::Web,
     },
@@ -140,9 +141,13 @@ params! {
     pub(crate) struct Ftp {
         /// Payload of each flow.
         pub bytes: Option<Bytes> { unit: "B", auto: "without end" },
-        /// Whether the flows begin before the scenario's time zero, which comes when all of them
-        /// are in congestion avoidance; their `start` counts from their beginning.
-        pub lead_in: bool { default: false, source: "RFC 7928, sections 5.1.2, 8.2" },
+        /// The flows begin before the scenario's time zero, from which all other times count. It
+        /// comes when each of them has been in congestion avoidance, or after this long. Their own
+        /// `start` counts from the beginning.
+        pub lead_in: Option<Duration> {
+            auto: "they begin with the scenario",
+            source: "RFC 7928, sections 5.1.2, 8.2",
+        },
     }
 }
 
@@ -160,7 +165,7 @@ params! {
             default_toml: "{ pareto = { shape = 1.5, mean = \"12 kB\", max = \"500 kB\" } }",
             source: "the reference runs in ns-2",
         },
-        /// Objects of a page, fetched one after the other.
+        /// Objects of a page, fetched one after the other, or by parallel connections.
         pub objects_per_page: u32 { ty: int(1, 1_000_000), unit: "1", default: 1 },
         /// Time from the end of a page to the start of the next.
         pub think: Dist {
@@ -168,8 +173,41 @@ params! {
             default_toml: "{ exponential = \"1 s\" }",
             source: "the reference runs in ns-2",
         },
-        /// Time between two objects of a page.
+        /// Time between two objects of a page, on each connection.
         pub inter_object: Dist { ty: Ty::TimeDist, default_toml: "{ constant = \"0 s\" }" },
+    }
+}
+
+params! {
+    /// Keys of `web` for sessions that fetch as a browser does. Each of them makes it such a
+    /// session, whose pages are timed.
+    pub(crate) struct Browser {
+        /// Parallel connections of a session, each a flow: an object goes to the next one that is
+        /// free, and a page ends with its last object. With this key pages are timed (metrics
+        /// `page_time_mean_s` and others, series `pages`), and a session draws its sizes and times
+        /// in the order in which it hands out objects, whatever the network does.
+        pub connections: Option<u32> {
+            ty: int(1, 1000),
+            unit: "1",
+            auto: "1, and pages are not timed; with `persistent` or `request` they are",
+            source: "RFC 7928, section 7.2: six",
+        },
+        /// Whether a connection stays open from object to object and from page to page, with its
+        /// congestion window and its estimate of the round-trip time. Else each object opens a new
+        /// one.
+        pub persistent: bool { default: false, source: "RFC 9112, section 9.3" },
+        /// Payload of the request, one packet, that the client sends for each object on the way of
+        /// the ACKs; the server begins when it arrives. On a new connection SYN, SYN-ACK and data
+        /// follow it, so that the first byte is there after two round trips; on an open one, after
+        /// one. The object is there with its last byte at the client. A request without an answer
+        /// goes out again after `initial_rto`, then after twice that, up to `max_rto`; it is not
+        /// ECN-capable.
+        pub request: Option<Bytes> {
+            unit: "B",
+            auto: "none: the server begins by itself when a connection is free, and an object ends \
+                   with its last ACK",
+            source: "RFC 7928, section 7.2; RFC 6298 (2.1), (5.5)",
+        },
     }
 }
 

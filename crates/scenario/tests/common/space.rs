@@ -354,6 +354,7 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
                 // Not below a millisecond: an object may take no time, and so may the next.
                 let _ = writeln!(keys, "{key} = {{ constant = {} }}", time(c.log(1e-3, 0.3)));
             }
+            browser(c, &mut keys, segment as f64);
         }
     } else if kind == "replay" {
         let _ = writeln!(keys, "file = '{}'", packets(c));
@@ -401,6 +402,17 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
         let _ = writeln!(keys, "from = \"R{}\"", c.below(hops));
     }
     Entry { kind, keys, late: c.once_in(3), stops: c.once_in(3), wire }
+}
+
+/// Keys of a web entry that fetches as a browser does; half of them do.
+fn browser(c: &mut Choices, keys: &mut String, segment: f64) {
+    if c.once_in(2) {
+        let _ = writeln!(keys, "connections = {}", 1 + c.below(6));
+        let _ = writeln!(keys, "persistent = {}", c.once_in(2));
+        if c.once_in(2) {
+            let _ = writeln!(keys, "request = \"{} B\"", c.whole(1.0, segment));
+        }
+    }
 }
 
 fn aqm(c: &mut Choices, table: &str, body: &mut String) {

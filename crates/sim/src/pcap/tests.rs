@@ -7,6 +7,7 @@ const DATA: PacketView = PacketView {
     dst: 1,
     epoch: 0,
     ack: false,
+    upstream: 0,
     syn: false,
     bits: Bits::NONE,
     ecn: Ecn::Ect0,
@@ -14,6 +15,7 @@ const DATA: PacketView = PacketView {
     seq: 1,
     segment: 4,
     payload: 4,
+    lacking: 0,
     first_data: 1,
     last: Some((i64::MAX, 4)),
     window: 1000,
@@ -198,4 +200,22 @@ fn too_large_a_packet_has_headers_alone() {
             (1_000_000 + headers, headers as usize, &[0, 0][..])
         );
     }
+}
+
+/// A request of 3 bytes goes the way of the ACKs, which go on behind it. What the last segment of an
+/// earlier transfer on the connection lacks is missing from all numbers after it.
+#[test]
+fn a_connection_that_carries_requests() {
+    let numbers = |p: &PacketView| {
+        let packet = one(p);
+        let word = |i: usize| u32::from_be_bytes(packet[i..i + 4].try_into().unwrap());
+        (word(24), word(28), packet.len())
+    };
+    let ((seq, ack, _), (back, end, empty)) = (numbers(&DATA), numbers(&ACK));
+    let request = PacketView { payload: 3, ..ACK };
+    assert_eq!(numbers(&request), (back, end, empty + 3));
+    assert_eq!(numbers(&PacketView { upstream: 3, ..ACK }).0, back.wrapping_add(3));
+    assert_eq!(numbers(&PacketView { upstream: 3, ..DATA }).1, ack.wrapping_add(3));
+    // The sixth segment of 4 bytes, one of which before had 1.
+    assert_eq!(numbers(&PacketView { seq: 6, lacking: 3, ..DATA }).0, seq.wrapping_add(20 - 3));
 }

@@ -112,6 +112,7 @@ def table_schema(table: str) -> pa.Schema:
         "rtt": [("rtt_s", number)],
         "goodput": [("acked_bytes", count)],
         "fct": [("bytes", count), ("fct_s", number)],
+        "pages": [("session", count), ("objects", count), ("bytes", count), ("page_time_s", number)],
     }
     return pa.schema([*of_run, ("t_s", number), ("flow", count), *own[table]])
 

@@ -1,0 +1,259 @@
+//! A browser's session: pages whose objects come over parallel connections (RFC 7928, 7.2).
+//!
+//! A connection asks for an object, gets it, and asks for the next one of the page. The first
+//! connection of a session keeps what they share. Without requests the server knows by itself when
+//! a connection is free: when the last ACK of its object has come. With them the client says so,
+//! when the object's last byte has come, and the object is the client's from then on.
+//!
+//! A request is one packet to the server. It goes before the handshake of the connection that it
+//! opens, instead of after it as in reality. The packets each way and the time of the first byte,
+//! two round trips after the request was sent, are the same.
+
+use crate::ends::with_sender;
+use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp};
+use crate::metrics::Transfer;
+use crate::network::Network;
+use crate::packet::{flag, Pkt, NO_SACK};
+use crate::pages::{Ended, Page};
+use crate::sched::Kind;
+use crate::session::{Connection, Shared, State};
+use penstock_tcp::Ack;
+use penstock_units::{Duration, Time};
+use std::sync::Arc;
+
+/// A request is not repeated more often than this, whatever the timeouts are.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
+
+/// Returns the connection of a flow that is one.
+fn connection(flow: &mut Flow) -> Option<&mut Connection> {
+    match &mut flow.kind {
+        FlowKind::Tcp(Tcp { app: TcpApp::Browser(c), .. }) => Some(c),
+        _ => None,
+    }
+}
+
+/// Returns what a session shares; `flow` is its first connection.
+fn shared(flow: &mut Flow) -> Option<&mut Shared> {
+    connection(flow)?.shared.as_deref_mut()
+}
+
+/// A page may begin; a pause or a request's timeout may be over.
+pub(crate) fn due(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    if shared(&mut flows[flow]).is_some_and(|s| s.next == now) {
+        begin_page(net, flows, now, flow);
+    }
+    let Some(c) = connection(&mut flows[flow]) else { return };
+    if c.due != now {
+        return; // overtaken
+    }
+    c.due = Time::NEVER;
+    match c.state {
+        State::Free => {}
+        State::Pausing => {
+            c.state = State::Free;
+            hand_out(net, flows, now, flow);
+        }
+        State::Asking | State::Fetching => ask_again(net, flows, now, flow),
+    }
+}
+
+/// A page begins: every connection of the session gets an object.
+fn begin_page(net: &mut Network, flows: &mut [Flow], now: Time, first: usize) {
+    let Some(c) = connection(&mut flows[first]) else { return };
+    let session = Arc::clone(&c.session);
+    let Some(s) = c.shared.as_deref_mut() else { return };
+    s.next = Time::NEVER;
+    if session.stop.is_some_and(|stop| now >= stop) {
+        return;
+    }
+    (s.left, s.out, s.bytes, s.began) = (session.objects_per_page, 0, 0, now);
+    let connections = first..first + session.connections as usize;
+    for c in flows[connections.clone()].iter_mut().filter_map(connection) {
+        // Some may wait for the end of a pause that no object came after.
+        (c.state, c.due) = (State::Free, Time::NEVER);
+    }
+    for flow in connections {
+        hand_out(net, flows, now, flow);
+    }
+}
+
+/// A free connection takes the next object of the page, if there is one.
+fn hand_out(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let Some(c) = connection(&mut flows[flow]) else { return };
+    let (session, number) = (Arc::clone(&c.session), c.number);
+    let Some(s) = shared(&mut flows[flow - number as usize]) else { return };
+    if s.left == 0 || session.stop.is_some_and(|stop| now >= stop) {
+        return;
+    }
+    let bytes = libm::ceil(draw(&session.object, &mut s.rng).max(1.0)) as u64;
+    let pause = Duration::from_secs_f64(draw(&session.inter_object, &mut s.rng));
+    s.left -= 1;
+    s.out += 1;
+    s.bytes += bytes;
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    t.began = now;
+    let first_timeout = t.p.rtt.initial_rto.max(SHORTEST_TIMEOUT);
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    (c.bytes, c.pause) = (bytes, pause);
+    if session.request.is_none() {
+        return serve(net, flows, now, flow);
+    }
+    c.state = State::Asking;
+    c.asked = c.asked.wrapping_add(1);
+    c.timeout = first_timeout;
+    ask(net, flows, now, flow);
+}
+
+/// The client sends the request, and sets its timer.
+fn ask(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let Flow { ends, kind: FlowKind::Tcp(t), .. } = &mut flows[flow] else { return };
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    c.due = now + c.timeout;
+    net.sched.push(c.due, Kind::App, flow as u32);
+    let open = c.session.persistent && c.answered > 0;
+    let ack = if open { t.receiver.carry() } else { Ack { seq: -1, ..Ack::default() } };
+    let p = Pkt {
+        seq: ack.seq,
+        flow: flow as u32,
+        bytes: c.session.request.unwrap_or(0) + t.p.header_bytes(),
+        sack: NO_SACK,
+        host: ends.src,
+        route: ends.backward,
+        epoch: c.asked,
+        hop: 0,
+        flags: flag::REQUEST,
+        class: ends.class,
+        bits: ack.bits,
+    };
+    net.depart(now, ends.dst, p);
+}
+
+/// Nothing has come for the request's timeout: it is sent again, and the timeout doubles (RFC 6298,
+/// 5.5).
+fn ask_again(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    let longest = t.p.rtt.max_rto;
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    c.timeout = (c.timeout + c.timeout).min(longest.max(c.timeout));
+    let number = c.number as usize;
+    if now >= net.window.0 && now < net.window.1 {
+        if let Some(s) = shared(&mut flows[flow - number]) {
+            s.repeats += 1;
+        }
+    }
+    ask(net, flows, now, flow);
+}
+
+/// A request arrives at the server.
+pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+    net.discard(index);
+    let flow = p.flow as usize;
+    let FlowKind::Tcp(t) = &flows[flow].kind else { return };
+    let TcpApp::Browser(c) = &t.app else { return };
+    if !c.awaits(p.epoch) {
+        return; // the server has it already
+    }
+    if p.seq > t.sender.acknowledged() {
+        // The ACK of the last object was held back, or lost.
+        let ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
+        with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire));
+    }
+    serve(net, flows, now, flow);
+}
+
+/// The server begins to send an object.
+fn serve(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let Flow { ends, kind: FlowKind::Tcp(t), rng, .. } = &mut flows[flow] else { return };
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    c.state = State::Fetching;
+    let (bytes, persistent, open) = (c.bytes, c.session.persistent, c.answered > 0);
+    if !persistent {
+        c.answered = 0;
+    }
+    c.answered += 1;
+    if open && persistent {
+        t.keep_open();
+    } else if open {
+        t.reconnect(ends, rng);
+    }
+    let segments = t.cut(Some(bytes));
+    with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
+}
+
+/// The server has the ACK of the last segment that it was given.
+pub(crate) fn acked(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    flow: usize,
+    ended: &mut Ended,
+) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    t.bytes = None;
+    let TcpApp::Browser(c) = &t.app else { return };
+    if !c.session.persistent {
+        t.sender.stop();
+    }
+    if c.session.request.is_none() {
+        object_done(net, flows, now, flow, ended);
+    }
+}
+
+/// A segment has come to a host; where requests are sent, it may be the last of an object.
+pub(crate) fn received(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    p: Pkt,
+    ended: &mut Ended,
+) {
+    let flow = p.flow as usize;
+    let Flow { ends, kind: FlowKind::Tcp(t), .. } = &mut flows[flow] else { return };
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    if c.session.request.is_none() || c.state != State::Fetching || p.epoch != ends.epoch {
+        return;
+    }
+    c.due = Time::NEVER;
+    if t.receiver.received() > t.last.0 {
+        object_done(net, flows, now, flow, ended);
+    }
+}
+
+/// An object is there: its connection takes another one, or the page is complete.
+fn object_done(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, ended: &mut Ended) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    let took = now.since(t.began);
+    let TcpApp::Browser(c) = &mut t.app else { return };
+    (c.state, c.due) = (State::Free, Time::NEVER);
+    ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes: c.bytes, took });
+    let (pause, first) = (c.pause, flow - c.number as usize);
+    let Some(s) = shared(&mut flows[first]) else { return };
+    s.out -= 1;
+    if s.left == 0 {
+        if s.out == 0 {
+            page_done(net, flows, now, first, ended);
+        }
+    } else if pause == Duration::ZERO {
+        hand_out(net, flows, now, flow);
+    } else if let Some(c) = connection(&mut flows[flow]) {
+        (c.state, c.due) = (State::Pausing, now + pause);
+        net.sched.push(c.due, Kind::App, flow as u32);
+    }
+}
+
+/// The last object of a page is there: the next page follows after a while.
+fn page_done(net: &mut Network, flows: &mut [Flow], now: Time, first: usize, ended: &mut Ended) {
+    let Some(c) = connection(&mut flows[first]) else { return };
+    let session = Arc::clone(&c.session);
+    let Some(s) = c.shared.as_deref_mut() else { return };
+    ended.pages.push(Page {
+        end: now,
+        flow: first as u32,
+        session: s.number,
+        objects: session.objects_per_page,
+        bytes: s.bytes,
+        took: now.since(s.began),
+    });
+    s.next = now + Duration::from_secs_f64(draw(&session.think, &mut s.rng));
+    net.sched.push(s.next, Kind::App, first as u32);
+}

@@ -1,0 +1,85 @@
+//! The pages of browsers' sessions: their series and metrics. A run has them only where there are
+//! such sessions.
+
+use crate::metrics::{mean, quantile, Transfer};
+use penstock_queue::{Column, Of, Table};
+use penstock_units::{Duration, Time};
+
+/// A page that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// When its last object was there.
+    pub end: Time,
+    /// The first connection of its session, an index into [`crate::Config::flows`].
+    pub flow: u32,
+    /// The session's number within its group.
+    pub session: u32,
+    /// How many objects it had.
+    pub objects: u32,
+    /// Their length together.
+    pub bytes: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What ended, in the order of the ends.
+#[derive(Default)]
+pub(crate) struct Ended {
+    pub(crate) transfers: Vec<Transfer>,
+    pub(crate) pages: Vec<Page>,
+}
+
+/// What the metrics of pages are computed from: those of a run, or of a group.
+#[derive(Clone, Debug, Default)]
+pub struct PageView {
+    /// Pages that were complete in the window, in the order of their ends.
+    pub ended: Vec<Page>,
+    /// Requests sent again in the window.
+    pub repeats: u64,
+}
+
+/// Metrics of pages, of a run and of a traffic group alike.
+pub const PAGE_METRICS: &[Of<PageView>] = &[
+    Of::new(
+        "page_time_mean_s",
+        "Mean time from the beginning of a page to the end of its last object, over the pages that \
+         ended in the window; only where a web group has `connections`, as the rows below.",
+        |p| mean(&p.seconds()),
+    ),
+    Of::new("page_time_p50_s", "Median of the same.", |p| quantile(&mut p.seconds(), 0.5)),
+    Of::new("page_time_p95_s", "95th percentile of the same.", |p| {
+        quantile(&mut p.seconds(), 0.95)
+    }),
+    Of::new("page_time_p99_s", "99th percentile of the same.", |p| {
+        quantile(&mut p.seconds(), 0.99)
+    }),
+    Of::new("pages", "Pages that ended in the window.", |p| Some(p.ended.len() as f64)),
+    Of::new(
+        "request_repeats",
+        "Requests that were sent again in the window, because no answer came.",
+        |p| Some(p.repeats as f64),
+    ),
+];
+
+impl PageView {
+    fn seconds(&self) -> Vec<f64> {
+        self.ended.iter().map(|p| p.took.as_secs_f64()).collect()
+    }
+}
+
+/// Returns the `pages` series: every page with its end, session, objects, bytes and time.
+pub fn page_table(pages: &[Page]) -> Table {
+    let reals = |of: fn(&Page) -> f64| Column::F64(pages.iter().map(of).collect());
+    let counts = |of: fn(&Page) -> u64| Column::U64(pages.iter().map(of).collect());
+    Table {
+        name: "pages",
+        columns: vec![
+            ("t_s".into(), reals(|p| p.end.as_secs_f64())),
+            ("flow".into(), counts(|p| u64::from(p.flow))),
+            ("session".into(), counts(|p| u64::from(p.session))),
+            ("objects".into(), counts(|p| u64::from(p.objects))),
+            ("bytes".into(), counts(|p| p.bytes)),
+            ("page_time_s".into(), reals(|p| p.took.as_secs_f64())),
+        ],
+    }
+}
