@@ -98,8 +98,10 @@ fn lead_in(plan: &Plan, groups: usize) -> Option<LeadIn> {
     };
     let limit = plan.traffic.iter().filter_map(leads).max()?;
     let mut led: Vec<bool> = plan.traffic.iter().map(|t| leads(t).is_some()).collect();
-    let first = plan.traffic.iter().position(|t| t.source.is_ftp());
-    led.resize(groups, first.is_some_and(|i| led[i]));
+    led.resize(groups, false); // the calls' ways back
+    if plan.topology.cross_flows() > 0 {
+        led[groups - 1] = plan.traffic.iter().find(|t| t.source.is_ftp()).and_then(leads).is_some();
+    }
     Some(LeadIn { groups: led, limit })
 }
 
