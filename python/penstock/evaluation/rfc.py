@@ -138,6 +138,15 @@ EXPERIMENTS: Sequence[Experiment] = (
         variants=[_second_rtt(ms) for ms in RTTS_MS],
         axis="second round trip, ms",
     ),
+    *(
+        Experiment(key=f"bursts-{mix}", section="7.2", level="must", title=f"Bursts, mix {mix.upper()}: {what}")
+        for mix, what in (
+            ("i", "web, constant rate"),
+            ("ii", "web, constant rate, bulk"),
+            ("iii", "video, web, constant rate"),
+            ("iv", "video, web, constant rate, bulk"),
+        )
+    ),
     Experiment(
         key="mild",
         section="8.2.2",
@@ -162,6 +171,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         changing=(20, 40, 60, 80, 100),
     ),
     Experiment(key="capacity-fast", section="8.2.6", level="must", title="Capacity that varies fast"),
+    Experiment(key="mix", section="9.1", level="recommended", title="Traffic mix"),
+    Experiment(key="series", section="10.2", level="may", title="Two queues in a row"),
     Experiment(key="packet-sizes", section="4.4", level="should", title="Two packet sizes"),
     Experiment(key="both-ways", section="9.2", level="may", title="Congestion both ways", both_ways=True),
 )

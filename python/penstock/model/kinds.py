@@ -51,6 +51,7 @@ __all__ = [
     "Rem",
     "Replay",
     "Step",
+    "Voip",
     "Web",
 ]
 
@@ -76,13 +77,14 @@ class Link(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
-        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
-        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
-        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
-        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
-        link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
+        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
+        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
+        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
+        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
+        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
+        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
+        al. 2015): link_queue.cc.
     """
 
     rate: str | None = None
@@ -150,13 +152,14 @@ class GraphLink(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
-        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
-        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
-        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
-        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
-        link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
+        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
+        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
+        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
+        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
+        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
+        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
+        al. 2015): link_queue.cc.
     """
 
     aqm: Table | None = None
@@ -1954,8 +1957,12 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
+    lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
+        them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
+        with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
+        8.2.
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp"; default: reno. Source: the papers' experiments use Reno.
+        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
         option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
         RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
@@ -2055,6 +2062,20 @@ class Ftp(Table):
         default: true. Source: RFC 9438 4.7.
     g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
         Source: RFC 8257 4.2.
+    ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
+        ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
+        5.4.
+    ledbat_gain: LEDBAT's GAIN: segments per round trip while there is no queue. Above 1 it grows faster than Reno,
+        which RFC 6817 forbids; RFC 7928 sets 10; a number in (0, 1000]; unit: segments; default: 1. Source: RFC 6817
+        2.5: at most 1; RFC 7928 5.4.
+    base_history: Minutes whose smallest delays are remembered: the smallest of all is LEDBAT's base delay; a whole
+        number in [1, 1000]; unit: min; default: 10. Source: RFC 6817 2.5.
+    current_filter: Delays, none older than a round trip, of which LEDBAT takes the smallest; a whole number in [1,
+        1000]; default: 4. Source: RFC 6817 2.5: at least 4 in a round trip.
+    allowed_increase: How far LEDBAT's window may grow above what was outstanding; a number in (0, 1000]; unit:
+        segments; default: 1. Source: RFC 6817 2.5.
+    min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 6817 2.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -2074,7 +2095,8 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp"] | None = None
+    lead_in: str | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2121,6 +2143,12 @@ class Ftp(Table):
     cubic_beta: float | None = None
     fast_convergence: bool | None = None
     g: float | None = None
+    ledbat_target: str | None = None
+    ledbat_gain: float | None = None
+    base_history: int | None = None
+    current_filter: int | None = None
+    allowed_increase: float | None = None
+    min_cwnd: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -2134,7 +2162,7 @@ class Ftp(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web(Table):
-    """Sessions of pages: each object is a TCP connection of its own.
+    """Sessions of pages: each object is a TCP connection of its own. With `connections`, as a browser fetches them.
 
     sessions: Sessions, each of which fetches page after page; a whole number in [1, 10000000]; left out: `flows`.
     pairs: Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left; a
@@ -2142,14 +2170,30 @@ class Web(Table):
     object: Size of an object; a distribution, for example { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" }
         }, { exponential = "12 kB" } or { constant = "12 kB" }; default: { pareto = { shape = 1.5, mean = "12 kB", max
         = "500 kB" } }. Source: the reference runs in ns-2.
-    objects_per_page: Objects of a page, fetched one after the other; a whole number in [1, 1000000]; default: 1.
+    objects_per_page: Objects of a page, fetched one after the other, or by parallel connections; a whole number in
+        [1, 1000000]; default: 1.
     think: Time from the end of a page to the start of the next; a distribution, for example { pareto = { shape = 1.5,
         mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1 s" }. Source:
         the reference runs in ns-2.
-    inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
-        s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+    inter_object: Time between two objects of a page, on each connection; a distribution, for example { pareto = {
+        shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+    connections: Parallel connections of a session, each a flow: an object goes to the next one that is free, and a
+        page ends with its last object. With this key pages are timed (metrics `page_time_mean_s` and others, series
+        `pages`), and a session draws its sizes and times in the order in which it hands out objects, whatever the
+        network does; a whole number in [1, 1000]; left out: 1, and pages are not timed; with `persistent` or
+        `request` they are. Source: RFC 7928, section 7.2: six.
+    persistent: Whether a connection stays open from object to object and from page to page, with its congestion
+        window and its estimate of the round-trip time. Else each object opens a new one; true or false; default:
+        false. Source: RFC 9112, section 9.3.
+    request: Payload of the request, one packet, that the client sends for each object on the way of the ACKs; the
+        server begins when it arrives. On a new connection SYN, SYN-ACK and data follow it, so that the first byte is
+        there after two round trips; on an open one, after one. The object is there with its last byte at the client.
+        A request without an answer goes out again after `initial_rto`, then after twice that, up to `max_rto`; it is
+        not ECN-capable; a size with its unit, for example "1000 B"; unit: B; left out: none: the server begins by
+        itself when a connection is free, and an object ends with its last ACK. Source: RFC 7928, section 7.2; RFC
+        6298 (2.1), (5.5).
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp"; default: reno. Source: the papers' experiments use Reno.
+        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
         option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
         RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
@@ -2249,6 +2293,20 @@ class Web(Table):
         default: true. Source: RFC 9438 4.7.
     g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
         Source: RFC 8257 4.2.
+    ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
+        ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
+        5.4.
+    ledbat_gain: LEDBAT's GAIN: segments per round trip while there is no queue. Above 1 it grows faster than Reno,
+        which RFC 6817 forbids; RFC 7928 sets 10; a number in (0, 1000]; unit: segments; default: 1. Source: RFC 6817
+        2.5: at most 1; RFC 7928 5.4.
+    base_history: Minutes whose smallest delays are remembered: the smallest of all is LEDBAT's base delay; a whole
+        number in [1, 1000]; unit: min; default: 10. Source: RFC 6817 2.5.
+    current_filter: Delays, none older than a round trip, of which LEDBAT takes the smallest; a whole number in [1,
+        1000]; default: 4. Source: RFC 6817 2.5: at least 4 in a round trip.
+    allowed_increase: How far LEDBAT's window may grow above what was outstanding; a number in (0, 1000]; unit:
+        segments; default: 1. Source: RFC 6817 2.5.
+    min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 6817 2.5.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -2263,7 +2321,7 @@ class Web(Table):
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
-    Source: ns-2: web traffic; RARED paper, section 4.
+    Source: ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2.
     """
 
     kind: ClassVar[str] = "web"
@@ -2273,7 +2331,10 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp"] | None = None
+    connections: int | None = None
+    persistent: bool | None = None
+    request: str | None = None
+    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2320,6 +2381,12 @@ class Web(Table):
     cubic_beta: float | None = None
     fast_convergence: bool | None = None
     g: float | None = None
+    ledbat_target: str | None = None
+    ledbat_gain: float | None = None
+    base_history: int | None = None
+    current_filter: int | None = None
+    allowed_increase: float | None = None
+    min_cwnd: float | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None
@@ -2452,6 +2519,54 @@ class OnOff(Table):
     jitter: float | None = None
     on: Spec | None = None
     off: Spec | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voip(Table):
+    """Calls: datagrams at a constant rate both ways. Each flow is a call, whose way back is a flow of a further
+    group.
+
+    interval: Time between two packets of one end; a time with its unit, for example "40 ms"; default: 20 ms. Source:
+        RFC 3551 4.2.
+    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 200 B. Source: 20 ms of
+        G.711 are 160 B; RTP, UDP and IPv4 add 40 B.
+    talk: Length of a talk spurt. Each end talks by itself; P.59 measured { exponential = "1.004 s" }; a distribution,
+        for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; left
+        out: without end, unless silence is given, which needs it. Source: ITU-T P.59.
+    silence: Length of a silence between two talk spurts, in which nothing is sent; P.59 measured { exponential =
+        "1.587 s" }; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential = "1 s" }
+        or { constant = "1 s" }; left out: none. Source: ITU-T P.59.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ITU-T G.711, RFC 3550; RFC 7928 9.1.
+    """
+
+    kind: ClassVar[str] = "voip"
+    interval: str | None = None
+    packet: str | None = None
+    talk: Spec | None = None
+    silence: Spec | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -40,6 +40,7 @@ MEASURES: Mapping[str, str] = {
     "goodput_bps": "quantile of the payload acknowledged in windows of 10 round trips, bits per second (2.5)",
     "startup_s": "quantile over flows of the time from a flow's first packet to its first data, seconds (2.2)",
     "fct_s": "quantile of the completion time of transfers, seconds (2.1)",
+    "page_s": "quantile of the time of whole pages, seconds (2.1)",
     "delay_over_time_s": "mean queueing delay of the packets that left in a slice, seconds (2.7)",
     "rate_over_time_bps": "bits that left in a slice, per second (2.7)",
     "losses_over_time": "packets lost in a slice (2.7)",
@@ -59,7 +60,7 @@ Row = tuple[str, str, float, float]
 
 
 def least_rtt_s(scenario: Mapping[str, Any]) -> float:
-    """The shortest round trip of a resolved dumbbell without queues and transmissions, seconds."""
+    """The shortest round trip over the whole of a resolved dumbbell or parking lot, without queues and transmissions, seconds."""
     from penstock._penstock import parse_duration
 
     def least(spec: Any) -> float:
@@ -68,12 +69,15 @@ def least_rtt_s(scenario: Mapping[str, Any]) -> float:
         return parse_duration(spec)
 
     topology = scenario["topology"]
+    link, hops = topology.get("bottleneck"), 1
+    if link is None:
+        link, hops = topology["link"], topology["hops"]
     access, egress = topology.get("access"), topology.get("egress")
     near = least(access["delay"]) if access else 0.0
     own = [least(each["access_delay"]) for each in scenario["traffic"] if each.get("access_delay") is not None]
     near = min([near, *own]) if own else near
     far = least((egress or access)["delay"]) if egress or access else 0.0
-    return 2 * (near + least(topology["bottleneck"]["delay"]) + far)
+    return 2 * (near + hops * least(link["delay"]) + far)
 
 
 def window_s(scenario: Mapping[str, Any]) -> float:
@@ -160,6 +164,7 @@ class _Run:
         self.fates = Fates.of(recorded(result, "events"))
         self.goodput = recorded(result, "goodput")
         self.fct = recorded(result, "fct")
+        self.pages = recorded(result, "pages") if "pages" in result.tables else None
         names = [each["name"] or each["kind"] for each in scenario["traffic"]]
         of_group = np.array([flow["group"] for flow in result.flows], dtype=np.int64)
         self.members = {name: np.flatnonzero(of_group == i) for i, name in enumerate(names) if (of_group == i).any()}
@@ -203,6 +208,7 @@ def _rows(run: _Run) -> Iterator[Row]:
         yield from _of_packets(name, here.where(np.isin(here.flow, flows)))
         yield from _startup(name, run, flows)
         yield from _transfers(name, run, flows)
+        yield from _pages(name, run, flows)
         yield from _goodput(name, run, flows)
     yield from _sync(run, here)
     yield from _over_time(run)
@@ -262,6 +268,14 @@ def _transfers(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
     t_s, took = run.fct["t_s"].to_numpy(), run.fct["fct_s"].to_numpy()
     mine = np.isin(run.fct["flow"].to_numpy(), flows) & run.inside(t_s)
     yield from quantiles("fct_s", of, took[mine])
+
+
+def _pages(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
+    import numpy as np
+
+    if run.pages is not None:
+        mine = np.isin(run.pages["flow"].to_numpy(), flows) & run.inside(run.pages["t_s"].to_numpy())
+        yield from quantiles("page_s", of, run.pages["page_time_s"].to_numpy()[mine])
 
 
 def _goodput(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:

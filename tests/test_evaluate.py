@@ -1,0 +1,291 @@
+"""`penstock evaluate`: the scenarios of RFC 7928, who is judged, by which rules, and what is written."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from conftest import ROOT
+from penstock.cli.app import main
+from penstock.evaluation import candidates, command, judge, points, rfc
+from penstock.evaluation.judge import Answer
+from penstock.evaluation.numbers import Array
+from penstock.evaluation.points import Where
+from penstock.evaluation.questions import QUESTIONS, Above, Below, Question
+
+#: Scenarios and their lengths in a brief evaluation: a second each, after the lead-in.
+BRIEF_S = 2.0
+
+
+# ------------------------------------------------------------------------- the scenarios
+
+
+@pytest.mark.parametrize("experiment", rfc.EXPERIMENTS, ids=lambda each: each.key)
+def test_each_scenario_runs_by_itself(experiment: rfc.Experiment) -> None:
+    scenario = rfc.shortened(ps.Scenario.load(experiment.file).set("measure.from", "0 s"), BRIEF_S)
+    result = ps.run(scenario)
+    assert result.runs[0].metrics["departures"] > 100
+    assert f"section {experiment.section}" in experiment.file.read_text(encoding="utf-8")
+
+
+def test_the_files_are_where_a_reader_looks() -> None:
+    folder = ROOT / "scenarios" / "rfc7928"
+    assert sorted(path.name for path in folder.glob("*.toml")) == sorted(each.file.name for each in rfc.EXPERIMENTS)
+
+
+@pytest.mark.parametrize("key", rfc.CONGESTION)
+def test_the_number_of_flows_follows_from_path_and_buffer(key: str) -> None:
+    """8.2.2 to 8.2.4: N is a share of S, never a number by itself."""
+    resolved = rfc.experiment(key).scenario(rfc.Variant()).resolved
+    link = resolved["topology"]["bottleneck"]
+    assert (link["rate"], link["buffer"]) == ("10 Mbit/s", "83 packets")
+    assert resolved["traffic"][0]["flows"] == rfc.flows(key, 10e6, 0.1, 83, 1500)
+
+
+def test_the_buffer_is_one_bandwidth_delay_product() -> None:
+    from penstock.runs.measures import least_rtt_s
+
+    for experiment in rfc.EXPERIMENTS:
+        if experiment.key == "rtt-fairness":  # of the longest of its round trips
+            continue
+        resolved = experiment.scenario(experiment.variants[0]).resolved
+        link = resolved["topology"].get("bottleneck") or resolved["topology"]["link"]
+        rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
+        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_rtt_s(resolved) / (8 * 1500))
+
+
+def test_every_form_is_another_scenario() -> None:
+    for experiment in rfc.EXPERIMENTS:
+        texts = [experiment.scenario(variant).core.canonical_json()[1] for variant in experiment.variants]
+        assert len(set(texts)) == len(texts), experiment.key
+
+
+def test_with_ecn_every_sender_and_the_queue_use_it() -> None:
+    resolved = rfc.with_ecn(rfc.experiment("mild").scenario(rfc.Variant())).resolved
+    assert resolved["aqm"]["ecn"] is True
+    assert {each["ecn"] for each in resolved["traffic"]} == {"classic"}
+
+
+# ------------------------------------------------------------------------- who is judged
+
+
+class Never(ps.Aqm):
+    """Signals nothing: DropTail."""
+
+    def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
+        return ps.PASS
+
+
+class Everything(ps.Aqm):
+    """Lets through every fifth packet."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
+        self.seen += 1
+        return ps.PASS if self.seen % 5 == 0 else ps.DROP
+
+
+def test_droptail_is_always_there_and_first() -> None:
+    assert [each.name for each in candidates.candidates(["red"])] == ["droptail", "red"]
+    everyone = candidates.candidates(["all"])
+    assert [each.name for each in everyone] == candidates.kinds()
+    assert everyone[0].name == "droptail"
+
+
+def test_a_discipline_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "my_aqm_of_test.py"
+    file.write_text(
+        "import penstock as ps\nclass Mine(ps.Aqm):\n    def arrive(self, now, packet, queue):\n        return ps.PASS\n",
+        encoding="utf-8",
+    )
+    _, mine = candidates.candidates([f"{file}:Mine"])
+    assert mine.name == "Mine"
+    assert mine.own is not None
+    file.write_text(file.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    assert candidates._source(mine.own) != mine.source
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("redd", "no discipline is called 'redd'; nearest: red"),
+        ("nothing.py:Mine", "there is no file nothing.py"),
+        ("nothing.py", "must be FILE.py:CLASS"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_control_values_are_halved_and_doubled() -> None:
+    planned = points.plan(candidates.candidates(["red"]), [rfc.experiment("medium")], [1], [1])
+    knobs = {each.where.knob for each in planned.points if each.where.candidate == "red" and each.where.knob}
+    assert {"max_p × 0.5", "max_p × 2", "target_delay × 0.5"} <= knobs
+    # mark_p is a probability and 1 already.
+    assert any(where.knob == "mark_p × 2" for where in planned.refused)
+    assert not any(each.where.knob for each in planned.points if each.where.candidate == "droptail")
+
+
+# ------------------------------------------------------------------------- the rules
+
+
+class Told:
+    """Numbers that a test makes up: candidate → one number a seed."""
+
+    def __init__(self, **numbers: list[float]) -> None:
+        self.numbers = numbers
+
+    def ask(self, _numbers: object, candidate: str) -> Array:
+        return np.array(self.numbers[candidate])
+
+
+def asked(rule: Above | Below, **numbers: list[float]) -> dict[str, judge.Judged]:
+    question = Question(
+        key="q",
+        section="1",
+        text="Good?",
+        measured="a number",
+        unit="ms",
+        ask=Told(**numbers).ask,  # type: ignore[arg-type]
+        rule=rule,
+        needs=[],
+    )
+    found = judge.judge(None, [question], list(numbers))  # type: ignore[arg-type]
+    return {name: found.of(question, name) for name in numbers} | {"best": found.best["q"]}  # type: ignore[dict-item]
+
+
+def test_an_answer_needs_an_interval_on_one_side() -> None:
+    near = [9.0, 11.0, 10.5, 9.5]
+    found = asked(Below(10.0), droptail=near, low=[1.0, 1.1, 0.9, 1.0], high=[30.0, 31.0, 29.0, 30.0])
+    assert [found[name].answer for name in ("droptail", "low", "high")] == [Answer.UNDECIDED, Answer.YES, Answer.NO]
+    found = asked(Above(10.0), droptail=near, low=[1.0, 1.1, 0.9, 1.0], high=[30.0, 31.0, 29.0, 30.0])
+    assert [found[name].answer for name in ("droptail", "low", "high")] == [Answer.UNDECIDED, Answer.NO, Answer.YES]
+
+
+def test_against_droptail_seeds_are_paired() -> None:
+    """Seeds differ tenfold, the pair by little and always to one side."""
+    droptail = [10.0, 100.0, 55.0, 20.0]
+    found = asked(Below(1.0, of_droptail=True), droptail=droptail, mine=[x - 1 - x / 1000 for x in droptail])
+    assert found["mine"].answer is Answer.YES
+    assert found["mine"].differs
+    assert found["droptail"].answer is Answer.NOT_ASKED
+
+
+def test_one_seed_decides_nothing() -> None:
+    assert asked(Below(10.0), droptail=[1.0])["droptail"].answer is Answer.UNDECIDED
+
+
+def test_what_never_varies_is_decided() -> None:
+    found = asked(Below(10.0), droptail=[1.0, 1.0], same=[10.0, 10.0])
+    assert found["droptail"].answer is Answer.YES
+    assert found["same"].answer is Answer.UNDECIDED
+
+
+def test_a_number_that_does_not_apply_is_not_asked() -> None:
+    assert asked(Below(10.0), droptail=[1.0, 1.0], none=[math.nan, math.nan])["none"].answer is Answer.NOT_ASKED
+
+
+def test_nothing_is_ranked_where_it_cannot_be_told_apart() -> None:
+    found = asked(
+        Below(10.0), droptail=[9.0, 9.1, 8.9, 9.0], one=[1.0, 2.0, 1.5, 1.2], two=[1.6, 1.5, 1.1, 1.7]
+    )
+    assert sorted(found["best"]) == ["one", "two"]  # type: ignore[call-overload]
+
+
+def test_many_answers_are_corrected_for_their_number() -> None:
+    """One p value of 0.03 is an answer; the same among forty of chance is none."""
+    barely = [9.0, 9.5, 7.0, 10.1, 8.0]
+    alone = asked(Below(10.0), droptail=barely)
+    assert alone["droptail"].answer is Answer.YES
+    noise = {f"n{i}": [9.0, 11.0, 10.0 + i / 50, 10.0 - i / 50] for i in range(40)}
+    assert asked(Below(10.0), droptail=barely, **noise)["droptail"].answer is Answer.UNDECIDED
+
+
+def test_every_question_says_its_rule_and_needs_scenarios_that_exist() -> None:
+    keys = {each.key for each in rfc.EXPERIMENTS}
+    assert len({q.key for q in QUESTIONS}) == len(QUESTIONS)
+    for q in QUESTIONS:
+        assert set(q.needs) <= keys
+        assert q.rule_text.startswith(("above", "below"))
+        assert q.text.endswith("?")
+
+
+# ------------------------------------------------------------------------- an evaluation
+
+
+@pytest.fixture(scope="module")
+def brief(tmp_path_factory: pytest.TempPathFactory) -> command.Evaluation:
+    """Two disciplines of known badness and two known ones, in the scenarios that are quick."""
+    out = tmp_path_factory.mktemp("evaluate")
+    only = ["heavy", "mild", "friendly-long"]
+    return command.evaluate(["pie", Never, Everything], seeds=3, quick=True, only=only, out=out)
+
+
+def test_a_discipline_that_never_signals_is_droptail(brief: command.Evaluation) -> None:
+    for q in brief.questions:
+        never, droptail = (brief.judgement.of(q, name) for name in ("Never", "droptail"))
+        assert never.estimate.mean == pytest.approx(droptail.estimate.mean), q.key
+        assert not never.differs
+    assert brief.answer("delay", "Never") is Answer.NO
+
+
+def test_a_discipline_that_drops_everything_wastes_the_link(brief: command.Evaluation) -> None:
+    assert brief.answer("busy", "Everything") is Answer.NO
+    assert brief.answer("loss", "Everything") is Answer.NO
+    assert brief.answer("alone", "Everything") is Answer.NO
+
+
+def test_pie_keeps_delay_low_where_droptail_does_not(brief: command.Evaluation) -> None:
+    assert brief.answer("delay", "pie") is Answer.YES
+    assert brief.answer("delay", "droptail") is Answer.NO
+
+
+def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
+    folder = brief.page.parent
+    with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(brief.questions) * len(brief.names)
+    by = {(row["candidate"], row["question"]): row for row in rows}
+    assert by["pie", "delay"]["answer"] == "yes"
+    assert float(by["pie", "delay"]["mean"]) == pytest.approx(1e3 * brief.judgement.answers["delay", "pie"].estimate.mean, rel=1e-4)  # type: ignore[operator]
+    index = brief.page.read_text(encoding="utf-8")
+    assert "http" not in index.replace("http://www.w3.org", "")
+    for name in brief.names:
+        page = (folder / f"{name}.html").read_text(encoding="utf-8")
+        assert all(q.text in page for q in brief.questions)
+        assert f'href="{name}.html"' in index
+
+
+def test_a_second_call_runs_nothing(brief: command.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock import _penstock
+
+    monkeypatch.setattr(_penstock, "run", lambda *_: pytest.fail("it runs again"))
+    again = command.evaluate(
+        ["pie", Never, Everything], seeds=3, quick=True, only=["heavy", "mild", "friendly-long"], out=brief.page.parent
+    )
+    assert again.judgement.answers.keys() == brief.judgement.answers.keys()
+
+
+def test_the_list_names_section_and_level(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert "8.2.2" in shown
+    assert "recommended" in shown
+
+
+def test_an_unknown_scenario_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "red", "--only", "heavvy"]) == 2
+    assert "nearest: heavy" in capsys.readouterr().err
+
+
+def test_where_is_a_key() -> None:
+    assert dataclasses.replace(Where("red", "mild"), knob="max_p × 2") != Where("red", "mild")
