@@ -16,6 +16,7 @@ from penstock.evaluation.page import Evaluated, write_pages
 from penstock.evaluation.points import plan
 from penstock.evaluation.questions import QUESTIONS, Question
 from penstock.evaluation.rfc import EXPERIMENTS, Experiment
+from penstock.runs.execute import cores
 
 if TYPE_CHECKING:
     from penstock.model.aqm import Aqm
@@ -102,4 +103,4 @@ def evaluate(
     judgement = judge(numbers, questions, names)
     changes = ", ".join(f"{path} = {value}" for path, value in (set or {}).items())
     done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, changes)
-    return Evaluation(write_pages(folder, done), questions, names, judgement, numbers)
+    return Evaluation(write_pages(folder, done, jobs or cores()), questions, names, judgement, numbers)

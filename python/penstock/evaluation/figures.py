@@ -131,32 +131,41 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
     """The queueing delay over time, mean of the runs, with the changes marked."""
 
     def draw(numbers: Numbers, names: Sequence[str]) -> Figure:
+        import matplotlib.pyplot as plt
+
         of = experiment(key)
+        shown = [name for name in names if name != BASELINE] or [BASELINE]
+        columns = min(4, len(shown))
+        rows = -(-len(shown) // columns)
         with style.context():
-            figure, (ax,) = _axes(1, (9.0, 3.2))
-            for name, look in looks(names).items():
-                runs = numbers.over_time(Where(name, key), "delay_over_time_s")
-                places = sorted({t for at, _ in runs for t in at.tolist()})
-                total: dict[float, list[float]] = {t: [] for t in places}
-                for at, value in runs:
-                    for t, v in zip(at.tolist(), value.tolist(), strict=True):
-                        total[t].append(v)
-                ax.plot(
-                    places,
-                    [1e3 * float(np.mean(total[t])) for t in places],
-                    color=look.colour,
-                    ls=look.line,
-                    label=name,
-                )
-            for t in of.changing:
-                ax.axvline(t, color=style.GRID, lw=1, zorder=0)
-            ax.set_xlabel("time [s]")
-            ax.set_ylabel("queueing delay [ms]")
-            ax.set_yscale("log")
-            _legend(figure, ax, names)
+            size = (2.75 * columns if columns > 1 else 8.0, 1.8 * rows + 0.5)
+            figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
+            plt.close(figure)
+            below = _mean_series(numbers, BASELINE, key)
+            for ax, name in zip(axes.flat, shown, strict=False):
+                if name != BASELINE:
+                    ax.plot(*below, color=style.MUTED, lw=0.8)
+                ax.plot(*_mean_series(numbers, name, key), color=style.look(0).colour, lw=1.2)
+                for t in of.changing:
+                    ax.axvline(t, color=style.GRID, lw=1, zorder=0)
+                ax.set_title(name)
+                ax.set_yscale("log")
+            for ax in axes.flat[len(shown) :]:
+                ax.set_visible(False)
+            figure.supxlabel("time [s]", fontsize=9.5)
+            figure.supylabel("queueing delay [ms]", fontsize=9.5)
         return figure
 
     return draw
+
+
+def _mean_series(numbers: Numbers, name: str, key: str) -> tuple[list[float], list[float]]:
+    """Seconds, and the mean over the runs of the delay in that second, in milliseconds."""
+    total: dict[int, list[float]] = {}
+    for at, value in numbers.over_time(Where(name, key), "delay_over_time_s"):
+        for t, v in zip(at.tolist(), value.tolist(), strict=True):
+            total.setdefault(int(t), []).append(v)
+    return [t + 0.5 for t in sorted(total)], [1e3 * float(np.mean(total[t])) for t in sorted(total)]
 
 
 def _legend(figure: Figure, ax: Axes, names: Sequence[str]) -> None:
@@ -194,7 +203,7 @@ DRAWINGS: Sequence[Drawing] = (
         key="varying-load",
         section="8.2.5",
         title="Congestion that varies",
-        caption="6, 13 and 19 flows, 20 s of each, twice. Mean over the runs.",
+        caption="6, 13 and 19 flows, 20 s of each, twice. In grey DropTail. Mean of each second over the runs.",
         needs=["varying-load"],
         draw=over_time("varying-load"),
     ),
@@ -202,7 +211,8 @@ DRAWINGS: Sequence[Drawing] = (
         key="capacity-slow",
         section="8.2.6",
         title="Capacity that varies slowly",
-        caption="The rate falls from 100 to 10 Mbit/s at 20, 60 and 100 s and recovers in between. Mean over the runs.",
+        caption="The rate falls from 100 to 10 Mbit/s at 20, 60 and 100 s and recovers in between; in grey DropTail. "
+        "Means of a second, over the runs.",
         needs=["capacity-slow"],
         draw=over_time("capacity-slow"),
     ),

@@ -119,9 +119,10 @@ def _p_value(margin: Array) -> float:
         return math.nan
     if len(margin) < 2:
         return 1.0
-    if np.ptp(margin) == 0:
-        return 1.0 if margin[0] == 0 else 0.0
-    return float(stats.ttest_1samp(margin, 0.0).pvalue)
+    mean, error = float(np.mean(margin)), float(np.std(margin, ddof=1)) / math.sqrt(len(margin))
+    if error <= 1e-12 * abs(mean):
+        return 0.0 if mean else 1.0
+    return float(2 * stats.t.sf(abs(mean) / error, len(margin) - 1))
 
 
 def _corrected(tests: Mapping[Key, float]) -> dict[Key, float]:

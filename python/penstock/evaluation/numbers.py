@@ -67,6 +67,10 @@ class Numbers:
                             found.setdefault(key, {})[measure, of] = at[start:end].copy(), value[start:end].copy()
         return found
 
+    def load(self) -> None:
+        """Reads all that is not read yet."""
+        _ = self._runs, self._measured
+
     def metric(self, where: Where, name: str) -> Array:
         """A metric of `penstock run`; NaN where it does not apply."""
         return np.array([_number(self._runs[key][name]) for key in self._keys[where]])

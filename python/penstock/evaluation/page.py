@@ -24,6 +24,7 @@ from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.points import Where
 from penstock.evaluation.questions import Question
 from penstock.evaluation.rfc import Experiment
+from penstock.runs.forked import forked
 from penstock.show import style
 from penstock.show.numbers import number
 
@@ -62,8 +63,8 @@ def file_of(name: str) -> str:
     return re.sub(r"[^\w.-]", "-", name) + ".html"
 
 
-def write_pages(out: Path, done: Evaluated) -> Path:
-    """Writes the pages and `answers.csv`; returns the first page."""
+def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
+    """Writes the pages, which several processes draw, and `answers.csv`; returns the first page."""
     write(out / "answers.csv", answers_csv(done))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
@@ -81,11 +82,15 @@ def write_pages(out: Path, done: Evaluated) -> Path:
         "changes": done.changes,
         "names": done.names,
     }
-    for name in done.names:
-        page = environment.get_template("one.html").render(**shared, **_one(done, name))
-        write(out / file_of(name), page)
-    page = environment.get_template("compare.html").render(**shared, **_all(done))
-    write(out / "index.html", page)
+
+    def made(name: str | None) -> str:
+        template, content = ("compare.html", _all(done)) if name is None else ("one.html", _one(done, name))
+        return environment.get_template(template).render(**shared, **content)
+
+    done.numbers.load()  # once, before the processes part
+    wanted: list[str | None] = [None, *done.names]
+    for name, page in zip(wanted, forked(made, wanted, jobs), strict=True):
+        write(out / ("index.html" if name is None else file_of(name)), page)
     return out / "index.html"
 
 
@@ -142,8 +147,10 @@ def _against(judged: Judged) -> str:
     """The paired difference to DropTail, in words."""
     if judged.against is None or judged.against.mean is None:
         return ""
-    text = number(judged.against, judged.question.scale, sign=True)
-    return f"{text} against DropTail" if judged.differs else "no different from DropTail"
+    if not judged.differs:
+        return "no different from DropTail"
+    text = number(judged.against, judged.question.scale, sign=True).replace("-", "−")
+    return f"{text} {judged.question.unit}".rstrip() + " against DropTail"
 
 
 def _best(done: Evaluated, question: Question) -> str:
@@ -152,7 +159,8 @@ def _best(done: Evaluated, question: Question) -> str:
     if not best:
         return "–"
     text = said(done.judgement.of(question, best[0]))
-    return f"{best[0]}: {text}" if len(best) == 1 else f"{', '.join(best[:3])}{' …' if len(best) > 3 else ''}: {text}"
+    more = "" if len(best) <= 3 else f" and {len(best) - 3} more"
+    return f"{text}: {', '.join(best[:3])}{more}"
 
 
 def _doc(name: str) -> str:
@@ -186,15 +194,14 @@ def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[st
     there = {each.key for each in done.experiments}
     found = []
     for drawing in DRAWINGS:
-        if not there.issuperset(drawing.needs):
-            continue
-        figure = drawing.draw(done.numbers, names)
-        buffer = io.BytesIO()
-        with style.context():
-            figure.savefig(buffer, format="svg", metadata={"Date": None})
-        svg = style.themed_svg(buffer.getvalue().decode(), f"{prefix}-{drawing.key}")
-        about = {"key": drawing.key, "section": drawing.section, "title": drawing.title, "caption": drawing.caption}
-        found.append({**about, "svg": svg})
+        if there.issuperset(drawing.needs):
+            buffer = io.BytesIO()
+            with style.context():
+                drawing.draw(done.numbers, names).savefig(buffer, format="svg", metadata={"Date": None})
+            svg = style.themed_svg(buffer.getvalue().decode(), f"{prefix}-{drawing.key}")
+            found.append(
+                {name: getattr(drawing, name) for name in ("key", "section", "title", "caption")} | {"svg": svg}
+            )
     return found
 
 

@@ -2096,7 +2096,9 @@ class Ftp(Table):
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
     lead_in: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2334,7 +2336,9 @@ class Web(Table):
     connections: int | None = None
     persistent: bool | None = None
     request: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None

@@ -21,7 +21,6 @@ from penstock._files import replacing, write
 from penstock.reproduce import report
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
-from penstock.reproduce.forked import forked
 from penstock.reproduce.model import (
     DEFAULT,
     Cases,
@@ -35,6 +34,7 @@ from penstock.reproduce.model import (
 )
 from penstock.reproduce.verdict import UNDECIDED, judge
 from penstock.reproduce.words import held, rule_in_words
+from penstock.runs.forked import forked
 from penstock.show import style
 from penstock.show.progress import Bar
 
