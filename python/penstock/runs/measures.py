@@ -60,7 +60,10 @@ Row = tuple[str, str, float, float]
 
 
 def least_rtt_s(scenario: Mapping[str, Any]) -> float:
-    """The shortest round trip over the whole of a resolved dumbbell or parking lot, without queues and transmissions, seconds."""
+    """The shortest round trip over the whole of a resolved dumbbell or parking lot, seconds.
+
+    Queues and transmissions are not in it.
+    """
     from penstock._penstock import parse_duration
 
     def least(spec: Any) -> float:
