@@ -38,6 +38,7 @@ TYPES = {
     "text": "str",
     "duration": "str",
     "rate": "str",
+    "rates": "str | Sequence[str]",
     "size": "str",
     "queue": "float | str",
     "delay": "str | Spec",

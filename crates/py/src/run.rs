@@ -4,9 +4,7 @@ use crate::aqm::interned;
 use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
-use penstock_sim::{
-    Column, FlowResult, LinkResult, Of, Table, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,
-};
+use penstock_sim::{Column, FlowResult, LinkResult, Of, Table, LINK_METRICS, METRICS};
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -122,9 +120,16 @@ fn named<'py, V>(
     table: &[Of<V>],
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
+    dict(py, table.iter().map(|metric| metric.name).zip(values.iter().copied()))
+}
+
+fn dict<'py>(
+    py: Python<'py>,
+    values: impl Iterator<Item = (&'static str, Option<f64>)>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in table.iter().zip(values) {
-        dict.set_item(metric.name, value)?;
+    for (name, value) in values {
+        dict.set_item(name, value)?;
     }
     Ok(dict)
 }
@@ -240,7 +245,7 @@ impl RunResult {
     /// The metrics of each traffic group.
     #[getter]
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let dicts = self.inner.groups.iter().map(|g| named(py, GROUP_METRICS, g));
+        let dicts = (0..self.inner.groups.len()).map(|i| dict(py, self.inner.group(i)));
         PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -248,7 +253,7 @@ impl RunResult {
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let dicts = self.inner.flows.iter().map(|f| {
-            let dict = named(py, FLOW_METRICS, &f.metrics)?;
+            let dict = dict(py, f.named())?;
             dict.set_item("group", f.group)?;
             Ok(dict)
         });

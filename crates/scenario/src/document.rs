@@ -2,7 +2,7 @@
 //! input gives the same bytes.
 
 use crate::scenario::Scenario;
-use penstock_sim::{Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS};
+use penstock_sim::{Of, RunResult, LINK_METRICS, METRICS};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -23,13 +23,13 @@ fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
 }
 
 fn run(result: &RunResult) -> Json {
-    let groups = result.groups.iter().enumerate();
-    let groups: Map<String, Json> =
-        groups.map(|(i, g)| (i.to_string(), Json::Object(named(GROUP_METRICS, g)))).collect();
+    let value = |(name, value): (&str, Option<f64>)| (name.to_string(), json!(value));
+    let group = |i: usize| (i.to_string(), Json::Object(result.group(i).map(value).collect()));
+    let groups: Map<String, Json> = (0..result.groups.len()).map(group).collect();
     let flows = result.flows.iter().map(|flow| {
         let mut out = Map::new();
         out.insert("group".into(), json!(flow.group));
-        out.extend(named(FLOW_METRICS, &flow.metrics));
+        out.extend(flow.named().map(value));
         Json::Object(out)
     });
     let mut out = json!({

@@ -4,7 +4,7 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_sim::{Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS};
+use penstock_sim::{Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, VIDEO_METRICS};
 use penstock_tcp::VARIANTS;
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Value as Json};
@@ -65,6 +65,7 @@ fn type_name(ty: &Ty) -> &'static str {
         Ty::Text => "text",
         Ty::Duration => "duration",
         Ty::Rate => "rate",
+        Ty::Rates => "rates",
         Ty::Size => "size",
         Ty::Queue => "queue",
         Ty::Delay => "delay",
@@ -185,7 +186,8 @@ fn metrics() -> Vec<Json> {
     let run = METRICS.iter().map(|m| metric(m, "run", of_a_link(m.name)));
     let group = GROUP_METRICS.iter().map(|m| metric(m, "group", false));
     let flow = FLOW_METRICS.iter().map(|m| metric(m, "flow", false));
-    run.chain(group).chain(flow).collect()
+    let video = |per: &'static str| VIDEO_METRICS.iter().map(move |m| metric(m, per, false));
+    run.chain(group).chain(video("group")).chain(flow).chain(video("flow")).collect()
 }
 
 fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {

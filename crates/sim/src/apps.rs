@@ -1,4 +1,4 @@
-//! What the flows send: long transfers, web sessions, datagrams.
+//! What the flows send: long transfers, web sessions, videos, datagrams.
 
 use crate::ends::with_sender;
 use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
@@ -19,6 +19,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                 let (start, stop) = match &t.app {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
+                    TcpApp::Video(v) => (v.start, None),
                 };
                 net.sched.push(start, Kind::App, i);
                 if let Some(stop) = stop {
@@ -68,7 +69,22 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
             }
             transfer(net, flows, now, flow, Some(bytes));
         }
+        TcpApp::Video(v) => {
+            if let Some(bytes) = v.next(now) {
+                fetch(net, flows, now, flow, bytes);
+            }
+        }
     }
+}
+
+/// A chunk of a video begins, on a connection that stays open. It is cut into whole segments.
+fn fetch(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes: u64) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    let segment = u64::from(t.p.segment_bytes());
+    let segments = bytes.div_ceil(segment).max(1);
+    t.began = now;
+    t.bytes = Some(segments * segment);
+    with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
 }
 
 /// A transfer of `bytes`, or without end, begins.
@@ -90,8 +106,13 @@ pub(crate) fn transfer_done(
     let f = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut f.kind else { return None };
     let bytes = t.bytes.take().unwrap_or(0);
-    t.sender.stop();
     let took = now.since(t.began);
+    if let TcpApp::Video(v) = &mut t.app {
+        let wait = v.arrived(now, bytes, took);
+        net.sched.push(now + wait, Kind::App, flow as u32);
+        return Some(Transfer { end: now, flow: flow as u32, bytes, took });
+    }
+    t.sender.stop();
     if let TcpApp::Web(w) = &mut t.app {
         let wait = next_object(w, &mut f.rng);
         net.sched.push(now + wait, Kind::App, flow as u32);

@@ -126,6 +126,17 @@ pub enum App {
         /// Seconds between two objects of one page.
         inter_object: Dist,
     },
+    /// A video in chunks, whose bitrate adapts.
+    Video {
+        /// The transport: one connection for all chunks.
+        tcp: Arc<TcpParams>,
+        /// When the first chunk is fetched.
+        start: Time,
+        /// No new chunk after this, and nobody watches.
+        stop: Option<Time>,
+        /// What is watched.
+        config: Arc<VideoConfig>,
+    },
     /// Unresponsive datagrams.
     Udp {
         /// Mean rate while on, counted on the wire.
@@ -150,6 +161,24 @@ pub enum App {
         /// When it stops.
         stop: Option<Time>,
     },
+}
+
+/// An adaptive video.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoConfig {
+    /// Playing time of a chunk.
+    pub chunk: Duration,
+    /// The bitrates in which each chunk exists, ascending; one at least.
+    pub bitrates: Vec<Rate>,
+    /// The part of the throughput that a bitrate may have.
+    pub safety: f64,
+    /// Weight of the last chunk in the average of the chunks' throughputs.
+    pub weight: f64,
+    /// Playing time that is ready at most.
+    pub buffer: Duration,
+    /// Playing time that is ready before playback begins or resumes; with a chunk, `buffer` at
+    /// most.
+    pub startup: Duration,
 }
 
 /// A datagram to replay.

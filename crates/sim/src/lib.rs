@@ -23,9 +23,10 @@ mod result;
 mod routes;
 mod sched;
 mod series;
+mod video;
 mod way;
 
-pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern};
+pub use config::{App, Config, Datagram, FlowConfig, Record, Tap, UdpPattern, VideoConfig};
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
 pub use metrics::{
@@ -34,6 +35,7 @@ pub use metrics::{
 };
 pub use result::{FlowResult, LinkResult, RunResult};
 pub use sched::MAX_TIME;
+pub use video::{VideoView, VIDEO_METRICS};
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{

@@ -29,7 +29,7 @@ pub(crate) use topology::{
     NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
 };
 pub(crate) use traffic::{
-    traffic, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Voip, Web,
+    traffic, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Video, Voip, Web,
     TRAFFICS, TRAFFIC_KIND,
 };
 
