@@ -2090,7 +2090,9 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2309,7 +2311,9 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
@@ -2530,7 +2534,9 @@ class Video(Table):
     weight: float | None = None
     buffer: str | None = None
     startup: str | None = None
-    tcp: Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
     ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
     segment: str | None = None
     header: str | None = None
