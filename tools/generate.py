@@ -38,6 +38,7 @@ TYPES = {
     "text": "str",
     "duration": "str",
     "rate": "str",
+    "rates": "str | Sequence[str]",
     "size": "str",
     "queue": "float | str",
     "delay": "str | Spec",
@@ -206,7 +207,10 @@ def _class(name: str, row: Row, kind: str = "", inner: Sequence[tuple[str, str, 
     lines += [f"    {field}: {type_}" for field, type_, _ in inner]
     for p in row["params"]:
         required = p["auto"] == "required"
-        lines.append(f"    {_field(p)}: {_type(p)}" + ("" if required else " | None = None"))
+        line = f"    {_field(p)}: {_type(p)}" + ("" if required else " | None = None")
+        if len(line) > 120:  # as ruff wraps it
+            line = f"    {_field(p)}: (\n        {_type(p)} | None\n    ) = None"
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 

@@ -267,7 +267,7 @@ impl Window<'_> {
 
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
         let (seconds, bytes, sent) = (self.seconds, m.bytes, m.sent);
-        FlowView { group, counts: false, seconds, bytes, sent, tcp: None }
+        FlowView { group, counts: false, seconds, bytes, sent, tcp: None, video: None }
     }
 }
 

@@ -5,8 +5,8 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    page_table, Column, FlowResult, LinkResult, Of, PageResult, Table, FLOW_METRICS, GROUP_METRICS,
-    LINK_METRICS, METRICS, PAGE_METRICS,
+    page_table, Column, FlowResult, LinkResult, Of, PageResult, Table, LINK_METRICS, METRICS,
+    PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -123,9 +123,16 @@ fn named<'py, V>(
     table: &[Of<V>],
     values: &[Option<f64>],
 ) -> PyResult<Bound<'py, PyDict>> {
+    dict(py, table.iter().map(|metric| metric.name).zip(values.iter().copied()))
+}
+
+fn dict<'py>(
+    py: Python<'py>,
+    values: impl Iterator<Item = (&'static str, Option<f64>)>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (metric, value) in table.iter().zip(values) {
-        dict.set_item(metric.name, value)?;
+    for (name, value) in values {
+        dict.set_item(name, value)?;
     }
     Ok(dict)
 }
@@ -270,8 +277,8 @@ impl RunResult {
     /// The metrics of each traffic group.
     #[getter]
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let dicts = self.inner.groups.iter().enumerate().map(|(i, g)| {
-            let dict = named(py, GROUP_METRICS, g)?;
+        let dicts = (0..self.inner.groups.len()).map(|i| {
+            let dict = dict(py, self.inner.group(i))?;
             dict.update(named(py, PAGE_METRICS, self.inner.pages_of(i))?.as_mapping())?;
             Ok(dict)
         });
@@ -282,7 +289,7 @@ impl RunResult {
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let dicts = self.inner.flows.iter().map(|f| {
-            let dict = named(py, FLOW_METRICS, &f.metrics)?;
+            let dict = dict(py, f.named())?;
             dict.set_item("group", f.group)?;
             Ok(dict)
         });

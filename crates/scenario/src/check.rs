@@ -41,6 +41,7 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::Text => text(node).map(|s| Value::Word(s.into())).ok_or_else(wrong),
         Ty::Duration => duration(node, path).map(Value::Duration),
         Ty::Rate => rate(node, path).map(Value::Rate),
+        Ty::Rates => rates(node, path, wrong).map(Value::Rates),
         Ty::Size => size(node, path).map(Value::Size),
         Ty::Queue => queue(node, path).map(Value::Queue),
         Ty::Delay => delay(node, path, wrong).map(Value::Delay),
@@ -124,6 +125,16 @@ pub(crate) fn duration(node: &Node, path: &str) -> Result<Duration> {
 
 fn rate(node: &Node, path: &str) -> Result<Rate> {
     quantity(node, path, &Ty::Rate, parse_rate)
+}
+
+/// Reads a list of rates, of which there is one at least; a rate alone is a list.
+fn rates(node: &Node, path: &str, wrong: impl Fn() -> ScenarioError) -> Result<Vec<Rate>> {
+    match &node.item {
+        Item::List(list) if list.is_empty() => Err(wrong()),
+        Item::List(list) => list.iter().map(|item| rate(item, path)).collect(),
+        Item::Text(_) => Ok(vec![rate(node, path)?]),
+        _ => Err(wrong()),
+    }
 }
 
 fn size(node: &Node, path: &str) -> Result<Bytes> {

@@ -2,9 +2,7 @@
 //! input gives the same bytes.
 
 use crate::scenario::Scenario;
-use penstock_sim::{
-    Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS,
-};
+use penstock_sim::{Of, RunResult, LINK_METRICS, METRICS, PAGE_METRICS};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -25,20 +23,19 @@ fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
 }
 
 fn run(result: &RunResult) -> Json {
-    let groups = result.groups.iter().enumerate();
-    let groups: Map<String, Json> = groups
-        .map(|(i, g)| {
-            let mut out = named(GROUP_METRICS, g);
-            out.extend(named(PAGE_METRICS, result.pages_of(i)));
-            (i.to_string(), Json::Object(out))
-        })
-        .collect();
+    let value = |(name, value): (&str, Option<f64>)| (name.to_string(), json!(value));
+    let group = |i: usize| {
+        let mut out: Map<String, Json> = result.group(i).map(value).collect();
+        out.extend(named(PAGE_METRICS, result.pages_of(i)));
+        (i.to_string(), Json::Object(out))
+    };
+    let groups: Map<String, Json> = (0..result.groups.len()).map(group).collect();
     let mut metrics = named(METRICS, &result.metrics);
     metrics.extend(named(PAGE_METRICS, result.page_metrics()));
     let flows = result.flows.iter().map(|flow| {
         let mut out = Map::new();
         out.insert("group".into(), json!(flow.group));
-        out.extend(named(FLOW_METRICS, &flow.metrics));
+        out.extend(flow.named().map(value));
         Json::Object(out)
     });
     let mut out = json!({

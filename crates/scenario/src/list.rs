@@ -4,7 +4,9 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_sim::{Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS};
+use penstock_sim::{
+    Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
+};
 use penstock_tcp::VARIANTS;
 use penstock_units::param::{Param, Ty};
 use serde_json::{json, Value as Json};
@@ -65,6 +67,7 @@ fn type_name(ty: &Ty) -> &'static str {
         Ty::Text => "text",
         Ty::Duration => "duration",
         Ty::Rate => "rate",
+        Ty::Rates => "rates",
         Ty::Size => "size",
         Ty::Queue => "queue",
         Ty::Delay => "delay",
@@ -186,7 +189,9 @@ fn metrics() -> Vec<Json> {
     let group = GROUP_METRICS.iter().map(|m| metric(m, "group", false));
     let flow = FLOW_METRICS.iter().map(|m| metric(m, "flow", false));
     let pages = |per: &'static str| PAGE_METRICS.iter().map(move |m| metric(m, per, false));
-    run.chain(pages("run")).chain(group).chain(pages("group")).chain(flow).collect()
+    let video = |per: &'static str| VIDEO_METRICS.iter().map(move |m| metric(m, per, false));
+    let groups = group.chain(pages("group")).chain(video("group"));
+    run.chain(pages("run")).chain(groups).chain(flow).chain(video("flow")).collect()
 }
 
 fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {

@@ -6,7 +6,8 @@ use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Datagrams, OnOff, Ties};
 use penstock_sim::{
-    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, Session, UdpPattern,
+    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, Session,
+    UdpPattern, VideoConfig,
 };
 use penstock_units::param::{DelaySpec, StartSpec};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -358,6 +359,19 @@ fn app(traffic: &Traffic, start: Time) -> App {
             think: web.think,
             inter_object: web.inter_object,
         },
+        Source::Video(tcp, video) => App::Video {
+            tcp: Arc::clone(tcp),
+            start,
+            stop,
+            config: Arc::new(VideoConfig {
+                chunk: video.chunk,
+                bitrates: video.bitrates.clone(),
+                safety: video.safety,
+                weight: video.weight,
+                buffer: video.buffer,
+                startup: video.startup,
+            }),
+        },
         Source::Cbr(d) => udp(d, UdpPattern::Cbr),
         Source::Poisson(d) => udp(d, UdpPattern::Poisson),
         Source::OnOff(d, OnOff { on, off }) => udp(d, UdpPattern::OnOff { on: *on, off: *off }),
@@ -428,7 +442,7 @@ fn before_the_network(plan: &Plan, traffic: &Traffic) -> f64 {
     let piled = match &traffic.source {
         // A window never grows beyond what has been acknowledged; a slower link further on drops
         // instead.
-        Source::Ftp(tcp, _) | Source::Web(tcp, ..) => {
+        Source::Ftp(tcp, _) | Source::Web(tcp, ..) | Source::Video(tcp, _) => {
             if onward.is_some_and(|onward| rate <= onward) {
                 f64::from(tcp.window).min(in_run(rate, u64::from(tcp.segment_bytes())))
             } else {

@@ -113,6 +113,10 @@ fn typed(ty: &Ty) -> Json {
         Ty::Text => json!({ "type": "string" }),
         Ty::Duration => duration(),
         Ty::Rate => text(RATE_UNITS, "1.5 Mbit/s"),
+        Ty::Rates => {
+            let rate = text(RATE_UNITS, "1.5 Mbit/s");
+            json!({ "anyOf": [rate, { "type": "array", "items": rate, "minItems": 1 }] })
+        }
         Ty::Size => size(),
         Ty::Queue => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(QUEUE_UNITS, "40 packets")] })

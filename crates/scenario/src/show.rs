@@ -22,6 +22,7 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
         Value::Word(w) => json!(w),
         Value::Duration(d) => json!(format_duration(*d)),
         Value::Rate(r) => json!(format_rate(*r)),
+        Value::Rates(list) => list.iter().map(|r| json!(format_rate(*r))).collect(),
         Value::Size(b) => json!(format_size(*b)),
         Value::Queue(q) => json!(queue(*q)),
         Value::Delay(d) => delay(d),

@@ -4,7 +4,10 @@
 mod common;
 use common::good;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Control, Record, RunResult, Tap, FLOW_METRICS, METRICS};
+use penstock_sim::{
+    run, Column, Control, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, METRICS,
+    VIDEO_METRICS,
+};
 use std::path::PathBuf;
 
 fn metric(r: &RunResult, name: &str) -> f64 {
@@ -368,7 +371,7 @@ fn talk_spurts() {
     let second = "talk = { constant = \"1 s\" }\nsilence = { constant = \"1 s\" }\n";
     let r = quiet(&text(second, 1, 10));
     assert_eq!([group(&r, 0).1, group(&r, 1).1], [[250.0], [250.0]]);
-    let p59 = "talk = { exponential = \"1.004 s\" }\nsilence = { exponential = \"1.587 s\" }\n";
+    let p59 = "silence = { exponential = \"1.587 s\" }\n";
     let r = quiet(&text(p59, 100, 200));
     let mean = (group(&r, 0).0 + group(&r, 1).0) / 200.0;
     assert!((mean / (80e3 * 1.004 / 2.591) - 1.0).abs() < 0.04, "{mean}");
@@ -380,14 +383,77 @@ fn what_is_no_call() {
         ("interval = \"0 s\"", "interval = \"0 s\": must be above 0 s"),
         ("interval = \"10 h\"", "interval = \"10 h\": gives a rate that is not between"),
         ("packet = \"0 B\"", "packet = \"0 B\": must be between 1 B and 1 MB"),
-        ("talk = { constant = \"1 s\" }", "talk = { constant = \"1 s\" }: needs silence"),
-        ("silence = { constant = \"1 s\" }", "silence = { constant = \"1 s\" }: needs talk"),
     ] {
         let text = format!(
             "duration = \"1 s\"\n[topology]\nbottleneck = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n\
              [[traffic]]\nkind = \"voip\"\n{keys}\n"
         );
-        let error = Scenario::from_toml(&text, "call.toml").err().expect("a message").to_string();
+        let Err(error) = Scenario::from_toml(&text, "call.toml") else { panic!("{keys}") };
+        let error = error.to_string();
         assert!(error.contains(&format!("traffic.0.{problem}")), "{error}");
+    }
+}
+
+/// A value of a flow by its name; `None` where it has none, or no such number.
+fn of_flow(r: &RunResult, flow: usize, name: &str) -> Option<f64> {
+    r.flows[flow].named().find(|(n, _)| *n == name).and_then(|(_, value)| value)
+}
+
+/// A ladder of 1, 2 and 8 Mbit/s alone on a link of 4 Mbit/s, whose payload is 4 · 1000/1040 = 3.85
+/// Mbit/s: from the second or third chunk on at 2 Mbit/s, without a stall. Once 10 s are ready it
+/// fetches a chunk of 2 s every 2 s: 80 in the last 160 s, and 2 Mbit/s. Beside ftp, no more columns.
+#[test]
+fn a_video_settles_at_what_the_link_carries() {
+    let text = "duration = \"200 s\"\nmeasure = { from = \"40 s\" }\n[topology]\n\
+        bottleneck = { rate = \"4 Mbit/s\", delay = \"10 ms\", buffer = 50 }\n\
+        [[traffic]]\nkind = \"video\"\nbitrates = [\"1 Mbit/s\", \"2 Mbit/s\", \"8 Mbit/s\"]\n\
+        buffer = \"10 s\"\n[[traffic]]\nkind = \"ftp\"\nstart = \"199.9 s\"\n";
+    let r = quiet(text);
+    let video = |name| of_flow(&r, 0, name).unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(video("video_bitrate_bps"), 2e6);
+    assert_eq!(video("video_chunks"), 80.0);
+    let none = ["video_switches", "video_stalls", "video_stalled_s", "video_stalled_share"];
+    assert_eq!(none.map(video), [0.0; 4]);
+    assert!((video("goodput_bps") / 2e6 - 1.0).abs() < 0.01, "{}", video("goodput_bps"));
+    // Chunks of 250 and 500 kB take 1.56 s at 3.85 Mbit/s; slow start and its losses cost more.
+    let startup = video("video_startup_s");
+    assert!((1.56..2.6).contains(&startup), "{startup}");
+    assert_eq!(r.groups[0][GROUP_METRICS.len()], Some(2e6), "the group's bitrate");
+    assert_eq!(r.flows[0].metrics.len(), FLOW_METRICS.len() + VIDEO_METRICS.len());
+    assert_eq!(r.flows[1].metrics.len(), FLOW_METRICS.len());
+    assert_eq!(r.groups[1].len(), GROUP_METRICS.len());
+}
+
+/// The lowest bitrate is twice what the link carries: a chunk of 2 s takes 4.16 s, as the headers
+/// count. In a long run playback stands still for 1 − 0.96/2 = 52 % of the time.
+#[test]
+fn a_video_stalls_where_its_lowest_bitrate_is_too_high() {
+    let text = "duration = \"2000 s\"\n[topology]\n\
+        bottleneck = { rate = \"1 Mbit/s\", delay = \"1 ms\", buffer = 50 }\n\
+        [[traffic]]\nkind = \"video\"\nbitrates = \"2 Mbit/s\"\n";
+    let r = quiet(text);
+    let video = |name| of_flow(&r, 0, name).unwrap_or_else(|| panic!("{name}"));
+    let share = video("video_stalled_share");
+    assert!((share - 0.52).abs() < 0.01, "{share}");
+    // Two chunks in 8.3 s, and so on: a stall every 8.3 s.
+    assert!((video("video_stalls") - 2000.0 / 8.32).abs() < 6.0, "{}", video("video_stalls"));
+}
+
+#[test]
+fn what_is_no_video() {
+    for (keys, problem) in [
+        ("chunk = \"0 s\"", "chunk = \"0 s\": must be above 0 s"),
+        ("bitrates = []", "bitrates = []: must be a rate, or a list of rates"),
+        ("bitrates = [\"2 Mbit/s\", \"1 Mbit/s\"]", "\"1 Mbit/s\"]: must be ascending"),
+        ("bitrates = [\"2 Mbit\"]", "unknown unit"),
+        ("buffer = \"5 s\"", "buffer = \"5 s\": must be at least startup and a chunk (6 s)"),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\n[topology]\nbottleneck = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n\
+             [[traffic]]\nkind = \"video\"\n{keys}\n"
+        );
+        let Err(error) = Scenario::from_toml(&text, "video.toml") else { panic!("{keys}") };
+        let error = error.to_string();
+        assert!(error.contains("traffic.0.") && error.contains(problem), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the flows send: long transfers, web sessions, datagrams.
+//! What the flows send: long transfers, web sessions, videos, datagrams.
 
 use crate::browser;
 use crate::ends::with_sender;
@@ -24,6 +24,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     // The first connection begins for all of its session.
                     TcpApp::Browser(c) if c.shared.is_none() => continue,
                     TcpApp::Browser(c) => (c.session.start, None),
+                    TcpApp::Video(v) => (v.start, None),
                 };
                 net.sched.push(start, Kind::App, i);
                 if let Some(stop) = stop {
@@ -70,7 +71,22 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
             transfer(net, flows, now, flow, Some(bytes));
         }
         TcpApp::Browser(_) => browser::due(net, flows, now, flow),
+        TcpApp::Video(v) => {
+            if let Some(bytes) = v.next(now) {
+                fetch(net, flows, now, flow, bytes);
+            }
+        }
     }
+}
+
+/// A chunk of a video begins, on a connection that stays open. It is cut into whole segments.
+fn fetch(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, bytes: u64) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    let segment = u64::from(t.p.segment_bytes());
+    let segments = bytes.div_ceil(segment).max(1);
+    t.began = now;
+    t.bytes = Some(segments * segment);
+    with_sender(net, flows, now, flow, |s, wire| s.give(now, segments, wire));
 }
 
 /// A transfer of `bytes`, or without end, begins.
@@ -95,10 +111,17 @@ pub(crate) fn transfer_done(
         return browser::acked(net, flows, now, flow, ended);
     }
     let bytes = t.bytes.take().unwrap_or(0);
-    t.sender.stop();
     let took = now.since(t.began);
-    if let TcpApp::Web(w) = &mut t.app {
-        let wait = next_object(w, &mut f.rng);
+    let wait = match &mut t.app {
+        TcpApp::Video(v) => Some(v.arrived(now, bytes, took)),
+        TcpApp::Web(w) => Some(next_object(w, &mut f.rng)),
+        TcpApp::Ftp { .. } | TcpApp::Browser(_) => None,
+    };
+    // A video's chunks share a connection.
+    if !matches!(t.app, TcpApp::Video(_)) {
+        t.sender.stop();
+    }
+    if let Some(wait) = wait {
         net.sched.push(now + wait, Kind::App, flow as u32);
     }
     ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes, took });

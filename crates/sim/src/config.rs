@@ -148,6 +148,17 @@ pub enum App {
         /// The connection's number within the session.
         connection: u32,
     },
+    /// A video in chunks, whose bitrate adapts.
+    Video {
+        /// The transport: one connection for all chunks.
+        tcp: Arc<TcpParams>,
+        /// When the first chunk is fetched.
+        start: Time,
+        /// No new chunk after this, and nobody watches.
+        stop: Option<Time>,
+        /// What is watched.
+        config: Arc<VideoConfig>,
+    },
     /// Unresponsive datagrams.
     Udp {
         /// Mean rate while on, counted on the wire.
@@ -180,6 +191,7 @@ impl App {
         match self {
             App::Ftp { start, stop, .. }
             | App::Web { start, stop, .. }
+            | App::Video { start, stop, .. }
             | App::Udp { start, stop, .. }
             | App::Replay { start, stop, .. } => (start, stop),
             App::Browser { session, .. } => {
@@ -211,6 +223,24 @@ pub struct Session {
     pub persistent: bool,
     /// Bytes that the client sends for each object; `None`: the server begins by itself.
     pub request: Option<u32>,
+}
+
+/// An adaptive video.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoConfig {
+    /// Playing time of a chunk.
+    pub chunk: Duration,
+    /// The bitrates in which each chunk exists, ascending; one at least.
+    pub bitrates: Vec<Rate>,
+    /// The part of the throughput that a bitrate may have.
+    pub safety: f64,
+    /// Weight of the last chunk in the average of the chunks' throughputs.
+    pub weight: f64,
+    /// Playing time that is ready at most.
+    pub buffer: Duration,
+    /// Playing time that is ready before playback begins or resumes; with a chunk, `buffer` at
+    /// most.
+    pub startup: Duration,
 }
 
 /// A datagram to replay.

@@ -378,12 +378,11 @@ impl Engine {
     /// hundred thousand flows do not need it twice.
     fn view(self) -> RunView {
         let (from, to) = self.net.window;
-        let seconds = to.since(from).as_secs_f64();
         let inside = |t: &&Transfer| t.end >= from && t.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
         let ended = self.ended.transfers.iter().filter(inside).copied().collect();
         drop(self.net);
-        let flows = self.flows.iter().map(|f| measure::flow_view(f, seconds)).collect();
+        let flows = self.flows.iter().map(|f| measure::flow_view(f, (from, to))).collect();
         RunView { link, flows, ended }
     }
 

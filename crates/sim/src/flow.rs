@@ -2,6 +2,7 @@
 
 use crate::config::{App, Datagram, FlowConfig, UdpPattern};
 use crate::session::Connection;
+use crate::video::Viewer;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -88,12 +89,13 @@ impl Snapshot {
     }
 }
 
-/// What runs over TCP. Sessions of the web are boxed: transfers, of which there may be a hundred
-/// thousand, need a third of their memory.
+/// What runs over TCP. Sessions of the web and viewers are boxed: transfers, of which there may be
+/// a hundred thousand, need a third of their memory.
 pub(crate) enum TcpApp {
     Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
     Web(Box<Web>),
     Browser(Box<Connection>),
+    Video(Box<Viewer>),
 }
 
 /// A web session.
@@ -194,6 +196,10 @@ impl Flow {
                 let connection = Connection::new(c, session, *connection, seed);
                 FlowKind::Tcp(Tcp::new(tcp, TcpApp::Browser(Box::new(connection)), &mut rng))
             }
+            App::Video { tcp, start, stop, config } => {
+                let app = TcpApp::Video(Box::new(Viewer::new(config, *start, *stop)));
+                FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
+            }
             App::Udp { rate, packet, pattern, jitter, start, stop } => {
                 let bytes = packet.0.clamp(1, u64::from(u32::MAX)) as u32;
                 let rhythm = Rhythm::Gaps {
@@ -237,9 +243,10 @@ impl Tcp {
             timer_at: Time::NEVER,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
-                TcpApp::Ftp { bytes: Some(_), .. } | TcpApp::Web(_) | TcpApp::Browser(_) => {
-                    Time::ZERO
-                }
+                TcpApp::Ftp { bytes: Some(_), .. }
+                | TcpApp::Web(_)
+                | TcpApp::Browser(_)
+                | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
             acks_queued: 0,

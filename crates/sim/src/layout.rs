@@ -41,7 +41,7 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
     for f in &c.flows {
         parts[f.src as usize].answers = false;
         parts[f.dst as usize].answers &= match &f.app {
-            App::Ftp { tcp, .. } => !tcp.delayed_ack,
+            App::Ftp { tcp, .. } | App::Video { tcp, .. } => !tcp.delayed_ack,
             // A session's next object begins at its sender, which starts both ends afresh.
             App::Web { .. } | App::Browser { .. } => false,
             App::Udp { .. } | App::Replay { .. } => true,
@@ -69,7 +69,7 @@ pub(crate) fn company(c: &Config, route: u16) -> Company {
     let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
     let others = c.flows.iter().any(|f| match f.app {
         App::Udp { .. } | App::Replay { .. } => false,
-        App::Ftp { .. } | App::Web { .. } | App::Browser { .. } => {
+        App::Ftp { .. } | App::Web { .. } | App::Browser { .. } | App::Video { .. } => {
             passes(f.forward) || passes(f.backward)
         }
     });

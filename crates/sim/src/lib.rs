@@ -27,9 +27,12 @@ mod routes;
 mod sched;
 mod series;
 mod session;
+mod video;
 mod way;
 
-pub use config::{App, Config, Datagram, FlowConfig, LeadIn, Record, Session, Tap, UdpPattern};
+pub use config::{
+    App, Config, Datagram, FlowConfig, LeadIn, Record, Session, Tap, UdpPattern, VideoConfig,
+};
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
 pub use metrics::{
@@ -39,6 +42,7 @@ pub use metrics::{
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{FlowResult, LinkResult, PageResult, RunResult};
 pub use sched::MAX_TIME;
+pub use video::{VideoView, VIDEO_METRICS};
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{

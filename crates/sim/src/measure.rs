@@ -43,11 +43,25 @@ pub(crate) fn sample(flows: &[Flow], series: &mut FlowSeries, now: Time) {
     }
 }
 
-/// Returns what a flow did within a window of that many seconds.
-pub(crate) fn flow_view(f: &Flow, seconds: f64) -> FlowView {
-    let view = FlowView { group: f.group, counts: f.counts, seconds, bytes: 0, sent: 0, tcp: None };
+/// Returns what a flow did within a window.
+pub(crate) fn flow_view(f: &Flow, (from, to): (Time, Time)) -> FlowView {
+    let view = FlowView {
+        group: f.group,
+        counts: f.counts,
+        seconds: to.since(from).as_secs_f64(),
+        bytes: 0,
+        sent: 0,
+        tcp: None,
+        video: None,
+    };
     match &f.kind {
-        FlowKind::Tcp(t) => tcp_view(t, view),
+        FlowKind::Tcp(t) => {
+            let video = match &t.app {
+                TcpApp::Video(v) => Some(v.view(from, to)),
+                _ => None,
+            };
+            tcp_view(t, FlowView { video, ..view })
+        }
         FlowKind::Udp(u) => udp_view(u, view),
     }
 }
@@ -58,13 +72,13 @@ fn udp_view(u: &Udp, view: FlowView) -> FlowView {
 
 fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
     let Snapshot { acked_bytes, counters, connected } = t.window;
-    let ftp = matches!(t.app, TcpApp::Ftp { .. });
+    let one_connection = matches!(t.app, TcpApp::Ftp { .. } | TcpApp::Video(_));
     let tcp = TcpView {
         retransmits: counters.retransmits,
         timeouts: Some(u64::from(counters.timeouts)),
         cuts: Some(u64::from(counters.ecn_cuts)),
         cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(u64::from(counters.cuts_incipient)),
-        connections: ftp.then_some(u64::from(connected && t.p.handshake)),
+        connections: one_connection.then_some(u64::from(connected && t.p.handshake)),
         srtt_s: t.sender.srtt(),
     };
     FlowView { bytes: acked_bytes, sent: counters.sent, tcp: Some(tcp), ..view }

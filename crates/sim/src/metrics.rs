@@ -1,7 +1,8 @@
 //! The metrics of a run, of a traffic group and of a flow, over the measured window. Each row holds
 //! its function. The simulator and the router fill the views; the tables do the rest.
 
-use crate::result::FlowResult;
+use crate::result::{FlowResult, RunResult};
+use crate::video::{VideoView, VIDEO_METRICS};
 use penstock_queue::{join, values, AtLink, Column, LinkView, Of, OfLink, Table};
 use penstock_units::{Duration, Time};
 
@@ -49,9 +50,11 @@ const OF_THE_FLOWS: &[Of<RunView>] = &[
     Of::new("fct_p99_s", "99th percentile of the same.", |r| {
         quantile(&mut seconds(&r.ended), 0.99)
     }),
-    Of::new("transfers", "Byte-limited and web transfers that ended in the window.", |r| {
-        Some(r.ended.len() as f64)
-    }),
+    Of::new(
+        "transfers",
+        "Byte-limited and web transfers, and chunks of video, that ended in the window.",
+        |r| Some(r.ended.len() as f64),
+    ),
     Of::new("udp_goodput_bps", "Datagram bits per second delivered to their sinks.", |r| {
         sum(r.flows.iter().filter(|f| f.tcp.is_none()).map(FlowView::goodput))
     }),
@@ -167,6 +170,8 @@ pub struct FlowView {
     pub sent: u64,
     /// What TCP alone has; `None` for datagrams.
     pub tcp: Option<TcpView>,
+    /// What a viewer saw; `None` where nobody watches a video.
+    pub video: Option<VideoView>,
 }
 
 /// What a TCP flow did. `None` stands for what is not known of it.
@@ -216,19 +221,29 @@ impl RunView {
         values(METRICS, self)
     }
 
-    /// Returns the values of [`FLOW_METRICS`] for each flow.
+    /// Returns the values of [`FLOW_METRICS`] for each flow, and those of [`VIDEO_METRICS`] behind
+    /// them where it is a video.
     pub fn flow_metrics(&self) -> Vec<FlowResult> {
-        let of = |f: &FlowView| FlowResult { group: f.group, metrics: values(FLOW_METRICS, f) };
+        let of = |f: &FlowView| {
+            let mut metrics = values(FLOW_METRICS, f);
+            metrics.extend(f.video.iter().flat_map(|v| values(VIDEO_METRICS, v)));
+            FlowResult { group: f.group, metrics }
+        };
         self.flows.iter().map(of).collect()
     }
 
-    /// Returns the values of [`GROUP_METRICS`] for each of `groups` groups.
+    /// Returns the values of [`GROUP_METRICS`] for each of `groups` groups, and those of
+    /// [`VIDEO_METRICS`] behind them where its flows are videos.
     pub fn group_metrics(&self, groups: usize) -> Vec<Vec<Option<f64>>> {
         let of = |group: u32| {
             let flows = self.flows.iter().filter(|f| f.group == group).copied().collect();
             let mine = |t: &&Transfer| self.flows[t.flow as usize].group == group;
             let ended = self.ended.iter().filter(mine).copied().collect();
-            values(GROUP_METRICS, &GroupView { flows, ended })
+            let group = GroupView { flows, ended };
+            let mut metrics = values(GROUP_METRICS, &group);
+            let videos = group.flows.iter().filter_map(|f| f.video).reduce(VideoView::and);
+            metrics.extend(videos.iter().flat_map(|v| values(VIDEO_METRICS, v)));
+            metrics
         };
         (0..groups as u32).map(of).collect()
     }
@@ -253,6 +268,29 @@ impl FlowView {
     fn cuts_moderate(&self) -> Option<f64> {
         let tcp = self.tcp?;
         Some((tcp.cuts? - tcp.cuts_incipient?) as f64)
+    }
+}
+
+/// Values with the names of a table's rows, and of [`VIDEO_METRICS`] where there are more of them.
+fn named<'a, V>(
+    table: &'a [Of<V>],
+    values: &'a [Option<f64>],
+) -> impl Iterator<Item = (&'static str, Option<f64>)> + 'a {
+    let names = table.iter().map(|m| m.name).chain(VIDEO_METRICS.iter().map(|m| m.name));
+    names.zip(values.iter().copied())
+}
+
+impl RunResult {
+    /// Returns the metrics of group `i` with their names.
+    pub fn group(&self, i: usize) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
+        named(GROUP_METRICS, &self.groups[i])
+    }
+}
+
+impl FlowResult {
+    /// Returns the flow's metrics with their names.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
+        named(FLOW_METRICS, &self.metrics)
     }
 }
 
@@ -304,8 +342,15 @@ mod tests {
     use super::*;
     use penstock_queue::LinkStats;
 
-    const FLOW: FlowView =
-        FlowView { group: 0, counts: true, seconds: 2.0, bytes: 1000, sent: 7, tcp: None };
+    const FLOW: FlowView = FlowView {
+        group: 0,
+        counts: true,
+        seconds: 2.0,
+        bytes: 1000,
+        sent: 7,
+        tcp: None,
+        video: None,
+    };
 
     fn value<V>(table: &[Of<V>], name: &str, view: &V) -> Option<f64> {
         let row = table.iter().find(|m| m.name == name).expect("a metric");

@@ -12,7 +12,8 @@ pub struct RunResult {
     pub events: u64,
     /// Values in the order of [`crate::METRICS`]; `None` where a metric does not apply.
     pub metrics: Vec<Option<f64>>,
-    /// Per traffic group, values in the order of [`crate::GROUP_METRICS`].
+    /// Per traffic group, values in the order of [`crate::GROUP_METRICS`], and behind them those of
+    /// [`crate::VIDEO_METRICS`] where its flows are videos.
     pub groups: Vec<Vec<Option<f64>>>,
     /// Per flow, in the order of the configuration.
     pub flows: Vec<FlowResult>,
@@ -46,7 +47,8 @@ impl RunResult {
 pub struct FlowResult {
     /// Its entry of `[[traffic]]`.
     pub group: u32,
-    /// Values in the order of [`crate::FLOW_METRICS`].
+    /// Values in the order of [`crate::FLOW_METRICS`], and behind them those of
+    /// [`crate::VIDEO_METRICS`] where it is a video.
     pub metrics: Vec<Option<f64>>,
 }
 

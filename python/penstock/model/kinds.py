@@ -51,6 +51,7 @@ __all__ = [
     "Rem",
     "Replay",
     "Step",
+    "Video",
     "Voip",
     "Web",
 ]
@@ -77,14 +78,13 @@ class Link(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
-        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
-        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
-        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
-        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
-        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
-        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
-        al. 2015): link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
     """
 
     rate: str | None = None
@@ -152,14 +152,13 @@ class GraphLink(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
-        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
-        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
-        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
-        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
-        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
-        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
-        al. 2015): link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
+        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
+        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
+        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
+        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
+        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
+        link_queue.cc.
     """
 
     aqm: Table | None = None
@@ -1957,10 +1956,6 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
-        them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
-        with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
-        8.2.
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
         "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
@@ -2095,7 +2090,6 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
-    lead_in: str | None = None
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
@@ -2164,7 +2158,7 @@ class Ftp(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web(Table):
-    """Sessions of pages: each object is a TCP connection of its own. With `connections`, as a browser fetches them.
+    """Sessions of pages: each object is a TCP connection of its own.
 
     sessions: Sessions, each of which fetches page after page; a whole number in [1, 10000000]; left out: `flows`.
     pairs: Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left; a
@@ -2172,28 +2166,12 @@ class Web(Table):
     object: Size of an object; a distribution, for example { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" }
         }, { exponential = "12 kB" } or { constant = "12 kB" }; default: { pareto = { shape = 1.5, mean = "12 kB", max
         = "500 kB" } }. Source: the reference runs in ns-2.
-    objects_per_page: Objects of a page, fetched one after the other, or by parallel connections; a whole number in
-        [1, 1000000]; default: 1.
+    objects_per_page: Objects of a page, fetched one after the other; a whole number in [1, 1000000]; default: 1.
     think: Time from the end of a page to the start of the next; a distribution, for example { pareto = { shape = 1.5,
         mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1 s" }. Source:
         the reference runs in ns-2.
-    inter_object: Time between two objects of a page, on each connection; a distribution, for example { pareto = {
-        shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
-    connections: Parallel connections of a session, each a flow: an object goes to the next one that is free, and a
-        page ends with its last object. With this key pages are timed (metrics `page_time_mean_s` and others, series
-        `pages`), and a session draws its sizes and times in the order in which it hands out objects, whatever the
-        network does; a whole number in [1, 1000]; left out: 1, and pages are not timed; with `persistent` or
-        `request` they are. Source: RFC 7928, section 7.2: six.
-    persistent: Whether a connection stays open from object to object and from page to page, with its congestion
-        window and its estimate of the round-trip time. Else each object opens a new one; true or false; default:
-        false. Source: RFC 9112, section 9.3.
-    request: Payload of the request, one packet, that the client sends for each object on the way of the ACKs; the
-        server begins when it arrives. On a new connection SYN, SYN-ACK and data follow it, so that the first byte is
-        there after two round trips; on an open one, after one. The object is there with its last byte at the client.
-        A request without an answer goes out again after `initial_rto`, then after twice that, up to `max_rto`; it is
-        not ECN-capable; a size with its unit, for example "1000 B"; unit: B; left out: none: the server begins by
-        itself when a connection is free, and an object ends with its last ACK. Source: RFC 7928, section 7.2; RFC
-        6298 (2.1), (5.5).
+    inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
+        s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
         "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
@@ -2323,7 +2301,7 @@ class Web(Table):
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
-    Source: ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2.
+    Source: ns-2: web traffic; RARED paper, section 4.
     """
 
     kind: ClassVar[str] = "web"
@@ -2333,9 +2311,229 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
-    connections: int | None = None
-    persistent: bool | None = None
-    request: str | None = None
+    tcp: (
+        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
+    ) = None
+    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
+    segment: str | None = None
+    header: str | None = None
+    window: int | None = None
+    delayed_ack: bool | None = None
+    delayed_ack_timeout: str | None = None
+    min_rto: str | None = None
+    max_rto: str | None = None
+    initial_rto: str | None = None
+    tick: str | None = None
+    rtt_clock: Literal["exact", "ticks"] | None = None
+    initial_window: int | None = None
+    initial_ssthresh: float | None = None
+    limited_transmit: bool | None = None
+    send_overhead: str | None = None
+    cwnd_floor: float | None = None
+    ssthresh_from: Literal["flight", "window"] | None = None
+    growth: Literal["bytes", "acks"] | None = None
+    window_validation: bool | None = None
+    go_back_n: bool | None = None
+    loss_recovery: Literal["rfc", "ns-2"] | None = None
+    retransmit_ect: bool | None = None
+    ecn_across_connections: bool | None = None
+    beta1: float | None = None
+    beta2: float | None = None
+    beta3: float | None = None
+    incipient: Literal["decrease", "hold", "additive"] | None = None
+    escalate: bool | None = None
+    latch: bool | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+    handshake: bool | None = None
+    whole_segments: bool | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    gain: float | None = None
+    westwood_cwnd: Literal["min", "printed"] | None = None
+    recovery: Literal["newreno", "sack"] | None = None
+    low_window: float | None = None
+    high_window: float | None = None
+    high_p: float | None = None
+    high_decrease: float | None = None
+    cubic_c: float | None = None
+    cubic_beta: float | None = None
+    fast_convergence: bool | None = None
+    g: float | None = None
+    ledbat_target: str | None = None
+    ledbat_gain: float | None = None
+    base_history: int | None = None
+    current_filter: int | None = None
+    allowed_increase: float | None = None
+    min_cwnd: float | None = None
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video(Table):
+    """Adaptive video: chunk after chunk over one TCP connection, ahead of the playback, each at a bitrate that the
+    throughput allows.
+
+    chunk: Playing time of a chunk, which is also the step of the playback buffer; a time with its unit, for example
+        "40 ms"; default: 2 s. Source: DASH: 2 s to 10 s are common.
+    bitrates: The bitrates in which each chunk exists, ascending. The first chunk has the lowest; a rate, or a list of
+        rates, for example ["1 Mbit/s", "3 Mbit/s"]; default: ["300 kbit/s", "750 kbit/s", "1.2 Mbit/s", "1.85
+        Mbit/s", "2.85 Mbit/s", "4.3 Mbit/s"]. Source: a ladder that studies of DASH use, up to 1080p.
+    safety: The next chunk has the highest bitrate that is at most this part of the average throughput, or the lowest
+        one; a number in (0, 100]; default: 0.9. Source: dash.js: bandwidthSafetyFactor.
+    weight: Weight of the last chunk in the moving average of the chunks' throughputs; a number in (0, 1]; default:
+        0.4. Source: dash.js: a half-life of 3 s.
+    buffer: Playing time that is ready at most. When there is no room for a chunk, the next one waits; a time with its
+        unit, for example "40 ms"; default: 20 s. Source: dash.js: 12 s to 30 s.
+    startup: Playback begins, and resumes after a stall, when so much is ready; a time with its unit, for example "40
+        ms"; default: 4 s. Source: two chunks.
+    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
+        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
+    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
+        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
+        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
+    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
+        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
+    window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
+        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
+    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
+        Source: RFC 1122 4.2.3.2; the papers do without.
+    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
+        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
+    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
+        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
+    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
+        Source: RFC 6298 (2.5).
+    initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
+        with profile ns-2: 3 s. Source: RFC 6298 (2.1).
+    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
+        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
+    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
+        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
+    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
+    initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
+        limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
+    limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
+        RFC 3042.
+    send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
+        example "40 ms"; default: 0 s. Source: ns-2: overhead_.
+    cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
+        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
+    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
+        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
+        min(cwnd, window).
+    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
+        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
+        step an ACK.
+    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
+        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
+        cap.
+    go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
+        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
+    loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
+        one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
+    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
+        Source: RFC 3168 6.1.5.
+    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
+        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
+        sender's CWR outlive a reset.
+    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
+        Durresi 2007, table 3.
+    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
+        Durresi 2007, table 3.
+    beta3: mecn: the part of Reno's window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi
+        2007, table 3.
+    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
+        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
+        3; hold and additive: section 2.3.
+    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
+        default: false. Source: our reading: the paper is silent.
+    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
+        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
+        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
+    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
+        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
+    handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
+        true. Source: RFC 9293; ns-2's Vegas has none.
+    whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
+        Source: ns-2 counts packets.
+    alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
+        profile ns-2: 1. Source: Brakmo 1994.
+    beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
+        profile ns-2: 3. Source: Brakmo 1994.
+    gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
+        1. Source: Brakmo 1994.
+    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
+        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
+    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
+        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
+    recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
+        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+    low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
+        RFC 3649 5.
+    high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
+        segments; default: 83000. Source: RFC 3649 5.
+    high_p: The drop rate at which HighSpeed's window is high_window; a number in (0, 1]; default: 0.0000001. Source:
+        RFC 3649 5.
+    high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
+        0.5]; default: 0.1. Source: RFC 3649 5.
+    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
+        RFC 9438 5.1.
+    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
+        9438 4.6.
+    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
+        default: true. Source: RFC 9438 4.7.
+    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
+        Source: RFC 8257 4.2.
+    ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
+        ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
+        5.4.
+    ledbat_gain: LEDBAT's GAIN: segments per round trip while there is no queue. Above 1 it grows faster than Reno,
+        which RFC 6817 forbids; RFC 7928 sets 10; a number in (0, 1000]; unit: segments; default: 1. Source: RFC 6817
+        2.5: at most 1; RFC 7928 5.4.
+    base_history: Minutes whose smallest delays are remembered: the smallest of all is LEDBAT's base delay; a whole
+        number in [1, 1000]; unit: min; default: 10. Source: RFC 6817 2.5.
+    current_filter: Delays, none older than a round trip, of which LEDBAT takes the smallest; a whole number in [1,
+        1000]; default: 4. Source: RFC 6817 2.5: at least 4 in a round trip.
+    allowed_increase: How far LEDBAT's window may grow above what was outstanding; a number in (0, 1000]; unit:
+        segments; default: 1. Source: RFC 6817 2.5.
+    min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
+        Source: RFC 6817 2.5.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
+        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    Source: ISO/IEC 23009-1 (DASH); RFC 8216 (HLS); RFC 7928 7.2.
+    """
+
+    kind: ClassVar[str] = "video"
+    chunk: str | None = None
+    bitrates: str | Sequence[str] | None = None
+    safety: float | None = None
+    weight: float | None = None
+    buffer: str | None = None
+    startup: str | None = None
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
@@ -2543,12 +2741,13 @@ class Voip(Table):
         RFC 3551 4.2.
     packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 200 B. Source: 20 ms of
         G.711 are 160 B; RTP, UDP and IPv4 add 40 B.
-    talk: Length of a talk spurt. Each end talks by itself; P.59 measured { exponential = "1.004 s" }; a distribution,
-        for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; left
-        out: without end, unless silence is given, which needs it. Source: ITU-T P.59.
-    silence: Length of a silence between two talk spurts, in which nothing is sent; P.59 measured { exponential =
-        "1.587 s" }; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential = "1 s" }
-        or { constant = "1 s" }; left out: none. Source: ITU-T P.59.
+    silence: Length of a silence between two talk spurts of an end, in which it sends nothing; P.59 measured {
+        exponential = "1.587 s" }; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
+        exponential = "1 s" } or { constant = "1 s" }; left out: none: both ends send all the time. Source: ITU-T
+        P.59.
+    talk: Length of a talk spurt, where there are silences; a distribution, for example { pareto = { shape = 1.5, mean
+        = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1.004 s" }. Source:
+        ITU-T P.59.
     name: What tables and figures call the group; a text; left out: its kind.
     flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
         1.
@@ -2569,8 +2768,8 @@ class Voip(Table):
     kind: ClassVar[str] = "voip"
     interval: str | None = None
     packet: str | None = None
-    talk: Spec | None = None
     silence: Spec | None = None
+    talk: Spec | None = None
     name: str | None = None
     flows: int | None = None
     start: str | Spec | None = None

@@ -30,8 +30,8 @@ class Scenario:
     20.0
 
     topology: `Dumbbell`, `ParkingLot`, or `Graph` with its `GraphLink`s.
-    traffic: one entry a group of flows: `Ftp`, `Web`, `Cbr`, `Poisson`, `OnOff`, `Voip`,
-        `Replay`.
+    traffic: one entry a group of flows: `Ftp`, `Web`, `Video`, `Cbr`, `Poisson`,
+        `OnOff`, `Voip`, `Replay`.
     aqm: the discipline at the bottleneck, forward; default `DropTail()`. Or one of your own, see `Aqm`.
     reverse_aqm: the one in the other direction; default `DropTail()`.
     duration: simulated time.

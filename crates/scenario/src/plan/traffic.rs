@@ -8,7 +8,7 @@ use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
     Browser, Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top,
-    TrafficKind, Voip, Web,
+    TrafficKind, Video, Voip, Web,
 };
 use penstock_sim::Datagram;
 use penstock_tcp::{Ecn, TcpParams, VARIANTS};
@@ -73,6 +73,7 @@ impl Traffic {
 pub(crate) enum Source {
     Ftp(Arc<TcpParams>, Ftp),
     Web(Arc<TcpParams>, Web, Option<Browser>),
+    Video(Arc<TcpParams>, Video),
     Cbr(Datagrams),
     Poisson(Datagrams),
     OnOff(Datagrams, OnOff),
@@ -86,7 +87,7 @@ impl Source {
     /// Its transport, where it is TCP.
     pub fn tcp(&self) -> Option<&Arc<TcpParams>> {
         match self {
-            Source::Ftp(tcp, _) | Source::Web(tcp, ..) => Some(tcp),
+            Source::Ftp(tcp, _) | Source::Web(tcp, ..) | Source::Video(tcp, _) => Some(tcp),
             _ => None,
         }
     }
@@ -205,6 +206,7 @@ fn source(
             let browser = browser(section, values, &tcp)?;
             Source::Web(tcp, web, browser)
         }
+        Sends::Video => Source::Video(tcp(), video(section, values)?),
         Sends::Cbr => Source::Cbr(datagrams(section, values)?),
         Sends::Poisson => Source::Poisson(datagrams(section, values)?),
         Sends::OnOff => Source::OnOff(datagrams(section, values)?, OnOff::read(values)),
@@ -257,6 +259,30 @@ fn browser(section: &Section, values: &mut Values, tcp: &TcpParams) -> Result<Op
     Ok(Some(Browser::read(values)))
 }
 
+/// A larger chunk is taken for a mistake.
+const LARGEST_CHUNK: f64 = (1u64 << 50) as f64;
+
+fn video(section: &Section, values: &Values) -> Result<Video> {
+    let video = Video::read(values);
+    let wrong = |key, problem: &str| Err(section.conflict(key, values, problem));
+    if video.chunk == Duration::ZERO {
+        return wrong("chunk", "must be above 0 s");
+    }
+    if video.bitrates.windows(2).any(|pair| pair[0].as_bps() >= pair[1].as_bps()) {
+        return wrong("bitrates", "must be ascending");
+    }
+    let highest = video.bitrates.last().map_or(0, |r| r.as_bps()) as f64;
+    if highest * video.chunk.as_secs_f64() / 8.0 > LARGEST_CHUNK {
+        return wrong("bitrates", "gives chunks above 1 PB");
+    }
+    let least = video.startup.as_nanos().saturating_add(video.chunk.as_nanos());
+    if video.buffer.as_nanos() < least {
+        let least = format_duration(Duration::from_nanos(least));
+        return wrong("buffer", &format!("must be at least startup and a chunk ({least})"));
+    }
+    Ok(video)
+}
+
 fn datagrams(section: &Section, values: &Values) -> Result<Datagrams> {
     let datagrams = Datagrams::read(values);
     packet(section, values, datagrams.packet)?;
@@ -282,12 +308,7 @@ fn voip(section: &Section, values: &Values) -> Result<Source> {
         let problem = "gives a rate that is not between 1 bit/s and 1 Tbit/s";
         return Err(section.conflict("interval", values, problem));
     };
-    let pauses = match (talk, silence) {
-        (Some(on), Some(off)) => Some(OnOff { on, off }),
-        (None, None) => None,
-        (Some(_), None) => return Err(section.conflict("talk", values, "needs silence")),
-        (None, Some(_)) => return Err(section.conflict("silence", values, "needs talk")),
-    };
+    let pauses = silence.map(|off| OnOff { on: talk, off });
     Ok(Source::Voip(Datagrams { rate, packet: size, jitter: 0.0 }, pauses))
 }
 

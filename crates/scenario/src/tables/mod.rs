@@ -29,8 +29,8 @@ pub(crate) use topology::{
     NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
 };
 pub(crate) use traffic::{
-    traffic, Browser, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Voip,
-    Web, TRAFFICS, TRAFFIC_KIND,
+    traffic, Browser, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, TrafficKind, Video,
+    Voip, Web, TRAFFICS, TRAFFIC_KIND,
 };
 
 use penstock_units::param::{Param, Ty, PARAM};

@@ -1,7 +1,7 @@
 //! Kinds of traffic.
 
 use super::REQUIRED;
-use penstock_units::param::{int, num, DelaySpec, Dist, Param, StartSpec, Ty, PARAM};
+use penstock_units::param::{int, num, num_open, DelaySpec, Dist, Param, StartSpec, Ty, PARAM};
 use penstock_units::{params, words, Bytes, Duration, Rate};
 
 /// A kind of traffic.
@@ -22,6 +22,7 @@ pub(crate) struct TrafficKind {
 pub(crate) enum Sends {
     Ftp,
     Web,
+    Video,
     Cbr,
     Poisson,
     OnOff,
@@ -46,6 +47,15 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
         params: &[Web::TABLE, Browser::TABLE, penstock_tcp::PARAMS],
         tcp: true,
         sends: Sends::Web,
+    },
+    TrafficKind {
+        name: "video",
+        doc: "Adaptive video: chunk after chunk over one TCP connection, ahead of the playback, \
+              each at a bitrate that the throughput allows.",
+        source: "ISO/IEC 23009-1 (DASH); RFC 8216 (HLS); RFC 7928 7.2",
+        params: &[Video::TABLE, penstock_tcp::PARAMS],
+        tcp: true,
+        sends: Sends::Video,
     },
     TrafficKind {
         name: "cbr",
@@ -73,7 +83,8 @@ pub(crate) const TRAFFICS: &[TrafficKind] = &[
     },
     TrafficKind {
         name: "voip",
-        doc: "Calls: datagrams at a constant rate both ways. Each flow is a call, whose way back is a flow of a further group.",
+        doc: "Calls: datagrams at a constant rate both ways. Each flow is a call, whose way back \
+              is a flow of a further group.",
         source: "ITU-T G.711, RFC 3550; RFC 7928 9.1",
         params: &[Voip::TABLE],
         tcp: false,
@@ -212,6 +223,40 @@ params! {
 }
 
 params! {
+    /// Keys of `video`.
+    pub(crate) struct Video {
+        /// Playing time of a chunk, which is also the step of the playback buffer.
+        pub chunk: Duration { default: "2 s", source: "DASH: 2 s to 10 s are common" },
+        /// The bitrates in which each chunk exists, ascending. The first chunk has the lowest.
+        pub bitrates: Vec<Rate> {
+            default_toml: "[\"300 kbit/s\", \"750 kbit/s\", \"1.2 Mbit/s\", \"1.85 Mbit/s\", \
+                \"2.85 Mbit/s\", \"4.3 Mbit/s\"]",
+            source: "a ladder that studies of DASH use, up to 1080p",
+        },
+        /// The next chunk has the highest bitrate that is at most this part of the average
+        /// throughput, or the lowest one.
+        pub safety: f64 {
+            ty: num_open(0.0, 100.0),
+            unit: "1",
+            default: 0.9,
+            source: "dash.js: bandwidthSafetyFactor",
+        },
+        /// Weight of the last chunk in the moving average of the chunks' throughputs.
+        pub weight: f64 {
+            ty: num_open(0.0, 1.0),
+            unit: "1",
+            default: 0.4,
+            source: "dash.js: a half-life of 3 s",
+        },
+        /// Playing time that is ready at most. When there is no room for a chunk, the next one
+        /// waits.
+        pub buffer: Duration { default: "20 s", source: "dash.js: 12 s to 30 s" },
+        /// Playback begins, and resumes after a stall, when so much is ready.
+        pub startup: Duration { default: "4 s", source: "two chunks" },
+    }
+}
+
+params! {
     /// Keys of `cbr`, `poisson` and `onoff`.
     pub(crate) struct Datagrams {
         /// Rate of each flow (onoff: while on), counted on the wire.
@@ -257,16 +302,19 @@ params! {
             default: "200 B",
             source: "20 ms of G.711 are 160 B; RTP, UDP and IPv4 add 40 B",
         },
-        /// Length of a talk spurt. Each end talks by itself; P.59 measured { exponential =
-        /// "1.004 s" }.
-        pub talk: Option<Dist> {
+        /// Length of a silence between two talk spurts of an end, in which it sends nothing; P.59
+        /// measured { exponential = "1.587 s" }.
+        pub silence: Option<Dist> {
             ty: Ty::TimeDist,
-            auto: "without end, unless silence is given, which needs it",
+            auto: "none: both ends send all the time",
             source: "ITU-T P.59",
         },
-        /// Length of a silence between two talk spurts, in which nothing is sent; P.59 measured {
-        /// exponential = "1.587 s" }.
-        pub silence: Option<Dist> { ty: Ty::TimeDist, auto: "none", source: "ITU-T P.59" },
+        /// Length of a talk spurt, where there are silences.
+        pub talk: Dist {
+            ty: Ty::TimeDist,
+            default_toml: "{ exponential = \"1.004 s\" }",
+            source: "ITU-T P.59",
+        },
     }
 }
 

@@ -314,11 +314,12 @@ struct Entry {
 }
 
 fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
-    let kind = c.pick(&["ftp", "ftp", "ftp", "web", "cbr", "poisson", "onoff", "voip", "replay"]);
+    let kind =
+        c.pick(&["ftp", "ftp", "ftp", "web", "video", "cbr", "poisson", "onoff", "voip", "replay"]);
     let mut keys = String::new();
     let flows = 1 + c.below(6);
     let wire;
-    if matches!(kind, "ftp" | "web") {
+    if matches!(kind, "ftp" | "web" | "video") {
         let segment = c.whole(40.0, 9000.0);
         wire = segment as f64 + 40.0;
         let tcp = VARIANTS[c.below(VARIANTS.len())].name;
@@ -335,6 +336,15 @@ fn entry(c: &mut Choices, hops: usize, nodes: usize, rate: f64) -> Entry {
         }
         if kind == "ftp" && c.once_in(3) {
             let _ = writeln!(keys, "bytes = \"{} B\"", c.whole(1.0, 1e6));
+        }
+        if kind == "video" {
+            let low = (rate * c.log(1e-3, 1.0) / flows as f64).max(1.0);
+            let chunk = c.log(1e-2, 0.3);
+            let startup = chunk * c.unit() * 4.0;
+            let _ = writeln!(keys, "bitrates = [\"{low:.0} bit/s\", \"{:.0} bit/s\"]", low * 3.0);
+            let _ = writeln!(keys, "chunk = {}\nstartup = {}", time(chunk), time(startup));
+            let _ = writeln!(keys, "buffer = {}", time(1e-6 + startup + chunk * c.log(1.0, 4.0)));
+            let _ = writeln!(keys, "safety = {}\nweight = {}", c.log(0.1, 2.0), c.log(0.01, 1.0));
         }
         if kind == "web" {
             let _ = writeln!(keys, "sessions = {flows}\npairs = {}", 1 + c.below(flows));

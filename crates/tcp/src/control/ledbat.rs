@@ -77,7 +77,9 @@ penstock_units::params! {
 
 pub(crate) const INFO: VariantInfo = VariantInfo {
     name: "ledbat",
-    doc: "A background transfer: keeps the queuing delay at a target, and yields to others.",
+    doc:
+        "A background transfer: keeps the queuing delay at a target, and yields to others. Starts \
+          without slow start, unless initial_ssthresh (here 2) is raised.",
     source: "RFC 6817",
     own: &[LedbatParams::TABLE, Recovery::TABLE],
     defaults: &[("initial_ssthresh", "2")],

@@ -136,6 +136,7 @@ as_it_is! {
     String: Ty::Text, Word;
     Duration: Ty::Duration, Duration;
     Rate: Ty::Rate, Rate;
+    Vec<Rate>: Ty::Rates, Rates;
     Bytes: Ty::Size, Size;
     QueueLen: Ty::Queue, Queue;
     DelaySpec: Ty::Delay, Delay;

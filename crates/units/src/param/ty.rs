@@ -32,6 +32,8 @@ pub enum Ty {
     Duration,
     /// A rate with its unit: `"1.5 Mbit/s"`.
     Rate,
+    /// Rates: `["1 Mbit/s", "3 Mbit/s"]`, or one of them alone.
+    Rates,
     /// A size with its unit: `"1000 B"`.
     Size,
     /// A queue length: a bare number or `"40 packets"` counts packets, `"30 kB"` bytes.
@@ -82,6 +84,7 @@ impl Ty {
             Ty::Text => "a text",
             Ty::Duration => "a time with its unit, for example \"40 ms\"",
             Ty::Rate => "a rate with its unit, for example \"1.5 Mbit/s\"",
+            Ty::Rates => "a rate, or a list of rates, for example [\"1 Mbit/s\", \"3 Mbit/s\"]",
             Ty::Size => "a size with its unit, for example \"1000 B\"",
             Ty::Queue => {
                 "a number of packets, or a size, for example 40, \"40 packets\" or \"30 kB\""
@@ -134,6 +137,7 @@ impl Ty {
             | (Ty::Text, Value::Word(_))
             | (Ty::Duration, Value::Duration(_))
             | (Ty::Rate, Value::Rate(_))
+            | (Ty::Rates, Value::Rates(_))
             | (Ty::Size, Value::Size(_))
             | (Ty::Queue, Value::Queue(_))
             | (Ty::Delay, Value::Delay(_))
@@ -148,7 +152,7 @@ impl Ty {
     /// Returns the value of a default, as a declaration writes it: `0.1`, `true`, `"5 ms"`.
     ///
     /// `None` if the text is not of this type, or the type is one that only a TOML parser reads
-    /// (distributions, losses, schedules, delays that are tables).
+    /// (lists of rates, distributions, losses, schedules, delays that are tables).
     pub fn literal(&self, text: &str) -> Option<Value> {
         let word = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
         let value = match self {
@@ -169,7 +173,7 @@ impl Ty {
             }),
             Ty::Delay => Value::Delay(DelaySpec::Fixed(parse_duration(word?).ok()?)),
             Ty::Start => Value::Start(StartSpec::Fixed(parse_duration(word?).ok()?)),
-            Ty::SizeDist | Ty::TimeDist | Ty::Loss | Ty::Schedule => return None,
+            Ty::Rates | Ty::SizeDist | Ty::TimeDist | Ty::Loss | Ty::Schedule => return None,
         };
         self.holds(&value).then_some(value)
     }

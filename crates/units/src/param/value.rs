@@ -19,6 +19,8 @@ pub enum Value {
     Duration(Duration),
     /// A rate.
     Rate(Rate),
+    /// Rates.
+    Rates(Vec<Rate>),
     /// A size.
     Size(Bytes),
     /// A queue length.
