@@ -184,6 +184,10 @@ fn a_late_answer_is_answered_once() {
     near(&column(&r, "fct", "t_s"), &[object * MS, (2.0 * object + 0.04) * MS]);
     assert_eq!(of_pages(&r, "request_repeats"), Some(2.0));
     assert_eq!(column(&r, "fct", "bytes"), [1000.0, 1000.0]);
+    // An object that takes longer than the timeout has been answered by its first byte.
+    let r = ran(&text("request = \"360 B\"\nobject = { constant = \"2 MB\" }\n", ""));
+    assert!(column(&r, "fct", "fct_s").iter().all(|t| *t > 2.0));
+    assert_eq!((of_pages(&r, "request_repeats"), of_pages(&r, "pages")), (Some(0.0), Some(1.0)));
 }
 
 /// 60 segments with an initial window of 10. On an open connection the second object begins with
@@ -220,8 +224,9 @@ fn pauses() {
     // Two SYNs; the second connection's data wait for the first's.
     near(&ends, &[43.24, 46.36, 143.24 + 43.24]);
     let text = text("request = \"360 B\"\n", "").replace("\"1 h\"", "\"1 s\"");
-    let pages = column(&ran(&text), "pages", "t_s");
-    near(&pages[..2], &[87.24 * MS, 1.0 + 2.0 * 87.24 * MS]);
+    let r = ran(&text);
+    near(&column(&r, "pages", "t_s")[..2], &[87.24 * MS, 1.0 + 2.0 * 87.24 * MS]);
+    near(&column(&r, "pages", "page_time_s")[..2], &[87.24 * MS, 87.24 * MS]);
 }
 
 /// No object begins after `stop`; a page that is not complete is none.
@@ -302,6 +307,5 @@ fn the_example() {
         of_pages(&r, "page_time_mean_s").expect("pages")
     };
     let (pie, droptail) = (mean("pie"), mean("droptail"));
-    println!("{pie} {droptail}");
     assert!(pie < 0.9 * droptail, "{pie} s with PIE, {droptail} s with DropTail");
 }

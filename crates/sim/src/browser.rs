@@ -9,7 +9,7 @@
 //! opens, instead of after it as in reality. The packets each way and the time of the first byte,
 //! two round trips after the request was sent, are the same.
 
-use crate::ends::with_sender;
+use crate::ends::{acknowledge, with_sender};
 use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp};
 use crate::metrics::Transfer;
 use crate::network::Network;
@@ -156,7 +156,7 @@ pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32
     if p.seq > t.sender.acknowledged() {
         // The ACK of the last object was held back, or lost.
         let ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
-        with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire));
+        acknowledge(net, flows, now, flow, &ack);
     }
     serve(net, flows, now, flow);
 }

@@ -145,8 +145,20 @@ pub(crate) fn ack(
     if flows[flow].ends.epoch != p.epoch {
         return None; // of an earlier connection
     }
-    let done = with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, &ack, wire));
-    done.then_some(flow)
+    acknowledge(net, flows, now, flow, &ack).then_some(flow)
+}
+
+/// Hands an ACK to a flow's sender. Returns whether the transfer is complete. The one place that
+/// calls [`Sender::on_ack`], which is thus part of the code of an ACK's way.
+#[inline(always)]
+pub(crate) fn acknowledge(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    flow: usize,
+    ack: &Ack,
+) -> bool {
+    with_sender(net, flows, now, flow, |s, wire| s.on_ack(now, ack, wire))
 }
 
 /// Lets `f` work on a flow's sender, then looks after its timer. Returns whether the transfer is
