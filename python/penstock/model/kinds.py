@@ -78,13 +78,14 @@ class Link(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
-        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
-        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
-        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
-        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
-        link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
+        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
+        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
+        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
+        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
+        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
+        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
+        al. 2015): link_queue.cc.
     """
 
     rate: str | None = None
@@ -152,13 +153,14 @@ class GraphLink(Table):
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
     reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
         gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or a mahimahi trace, a file with
-        a line for each opportunity to send up to 1500 B: its time in milliseconds, whole and ascending. After the
-        last it begins again. Packets that wait share an opportunity or take several; one that arrives at its very
-        instant is too late, and no packet counts as in service. Its path is relative to the scenario file; a list of
-        steps ascending in time, for example [{ at = "10 s", rate = "1 Mbit/s" }], or a mahimahi trace, { mahimahi =
-        "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et al. 2015):
-        link_queue.cc.
+    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
+        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
+        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
+        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
+        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
+        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
+        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
+        al. 2015): link_queue.cc.
     """
 
     aqm: Table | None = None
@@ -1956,6 +1958,10 @@ class Ftp(Table):
     """Long-lived TCP transfers.
 
     bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
+    lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
+        them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
+        with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
+        8.2.
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
         "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
@@ -2090,6 +2096,7 @@ class Ftp(Table):
 
     kind: ClassVar[str] = "ftp"
     bytes: str | None = None
+    lead_in: str | None = None
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
@@ -2158,7 +2165,7 @@ class Ftp(Table):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web(Table):
-    """Sessions of pages: each object is a TCP connection of its own.
+    """Sessions of pages: each object is a TCP connection of its own. With `connections`, as a browser fetches them.
 
     sessions: Sessions, each of which fetches page after page; a whole number in [1, 10000000]; left out: `flows`.
     pairs: Pairs of hosts that the sessions share: session i is on pair i mod pairs. The server is on the left; a
@@ -2166,12 +2173,28 @@ class Web(Table):
     object: Size of an object; a distribution, for example { pareto = { shape = 1.5, mean = "12 kB", max = "500 kB" }
         }, { exponential = "12 kB" } or { constant = "12 kB" }; default: { pareto = { shape = 1.5, mean = "12 kB", max
         = "500 kB" } }. Source: the reference runs in ns-2.
-    objects_per_page: Objects of a page, fetched one after the other; a whole number in [1, 1000000]; default: 1.
+    objects_per_page: Objects of a page, fetched one after the other, or by parallel connections; a whole number in
+        [1, 1000000]; default: 1.
     think: Time from the end of a page to the start of the next; a distribution, for example { pareto = { shape = 1.5,
         mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1 s" }. Source:
         the reference runs in ns-2.
-    inter_object: Time between two objects of a page; a distribution, for example { pareto = { shape = 1.5, mean = "1
-        s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+    inter_object: Time between two objects of a page, on each connection; a distribution, for example { pareto = {
+        shape = 1.5, mean = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { constant = "0 s" }.
+    connections: Parallel connections of a session, each a flow: an object goes to the next one that is free, and a
+        page ends with its last object. With this key pages are timed (metrics `page_time_mean_s` and others, series
+        `pages`), and a session draws its sizes and times in the order in which it hands out objects, whatever the
+        network does; a whole number in [1, 1000]; left out: 1, and pages are not timed; with `persistent` or
+        `request` they are. Source: RFC 7928, section 7.2: six.
+    persistent: Whether a connection stays open from object to object and from page to page, with its congestion
+        window and its estimate of the round-trip time. Else each object opens a new one; true or false; default:
+        false. Source: RFC 9112, section 9.3.
+    request: Payload of the request, one packet, that the client sends for each object on the way of the ACKs; the
+        server begins when it arrives. On a new connection SYN, SYN-ACK and data follow it, so that the first byte is
+        there after two round trips; on an open one, after one. The object is there with its last byte at the client.
+        A request without an answer goes out again after `initial_rto`, then after twice that, up to `max_rto`; it is
+        not ECN-capable; a size with its unit, for example "1000 B"; unit: B; left out: none: the server begins by
+        itself when a connection is free, and an object ends with its last ACK. Source: RFC 7928, section 7.2; RFC
+        6298 (2.1), (5.5).
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
         "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
@@ -2301,7 +2324,7 @@ class Web(Table):
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
     access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
         or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
-    Source: ns-2: web traffic; RARED paper, section 4.
+    Source: ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2.
     """
 
     kind: ClassVar[str] = "web"
@@ -2311,6 +2334,9 @@ class Web(Table):
     objects_per_page: int | None = None
     think: Spec | None = None
     inter_object: Spec | None = None
+    connections: int | None = None
+    persistent: bool | None = None
+    request: str | None = None
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
