@@ -231,7 +231,7 @@ def brief(tmp_path_factory: pytest.TempPathFactory) -> command.Evaluation:
     """Two disciplines of known badness and two known ones, in the scenarios that are quick."""
     out = tmp_path_factory.mktemp("evaluate")
     only = ["heavy", "mild", "friendly-long"]
-    return command.evaluate(["pie", Never, Everything], seeds=3, quick=True, only=only, out=out)
+    return ps.evaluate(["pie", Never, Everything], seeds=3, quick=True, only=only, out=out)
 
 
 def test_a_discipline_that_never_signals_is_droptail(brief: command.Evaluation) -> None:
@@ -275,7 +275,7 @@ def test_a_second_call_runs_nothing(brief: command.Evaluation, monkeypatch: pyte
     from penstock import _penstock
 
     monkeypatch.setattr(_penstock, "run", lambda *_: pytest.fail("it runs again"))
-    again = command.evaluate(
+    again = ps.evaluate(
         ["pie", Never, Everything], seeds=3, quick=True, only=["heavy", "mild", "friendly-long"], out=brief.page.parent
     )
     assert again.judgement.answers.keys() == brief.judgement.answers.keys()

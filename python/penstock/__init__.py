@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.errors import ScenarioError as ScenarioError
     from penstock.errors import SimulationError as SimulationError
     from penstock.estimate import Estimate as Estimate
-    from penstock.evaluation.command import Evaluation as Evaluation
-    from penstock.evaluation.command import evaluate as evaluate
+    from penstock.evaluation.start import evaluate as evaluate
     from penstock.model import aqm as aqm
     from penstock.model import kinds as kinds
     from penstock.model.aqm import *  # noqa: F403
@@ -47,7 +46,7 @@ _NAMES = {
     "_penstock": ("RunResult", "__version__"),
     "errors": ("Error", "ScenarioError", "SimulationError"),
     "estimate": ("Estimate",),
-    "evaluation.command": ("Evaluation", "evaluate"),
+    "evaluation.start": ("evaluate",),
     "model.scenario": ("Scenario",),
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),

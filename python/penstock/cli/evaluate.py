@@ -10,7 +10,8 @@ from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
 from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
 from penstock.errors import ScenarioError
-from penstock.evaluation.command import chosen, evaluate
+from penstock.evaluation.command import chosen
+from penstock.evaluation.start import evaluate
 from penstock.evaluation.tables import answers_table, experiments_table
 from penstock.show.progress import Bar
 from penstock.sweeps.drive import Sweep

@@ -1,4 +1,4 @@
-"""The function `penstock.evaluate`, and what the command shares with it."""
+"""An evaluation from beginning to end."""
 
 from __future__ import annotations
 
@@ -64,43 +64,36 @@ def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
     return [each for each in EXPERIMENTS if not (quick and each.key in NOT_QUICK)]
 
 
-def evaluate(
-    disciplines: Sequence[str | Aqm | type[Aqm]],
-    *,
-    set: Mapping[str, object] | None = None,
-    seeds: int | None = None,
-    quick: bool = False,
-    only: Sequence[str] = (),
-    out: str | Path = "out/evaluate",
-    jobs: int | None = None,
-    scheduler: Any = None,
-    progress: Callable[[Sweep], object] | None = None,
-) -> Evaluation:
-    """Judges queue disciplines by RFC 7928, with DropTail beside them, and writes the pages.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be judged, and how: see `penstock.evaluate`."""
 
-    disciplines: kinds (`"red"`), `"all"`, `"my_aqm.py:Mine"`, subclasses of `penstock.Aqm` or instances of them.
-    set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
-    seeds: runs of every form of every scenario; default: 5, quick: 3.
-    quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that
-        take longest.
-    only: keys of scenarios, as `penstock evaluate --list` names them.
-    out: the folder of the pages and the runs; what it holds is not run again.
-    jobs: threads; default: one a core.
-    scheduler: a Dask scheduler's address or client; disciplines in Python run here all the same.
-    progress: called a few times a second.
-    """
-    n = seeds or (QUICK_SEEDS if quick else SEEDS)
+    disciplines: Sequence[str | Aqm | type[Aqm]]
+    changes: Mapping[str, object]
+    seeds: int | None
+    quick: bool
+    only: Sequence[str]
+
+
+def run(
+    wanted: Wanted,
+    folder: Path,
+    jobs: int | None,
+    scheduler: Any,
+    progress: Callable[[Sweep], object] | None,
+) -> Evaluation:
+    """Runs what the folder does not hold, judges, and writes the pages."""
+    n = wanted.seeds or (QUICK_SEEDS if wanted.quick else SEEDS)
     run_with, knobs_with = range(1, n + 1), range(1, min(n, KNOB_SEEDS) + 1)
-    judged = candidates(disciplines, set)
-    experiments = chosen(only, quick)
-    planned = plan(judged, experiments, run_with, knobs_with, quick)
-    folder = Path(out)
+    judged = candidates(wanted.disciplines, wanted.changes)
+    experiments = chosen(wanted.only, wanted.quick)
+    planned = plan(judged, experiments, run_with, knobs_with, wanted.quick)
     drive.run(planned, folder, jobs, scheduler, progress)
     numbers = Numbers(planned, folder)
     there = {each.key for each in experiments}
-    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (quick and q.beyond_quick)]
+    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (wanted.quick and q.beyond_quick)]
     names = [each.name for each in judged]
     judgement = judge(numbers, questions, names)
-    changes = ", ".join(f"{path} = {value}" for path, value in (set or {}).items())
+    changes = ", ".join(f"{path} = {value}" for path, value in wanted.changes.items())
     done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, changes)
     return Evaluation(write_pages(folder, done, jobs or cores()), questions, names, judgement, numbers)
