@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = ROOT / "scenarios"
+
+# A shell that puts a command into the background has it ignore Ctrl-C, and all that it starts. The
+# tests are about what Ctrl-C does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Small enough that a run takes milliseconds, rich enough that every stream of random numbers is used.
 SMALL = """\
