@@ -164,6 +164,7 @@ pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32
 /// The server begins to send an object.
 fn serve(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let Flow { ends, kind: FlowKind::Tcp(t), rng, .. } = &mut flows[flow] else { return };
+    let earlier = (t.sender.given(), t.lacking());
     let TcpApp::Browser(c) = &mut t.app else { return };
     c.state = State::Fetching;
     let (bytes, persistent, open) = (c.bytes, c.session.persistent, c.answered > 0);
@@ -172,6 +173,7 @@ fn serve(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     }
     c.answered += 1;
     if open && persistent {
+        c.earlier = earlier;
         t.keep_open();
     } else if open {
         t.reconnect(ends, rng);

@@ -1,7 +1,7 @@
 //! The network: hosts, links, and the packets between them. A packet enters here from its host;
 //! `way.rs` takes it through the links.
 
-use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
+use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, NO_SACK};
@@ -201,6 +201,8 @@ impl Network {
             (Some(request), Some(c)) => f.ends.epoch.wrapping_add(c.ahead(request)),
             _ => p.epoch,
         };
+        // The first segment that it tells of, or asks for.
+        let next = p.seq + i64::from(p.is(flag::ACK | flag::REQUEST));
         let view = PacketView {
             udp: tcp.is_none(),
             flow: p.flow,
@@ -216,9 +218,7 @@ impl Network {
             seq: p.seq,
             segment: tcp.map_or(0, |t| t.p.segment_bytes()),
             payload: if empty { 0 } else { p.bytes.saturating_sub(header) },
-            lacking: tcp
-                .filter(|_| browser.is_some_and(|c| c.session.persistent))
-                .map_or(0, Tcp::lacking),
+            lacking: browser.zip(tcp).map_or(0, |(c, t)| c.lacking(next, t.lacking())),
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| t.last),
             window: tcp.map_or(0, |t| t.p.window),

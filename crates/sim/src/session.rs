@@ -24,6 +24,9 @@ pub(crate) struct Connection {
     pub(crate) timeout: Duration,
     /// Requests of the present TCP connection that the server has; 0: nothing was opened yet.
     pub(crate) answered: u32,
+    /// For captures: the first segment of the present object on an open connection, and what the
+    /// last segments lacked until then.
+    pub(crate) earlier: (i64, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,7 @@ impl Connection {
             asked: 0,
             timeout: Duration::ZERO,
             answered: 0,
+            earlier: (0, 0),
         }
     }
 
@@ -102,6 +106,16 @@ impl Connection {
     /// Returns how many connections the request of that number is ahead of the present one.
     pub(crate) fn ahead(&self, request: u16) -> u16 {
         u16::from(!self.session.persistent && self.answered > 0 && self.awaits(request))
+    }
+
+    /// Returns what the last segments of the objects before segment `seq` lack, where those before
+    /// the present object lack `now`. A segment sent again may be of the object before.
+    pub(crate) fn lacking(&self, seq: i64, now: u32) -> u32 {
+        match self.earlier {
+            _ if !self.session.persistent => 0,
+            (first, then) if seq < first => then,
+            _ => now,
+        }
     }
 
     /// Whether the server does not yet have the request of that number.
