@@ -200,12 +200,10 @@ impl Engine {
         if !p.is(flag::ACK) {
             return ends::data(net, flows, now, index, p);
         }
-        if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
-            t.acks_queued -= 1;
-        }
         if let Some(flow) = ends::ack(net, flows, now, index, p) {
             self.transfers.extend(apps::transfer_done(net, flows, now, flow));
         }
+        net.acks_behind(p.flow as usize, flows);
     }
 
     fn sample(&mut self, now: Time) {

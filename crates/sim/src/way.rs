@@ -298,16 +298,38 @@ impl Network {
         }
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
-                if t.foresees(at, self.acks_foreseen_until) {
+                if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
                     self.sched.begin(at, now);
                     let p = *p;
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
+                let event = self.sched.event(at, Kind::Packet, index);
+                if t.keep_ack(event) {
+                    self.sched.add(event);
+                }
+                return;
             }
         }
         self.sched.push(at, Kind::Packet, index);
+    }
+
+    /// The event of a flow's first kept ACK has come, and that ACK is worked out. So are those
+    /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
+    pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
+        while let FlowKind::Tcp(t) = &mut flows[flow].kind {
+            t.acks.pop_front();
+            let Some(next) = t.acks.front().copied() else { return };
+            if !t.foresees(next.time(), self.acks_foreseen_until) {
+                return self.sched.add(next);
+            }
+            self.events += 1;
+            self.sched.begin_arrival(&next);
+            let index = next.what().index() as u32;
+            let p = self.packets.items[index as usize];
+            ends::ack(self, flows, next.time(), index, p);
+        }
     }
 
     /// An eager link's transmitter is free.
