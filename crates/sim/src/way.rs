@@ -264,15 +264,17 @@ impl Network {
     /// its host.
     #[inline(always)]
     fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
+        let goes_on = self.goes_on(p);
+        if !goes_on && p.is(flag::DATAGRAM) {
+            self.delivered(at, p, flows);
+            return self.discard(index);
+        }
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags & !flag::ECN | ecn as u8;
         kept.hop = p.hop + 1;
-        if self.goes_on(p) {
+        if goes_on {
             let link = self.routes.at(p.route, p.hop + 1);
             self.expect(at, link, index);
-        } else if p.is(flag::DATAGRAM) {
-            self.delivered(at, p, flows);
-            self.discard(index);
         } else {
             // The access link has one feeder: the packet's arrival at its end is known.
             self.down(now, at, p.host, index, flows);
@@ -337,14 +339,17 @@ impl Network {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
         let Some((index, fate, again)) = served else { return };
+        if let Some(at) = again {
+            self.ask_for_service(at, link);
+        }
         let p = self.packets.items[index as usize];
         if self.capture.is_some() {
             self.record_out(link, p, flows);
         }
-        if let Some(at) = again {
-            self.ask_for_service(at, link);
+        match fate {
+            Fate::Through(at, ecn) => self.leave(now, at, index, &p, ecn, flows),
+            _ => self.discard(index),
         }
-        self.follow(now, link, index, &p, fate, flows);
     }
 
     /// Captures `p` if the link has a tap behind its queue and `p` got through just now.
