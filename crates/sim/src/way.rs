@@ -117,21 +117,25 @@ impl Network {
         if self.capture.is_some() {
             let index = self.enter(p);
             self.through(now, link, index, flows);
+        } else if self.inboxes[link as usize].eager {
+            self.wait_ahead(now, link, p, flows);
         } else {
-            self.enter_ahead(now, p, flows);
+            self.pass_ahead(now, link, p, flows);
         }
     }
 
-    /// The same at `now`, which may lie ahead. The packet needs a place in the pool only if it goes
-    /// on from the link.
-    #[inline]
-    pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
-        let link = self.routes.at(p.route, 0);
-        if self.inboxes[link as usize].eager {
-            let index = self.enter(p);
-            let fate = self.pass(now, link, index, &p, flows);
-            return self.stay(link, index, fate);
-        }
+    /// The same at `now`, which may lie ahead, where the link is eager.
+    #[inline(never)]
+    pub(crate) fn wait_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
+        let index = self.enter(p);
+        let fate = self.pass(now, link, index, &p, flows);
+        self.stay(link, index, fate);
+    }
+
+    /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
+    /// link.
+    #[inline(never)]
+    pub(crate) fn pass_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
                 let index = self.enter(p);
