@@ -76,7 +76,7 @@ impl<A: Aqm> Driver<A> {
         self.contract.eager
     }
 
-    /// Returns whether the discipline wants to see a waiting packet before each arrival.
+    /// See [`Contract::draws`].
     pub fn draws(&self) -> bool {
         self.contract.draws
     }
@@ -141,6 +141,11 @@ impl Contract {
         self.orders
     }
 
+    /// Returns whether the discipline wants to see a waiting packet before each arrival.
+    pub fn draws(&self) -> bool {
+        self.draws
+    }
+
     /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
     /// queues what is let in, and tells [`Contract::enqueued`].
     #[inline]
@@ -155,17 +160,15 @@ impl Contract {
             self.draw(aqm, line);
         }
         let verdict = aqm.arrive(now, pkt, line.queue(), &mut self.rng);
-        if self.evicts {
-            evict(aqm, now, pkt, line);
-        }
-        if line.full(pkt) {
+        let full = if self.evicts { evict(aqm, now, pkt, line) } else { line.full(pkt) };
+        if full {
             aqm.overflow(now, pkt, line.queue());
             return Err(Reason::Overflow);
         }
         self.carried_out(verdict, pkt.ecn)
     }
 
-    #[cold]
+    #[inline]
     fn draw<A: Aqm + ?Sized, L: Line>(&mut self, aqm: &mut A, line: &L) {
         if let Some((handle, waiting)) = line.draw(&mut self.rng) {
             aqm.drawn(handle, &waiting);
@@ -215,9 +218,13 @@ impl Contract {
     }
 }
 
+/// Gives up packets for the arriving one as the discipline says. Returns whether that finds no room
+/// all the same.
 #[inline]
-fn evict<A: Aqm + ?Sized, L: Line>(aqm: &mut A, now: Time, pkt: &Packet, line: &mut L) {
-    while let Some((handle, reason)) = aqm.evict(now, pkt, line.queue(), line.full(pkt)) {
+fn evict<A: Aqm + ?Sized, L: Line>(aqm: &mut A, now: Time, pkt: &Packet, line: &mut L) -> bool {
+    loop {
+        let full = line.full(pkt);
+        let Some((handle, reason)) = aqm.evict(now, pkt, line.queue(), full) else { return full };
         line.evict(now, handle, reason);
     }
 }

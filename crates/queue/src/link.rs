@@ -63,7 +63,7 @@ impl Link {
         let contract = Contract::of(&aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let buffer = Buffer::new(c, keep, contract.orders(), opportunities, &columns);
+        let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
         let wire = Wire::new(c.loss, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()

@@ -213,12 +213,15 @@ pub(crate) fn udp_next(
         let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
         next = u.after(rng);
         if u.company == Company::Nobody {
+            net.events += 1;
             if eager {
                 net.serve_until(at, first_link, flows);
+                net.sched.begin(at, now);
+                net.wait_ahead(at, first_link, p, flows);
+            } else {
+                net.sched.begin(at, now);
+                net.pass_ahead(at, first_link, p, flows);
             }
-            net.sched.begin(at, now);
-            net.events += 1;
-            net.enter_ahead(at, p, flows);
         } else {
             net.foresee(at, p);
             net.sched.begin(at, now);

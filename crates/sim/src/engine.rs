@@ -231,12 +231,10 @@ impl Engine {
             }
             return ends::data(net, flows, now, index, p);
         }
-        if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
-            t.acks_queued -= 1;
-        }
         if let Some(flow) = ends::ack(net, flows, now, index, p) {
             apps::transfer_done(net, flows, now, flow, &mut self.ended);
         }
+        net.acks_behind(p.flow as usize, flows);
     }
 
     /// The same for what is no ACK, where some of it may be of a browser's session.

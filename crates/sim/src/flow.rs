@@ -1,11 +1,13 @@
 //! A flow's two ends and its application.
 
 use crate::config::{App, Datagram, FlowConfig, UdpPattern};
+use crate::sched::Event;
 use crate::session::Connection;
 use crate::video::Viewer;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What all flows have.
@@ -50,8 +52,8 @@ pub(crate) struct Tcp {
     /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
-    /// ACKs that have events nevertheless; those behind them need events, too.
-    pub(crate) acks_queued: u32,
+    /// ACKs that must wait for their time, and those behind them. The first of them has an event.
+    pub(crate) acks: VecDeque<Event>,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -249,7 +251,7 @@ impl Tcp {
                 | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
-            acks_queued: 0,
+            acks: VecDeque::new(),
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
@@ -296,14 +298,19 @@ impl Tcp {
         self.acked_before.wrapping_neg() as u32
     }
 
-    /// Returns whether an ACK that comes at `at` may be worked out now. If not, it needs an event,
-    /// and so do those behind it.
+    /// Returns whether an ACK that comes at `at` may be worked out now, once those before it are.
+    /// Nobody looks at the senders before `until`.
     #[inline]
-    pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
-        let free = at < until.min(self.undisturbed_until).min(self.timer_at);
-        let foreseen = free && self.acks_queued == 0;
-        self.acks_queued += u32::from(!foreseen);
-        foreseen
+    pub(crate) fn foresees(&self, at: Time, until: Time) -> bool {
+        at < until.min(self.undisturbed_until).min(self.timer_at)
+    }
+
+    /// Keeps an ACK that cannot be worked out now. Returns whether it needs an event: those behind
+    /// another one wait for that.
+    #[inline]
+    pub(crate) fn keep_ack(&mut self, event: Event) -> bool {
+        self.acks.push_back(event);
+        self.acks.len() == 1
     }
 
     /// Payload bytes acknowledged so far.

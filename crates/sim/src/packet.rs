@@ -88,25 +88,23 @@ impl<T: Copy> Pool<T> {
     pub(crate) fn new() -> Self {
         Pool { items: vec![], free: vec![] }
     }
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, item: T) -> u32 {
-        if let Some(i) = self.free.pop() {
-            self.items[i as usize] = item;
-            i
-        } else {
-            self.grow();
-            self.items.push(item);
-            (self.items.len() - 1) as u32
-        }
+        let Some(i) = self.free.pop() else { return self.add(item) };
+        self.items[i as usize] = item;
+        i
     }
 
     /// Makes room for one more. Memory grows by a quarter, not to the double.
-    fn grow(&mut self) {
+    #[inline(never)]
+    fn add(&mut self, item: T) -> u32 {
         let n = self.items.len();
         assert!(n < MAX_INDEX, "at most {MAX_INDEX} packets under way");
         if n == self.items.capacity() {
             self.items.reserve_exact((n / 4).max(256));
         }
+        self.items.push(item);
+        n as u32
     }
 
     #[inline]

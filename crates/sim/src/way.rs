@@ -117,21 +117,25 @@ impl Network {
         if self.capture.is_some() {
             let index = self.enter(p);
             self.through(now, link, index, flows);
+        } else if self.inboxes[link as usize].eager {
+            self.wait_ahead(now, link, p, flows);
         } else {
-            self.enter_ahead(now, p, flows);
+            self.pass_ahead(now, link, p, flows);
         }
     }
 
-    /// The same at `now`, which may lie ahead. The packet needs a place in the pool only if it goes
-    /// on from the link.
-    #[inline]
-    pub(crate) fn enter_ahead(&mut self, now: Time, p: Pkt, flows: &mut [Flow]) {
-        let link = self.routes.at(p.route, 0);
-        if self.inboxes[link as usize].eager {
-            let index = self.enter(p);
-            let fate = self.pass(now, link, index, &p, flows);
-            return self.stay(link, index, fate);
-        }
+    /// The same at `now`, which may lie ahead, where the link is eager.
+    #[inline(never)]
+    pub(crate) fn wait_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
+        let index = self.enter(p);
+        let fate = self.pass(now, link, index, &p, flows);
+        self.stay(link, index, fate);
+    }
+
+    /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
+    /// link.
+    #[inline(never)]
+    pub(crate) fn pass_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
                 let index = self.enter(p);
@@ -265,15 +269,17 @@ impl Network {
     /// its host.
     #[inline(always)]
     fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
+        let goes_on = self.goes_on(p);
+        if !goes_on && p.is(flag::DATAGRAM) {
+            self.delivered(at, p, flows);
+            return self.discard(index);
+        }
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags & !flag::ECN | ecn as u8;
         kept.hop = p.hop + 1;
-        if self.goes_on(p) {
+        if goes_on {
             let link = self.routes.at(p.route, p.hop + 1);
             self.expect(at, link, index);
-        } else if p.is(flag::DATAGRAM) {
-            self.delivered(at, p, flows);
-            self.discard(index);
         } else {
             // The access link has one feeder: the packet's arrival at its end is known.
             self.down(now, at, p.host, index, flows);
@@ -299,16 +305,38 @@ impl Network {
         }
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
-                if t.foresees(at, self.acks_foreseen_until) {
+                if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
                     self.sched.begin(at, now);
                     let p = *p;
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
+                let event = self.sched.event(at, Kind::Packet, index);
+                if t.keep_ack(event) {
+                    self.sched.add(event);
+                }
+                return;
             }
         }
         self.sched.push(at, Kind::Packet, index);
+    }
+
+    /// The event of a flow's first kept ACK has come, and that ACK is worked out. So are those
+    /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
+    pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
+        while let FlowKind::Tcp(t) = &mut flows[flow].kind {
+            t.acks.pop_front();
+            let Some(next) = t.acks.front().copied() else { return };
+            if !t.foresees(next.time(), self.acks_foreseen_until) {
+                return self.sched.add(next);
+            }
+            self.events += 1;
+            self.sched.begin_arrival(&next);
+            let index = next.what().index() as u32;
+            let p = self.packets.items[index as usize];
+            ends::ack(self, flows, next.time(), index, p);
+        }
     }
 
     /// An eager link's transmitter is free.
@@ -316,14 +344,17 @@ impl Network {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
         let Some((index, fate, again)) = served else { return };
+        if let Some(at) = again {
+            self.ask_for_service(at, link);
+        }
         let p = self.packets.items[index as usize];
         if self.capture.is_some() {
             self.record_out(link, p, flows);
         }
-        if let Some(at) = again {
-            self.ask_for_service(at, link);
+        match fate {
+            Fate::Through(at, ecn) => self.leave(now, at, index, &p, ecn, flows),
+            _ => self.discard(index),
         }
-        self.follow(now, link, index, &p, fate, flows);
     }
 
     /// Captures `p` if the link has a tap behind its queue and `p` got through just now.

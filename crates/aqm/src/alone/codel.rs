@@ -108,6 +108,7 @@ impl Control {
     }
 
     /// `t + INTERVAL/√count`, in whole ticks.
+    #[inline(never)]
     fn control_law(&self, t: Time, count: u32) -> Time {
         t + Duration::from_ticks(
             (self.interval.as_ticks() as f64 / libm::sqrt(f64::from(count))) as u64,

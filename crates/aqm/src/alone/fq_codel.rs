@@ -254,6 +254,20 @@ impl FqCodel {
         }
     }
 
+    /// The next packet to lose: of the queue that is losing packets, or of the fattest, which then
+    /// loses half its packets, up to `drop_batch`.
+    #[cold]
+    fn give_up(&mut self, arriving: u32) -> u32 {
+        if self.batch.1 == 0 {
+            let fattest = self.fattest(arriving);
+            let pkts = self.queues[fattest as usize].pkts;
+            let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
+            self.batch = (fattest, half.min(pkts).min(self.drop_batch));
+        }
+        self.batch.1 -= 1;
+        self.take(self.batch.0)
+    }
+
     /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list
     /// any more (section 4.2).
     #[cold]
@@ -279,24 +293,18 @@ impl Aqm for FqCodel {
 
     /// Section 4.1: half the packets of the fullest queue, from its head, up to `drop_batch`.
     fn evict(&mut self, _: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        if self.batch.1 == 0 {
-            if q.pkts == 0 || !full && q.pkts < self.limit {
-                return None;
-            }
-            let fattest = self.fattest(pkt.bytes);
-            let pkts = self.queues[fattest as usize].pkts;
-            let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
-            self.batch = (fattest, half.min(pkts).min(self.drop_batch));
+        let room = q.pkts == 0 || !full && q.pkts < self.limit;
+        if room && self.batch.1 == 0 {
+            return None;
         }
-        self.batch.1 -= 1;
-        Some((self.take(self.batch.0), Reason::Overflow))
+        Some((self.give_up(pkt.bytes), Reason::Overflow))
     }
 
     fn enqueued(&mut self, _: Time, pkt: &Packet, handle: u32) {
-        if self.behind.len() <= handle as usize {
-            self.behind.resize(handle as usize + 1, (NONE, 0));
+        match self.behind.get_mut(handle as usize) {
+            Some(place) => *place = (NONE, pkt.bytes),
+            None => self.behind.resize(handle as usize + 1, (NONE, pkt.bytes)),
         }
-        self.behind[handle as usize] = (NONE, pkt.bytes);
         let i = self.arriving;
         self.backlog[i as usize] += u64::from(pkt.bytes);
         let queue = &mut self.queues[i as usize];

@@ -6,7 +6,7 @@ use crate::link::held::{Held, HeldPacket};
 use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
-use penstock_aqm::driver::Line;
+use penstock_aqm::driver::{Contract, Line};
 use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
 use penstock_units::{QueueLen, Rng, Time};
 
@@ -41,11 +41,11 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer. `ordered`: the discipline orders the packets. `columns`: what it publishes.
+    /// An empty buffer. `columns`: what the discipline publishes.
     pub(crate) fn new(
         c: &LinkConfig,
         keep: &Keep,
-        ordered: bool,
+        contract: &Contract,
         opportunities: bool,
         columns: &[&'static str],
     ) -> Self {
@@ -64,7 +64,7 @@ impl Buffer {
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
             waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
-            held: Held::new(ordered),
+            held: Held::new(contract),
             arrived: 0,
             departed: 0,
             lost: 0,
@@ -120,32 +120,33 @@ impl Buffer {
         self.in_service(now, bytes);
     }
 
-    /// A packet that arrives at `now` is let in, and held. Returns its handle.
+    /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline
+    /// orders the packets.
     #[inline(always)]
     pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
         self.enters(now, a.pkt.bytes);
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(HeldPacket { arriving: *a, ecn })
+        self.held.put(HeldPacket::new(a, ecn))
     }
 
     /// A packet that was held starts to be sent.
     #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
-        let (pkt, bytes) = (h.arriving.pkt, h.arriving.pkt.bytes);
+        let bytes = h.bytes;
         if let Some(stats) = &mut self.stats {
-            stats.departure(h.arriving.at, now, bytes, h.arriving.data);
-            if let Some(level) = raised(pkt.ecn, ecn) {
+            stats.departure(h.at, now, bytes, h.data);
+            if let Some(level) = raised(h.arrived_as, ecn) {
                 stats.mark(now, level);
             }
         }
         if let Some(series) = &mut self.series {
             if ecn != h.ecn {
-                series.event(now, "mark_head", pkt.flow, bytes, self.q.pkts);
+                series.event(now, "mark_head", h.flow, bytes, self.q.pkts);
             }
-            series.event(now, "dequeue", pkt.flow, bytes, self.q.pkts);
+            series.event(now, "dequeue", h.flow, bytes, self.q.pkts);
         }
     }
 
@@ -164,17 +165,17 @@ impl Buffer {
             Reason::Forced => "drop_forced",
             Reason::Overflow => "drop_overflow",
         };
-        self.dropped(now, a, reason, word);
+        self.dropped(now, &a.pkt, a.data, reason, word);
     }
 
     #[cold]
-    fn dropped(&mut self, now: Time, a: &Arriving, reason: Reason, word: &str) {
+    fn dropped(&mut self, now: Time, pkt: &Packet, data: bool, reason: Reason, word: &str) {
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
-            stats.dropped(now, reason, a.data);
+            stats.dropped(now, reason, data);
         }
         if let Some(series) = &mut self.series {
-            series.event(now, word, a.pkt.flow, a.pkt.bytes, self.q.pkts);
+            series.event(now, word, pkt.flow, pkt.bytes, self.q.pkts);
         }
     }
 
@@ -223,32 +224,33 @@ impl Line for Buffer {
         }
     }
 
+    #[inline]
     fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
         self.held.draw(rng)
     }
 
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
-        let h = self.held.take(handle);
-        self.leaves(now, h.arriving.pkt.bytes);
-        self.dropped(now, &h.arriving, reason, "evict");
-        self.gone.push(h.arriving.index);
+        let h = self.held.give_up(handle).expect("the handle of a waiting packet");
+        self.leaves(now, h.bytes);
+        self.dropped(now, &h.packet(), h.data, reason, "evict");
+        self.gone.push(h.index);
     }
 
     #[inline(always)]
     fn take(&mut self, now: Time, handle: Option<u32>) -> Option<(Packet, Time, HeldPacket)> {
         let h = match handle {
-            Some(handle) => self.held.take(handle),
+            Some(handle) => self.held.at(handle),
             None => self.held.first()?,
         };
-        self.leaves(now, h.arriving.pkt.bytes);
-        self.in_service(now, h.arriving.pkt.bytes);
+        self.leaves(now, h.bytes);
+        self.in_service(now, h.bytes);
         self.q.idle_since = None;
-        Some((h.packet(), h.arriving.at, h))
+        Some((h.packet(), h.at, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
-        self.dropped(now, &h.arriving, reason, "drop_head");
-        self.gone.push(h.arriving.index);
+        self.dropped(now, &h.packet(), h.data, reason, "drop_head");
+        self.gone.push(h.index);
     }
 }
 

@@ -166,9 +166,9 @@ impl Visit for Service<'_> {
         if port.busy_until < now {
             port.transmitter.idle();
         }
-        port.busy_until = port.transmitter.finish(now, h.arriving.pkt.bytes);
+        port.busy_until = port.transmitter.finish(now, h.bytes);
         port.due = left > 0;
         let again = port.due.then(|| port.transmitter.next_start(port.busy_until));
-        Some((h.arriving.index, port.over_the_wire(now, ecn), again))
+        Some((h.index, port.over_the_wire(now, ecn), again))
     }
 }
