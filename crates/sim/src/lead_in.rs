@@ -36,12 +36,12 @@ pub(crate) fn shifted(c: &Config, lead: &LeadIn, zero: Duration) -> Config {
     let mut c = c.clone();
     c.lead_in = None;
     c.duration = c.duration + zero;
-    c.measure_from = c.measure_from + zero;
-    c.measure_to = c.measure_to + zero;
+    c.measure_from += zero;
+    c.measure_to += zero;
     for link in &mut c.links {
         if let Schedule::Steps(steps) = &mut link.schedule {
             for (at, _) in steps {
-                *at = *at + zero;
+                *at += zero;
             }
         }
     }
@@ -49,10 +49,10 @@ pub(crate) fn shifted(c: &Config, lead: &LeadIn, zero: Duration) -> Config {
         let early = lead.groups[flow.group as usize];
         let (start, stop) = flow.app.times_mut();
         if !early {
-            *start = *start + zero;
+            *start += zero;
         }
         if let Some(stop) = stop {
-            *stop = *stop + zero;
+            *stop += zero;
         }
     }
     c
