@@ -26,6 +26,9 @@ class SkippedError(Exception):
         self.measures = list(measures)
 
 
+#: Characters of a line that a complaint quotes.
+WIDTH = 300
+
 @dataclass(frozen=True)
 class Measure:
     """A number that was measured, and its budget. Without a budget it only informs."""
@@ -127,7 +130,8 @@ class Work:
         """Runs a command that has to succeed. Raises `RuntimeError` with its last lines if not."""
         done = self.run(command, limit_s, **more)
         if done.code != 0:
-            last = " / ".join(done.output.strip().splitlines()[-3:])
+            # A line may be a document of a hundred kilobytes.
+            last = " / ".join(line[:WIDTH] for line in done.output.strip().splitlines()[-3:])
             raise RuntimeError(f"`{' '.join(map(str, command))}` ended with {done.code}: {last}")
         return done
 

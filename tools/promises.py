@@ -192,7 +192,8 @@ def bench(work: Work) -> list[Measure]:
 def kills(work: Work) -> list[Measure]:
     """Twenty kills of each: sweeps end with the tables of an undisturbed one."""
     chosen = ("-m", "long", "-k", "kill")
-    names = work.run([bin_of(work, "pytest"), "--collect-only", "-q", *chosen]).output
+    # `addopts` has a -q already; a second one would leave the names out.
+    names = work.run([bin_of(work, "pytest"), "--collect-only", *chosen]).output
     lacking = [victim for victim in VICTIMS if not re.search(rf"::\S*{victim}", names)]
     if lacking:
         work.notes.append(f"no long test with `kill` in its name is about: {', '.join(lacking)}")
