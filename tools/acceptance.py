@@ -29,6 +29,7 @@ class SkippedError(Exception):
 #: Characters of a line that a complaint quotes.
 WIDTH = 300
 
+
 @dataclass(frozen=True)
 class Measure:
     """A number that was measured, and its budget. Without a budget it only informs."""
