@@ -772,8 +772,11 @@ def test_a_discipline_that_raises_ends_the_run(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
     "parking lot": (lambda t: t.replace('"dumbbell"\nbottleneck', '"parking-lot"\nhops = 2\nlink'), "dumbbell"),
-    "web": (lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nsessions = 2'), "ftp and cbr"),
-    "browser": (lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nconnections = 6'), "ftp and cbr"),
+    "web": (lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nsessions = 2'), "cbr, and voip"),
+    "browser": (
+        lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nconnections = 6'),
+        "cbr, and voip",
+    ),
     "tahoe": (lambda t: t.replace('"reno"', '"tahoe"'), "Linux has none"),
     "newreno beside": (lambda t: t + FTP.replace("reno", "newreno"), "newreno"),
 }
