@@ -1,6 +1,6 @@
 //! FQ-CoDel. RFC 8290: packets are hashed by flow into queues, deficit round robin serves the
 //! queues by bytes, those of sparse flows first, and each queue runs its own CoDel (RFC 8289, in
-//! [`crate::codel`]).
+//! [`super::codel`]).
 //!
 //! Settled here: the hash's perturbation (section 4.1.1) is drawn from the discipline's random
 //! stream at the first packet. CoDel's "nothing waits behind" looks at the packet's own queue, as
