@@ -20,7 +20,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce nearest picture test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,6 +46,10 @@ reproduce: setup ## the same in full, ten seeds: minutes
 
 nearest: setup ## the joint readings that come nearest to the papers, searched anew: an hour; they ship with Penstock
 	$(BIN)/python tools/nearest.py
+
+evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/evaluate; needs Chromium for its picture
+	$(BIN)/penstock evaluate all --seeds 10 --out out/judged
+	$(BIN)/python tools/evaluated.py out/judged
 
 picture: reproduce ## the report's first screen as docs/img/report.png, for the README; needs Chromium
 	$(BIN)/python tools/picture.py

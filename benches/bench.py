@@ -31,21 +31,16 @@ from measures.instructions import floor, instructions
 from measures.paths import paths
 from measures.plan import Plan
 from measures.processes import CORES, ROOT
-from measures.record import rustc
+from measures.record import processor, rustc
 from measures.speed import likeness, speed
 from penstock import _files
 
 
 def machine(_: Plan) -> str:
     """The machine and the programs."""
-    model = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
     linux = platform.release().split("-")[0]
     python = platform.python_version()
-    return f"{model}, {CORES} cores; Linux {linux}, Python {python}, Rust {rustc()}.\n"
+    return f"{processor()}, {CORES} cores; Linux {linux}, Python {python}, Rust {rustc()}.\n"
 
 
 #: The blocks of the document: title, and what measures it.

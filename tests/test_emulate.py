@@ -772,10 +772,9 @@ def test_a_discipline_that_raises_ends_the_run(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
     "parking lot": (lambda t: t.replace('"dumbbell"\nbottleneck', '"parking-lot"\nhops = 2\nlink'), "dumbbell"),
-    "web": (lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nsessions = 2'), "cbr, and voip"),
-    "browser": (
-        lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "web"\nconnections = 6'),
-        "cbr, and voip",
+    "poisson": (
+        lambda t: t.replace('kind = "ftp"\ntcp = "reno"', 'kind = "poisson"\nrate = "1 Mbit/s"'),
+        "ftp, web, video, cbr, and voip",
     ),
     "tahoe": (lambda t: t.replace('"reno"', '"tahoe"'), "Linux has none"),
     "newreno beside": (lambda t: t + FTP.replace("reno", "newreno"), "newreno"),

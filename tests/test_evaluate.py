@@ -12,12 +12,14 @@ import pytest
 
 import penstock as ps
 from conftest import ROOT
+from helpers.real import needs_real_packets
 from penstock.cli.app import main
-from penstock.evaluation import candidates, command, judge, points, rfc
+from penstock.evaluation import asks, candidates, command, cost, judge, measured, points, real, rfc
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array
 from penstock.evaluation.points import Where
 from penstock.evaluation.questions import QUESTIONS, Above, Below, Question
+from penstock.validate.real.compare import TooFewValidError
 
 #: Scenarios and their lengths in a brief evaluation: a second each, after the lead-in.
 BRIEF_S = 2.0
@@ -52,10 +54,10 @@ def test_the_buffer_is_one_bandwidth_delay_product() -> None:
     from penstock.runs.measures import least_rtt_s
 
     for experiment in rfc.EXPERIMENTS:
-        if experiment.key == "rtt-fairness":  # of the longest of its round trips
+        if experiment.key in ("rtt-fairness", "series"):  # of the longest of its round trips
             continue
         resolved = experiment.scenario(experiment.variants[0]).resolved
-        link = resolved["topology"].get("bottleneck") or resolved["topology"]["link"]
+        link = resolved["topology"]["bottleneck"]
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
         assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_rtt_s(resolved) / (8 * 1500))
 
@@ -223,6 +225,107 @@ def test_every_question_says_its_rule_and_needs_scenarios_that_exist() -> None:
         assert q.text.endswith("?")
 
 
+class Series:
+    """Series that a test makes up: traffic group → times and values, of one run."""
+
+    def __init__(self, **series: tuple[list[float], list[float]]) -> None:
+        self.series = series
+
+    def over_time(self, _where: Where, _measure: str, of: str = "") -> list[tuple[Array, Array]]:
+        at, value = self.series[of.replace(" ", "_") or "all"]
+        return [(np.array(at), np.array(value))]
+
+
+def ask(of: asks.Ask, **series: tuple[list[float], list[float]]) -> float:
+    """The one number of the made-up run."""
+    return float(of(Series(**series), "red")[0])  # type: ignore[arg-type]
+
+
+def test_a_queue_that_swings() -> None:
+    of = asks.unsteadiness("medium")
+    assert ask(of, all=([1.0, 2.0, 3.0], [0.01, 0.01, 0.01])) == 0.0
+    assert ask(of, all=([1.0, 2.0], [0.01, 0.03])) == pytest.approx(0.5)
+    # Before time zero is the lead-in.
+    assert ask(of, all=([-1.0, 1.0, 2.0], [0.9, 0.01, 0.03])) == pytest.approx(0.5)
+
+
+def test_flows_that_join_have_their_part_when_each_has_over_half() -> None:
+    """Six flows were there, seven join: 7/13 of 6 Mbit/s for each of the six is 0.54 Mbit/s for each of the seven."""
+    of = asks.convergence("varying-load", "always", [("from 20 s", 20, 40)])
+    old = ([19.0, 21.0, 22.0, 23.0], [6e6, 6e6, 6e6, 6e6])
+    assert ask(of, always=old, from_20_s=([19.0, 21.0, 22.0, 23.0], [9e6, 3.7e6, 3.8e6, 4e6])) == 2.0
+    assert ask(of, always=old, from_20_s=([19.0, 21.0, 22.0, 23.0], [9e6, 1e6, 1e6, 1e6])) == 20.0
+
+
+def test_what_a_discipline_costs() -> None:
+    found = cost.costs(candidates.candidates(["red", "codel", "fq-codel", "dt-red"])).of
+    droptail, red, codel, fq, dt_red = (found[name] for name in ("droptail", "red", "codel", "fq-codel", "dt-red"))
+    assert (droptail.values, droptail.packet_bytes) == (0, 0)
+    assert (codel.packet_bytes, fq.packet_bytes) == (8, 16)  # when it came; and what is behind it
+    held = [each.state_bytes or 0 for each in (droptail, red, dt_red, fq)]
+    assert held == sorted(held)
+    assert held[1] < 1000
+    assert held[3] > 1024 * 32  # 1024 queues
+    assert (red.values or 0) > (codel.values or 0) > 0
+
+
+def test_a_discipline_in_python_is_timed() -> None:
+    _, mine = candidates.candidates([Never])
+    found = cost.costs([mine]).of["Never"]
+    assert found.ns is not None
+    assert found.instructions is None
+
+
+# ------------------------------------------------------------------------- real packets
+
+
+def test_on_real_packets_the_lead_in_is_short_and_the_length_too() -> None:
+    mild = real.on_real_packets(rfc.experiment("mild"))
+    assert mild.duration_s == real.LENGTH_S
+    assert mild.resolved["traffic"][0]["lead_in"] == real.LEAD_IN
+    varying = real.on_real_packets(rfc.experiment("varying-load"))
+    assert varying.duration_s == 120
+    alone = real.on_real_packets(rfc.experiment("unresponsive-alone"))
+    assert "lead_in" not in alone.resolved["traffic"][0]
+
+
+def test_what_real_packets_are_for() -> None:
+    carried = {each.key for each in rfc.EXPERIMENTS if real.can_be_carried(each)}
+    assert {"friendly-long", "aggressive", "unresponsive-beside", "bursts-iv", "capacity-fast", "mix"} <= carried
+    assert carried.isdisjoint({"background", "rtt-fairness", "series", "both-ways"})
+
+
+def test_a_machine_too_busy_is_said_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, mild = candidates.candidates(["red"]), [rfc.experiment("mild")]
+
+    def busy(*_: object, **__: object) -> None:
+        raise TooFewValidError("mild: 0 of 6 real runs were valid")
+
+    monkeypatch.setattr(real, "validate", busy)
+    found = real.carry(judged, mild, tmp_path)
+    assert [(each.valid, each.pairs) for each in found] == [(0, ()), (0, ())]
+    assert "0 of 6" in real.real_csv(found)
+    monkeypatch.setattr(real, "validate", lambda *_, **__: pytest.fail("it runs again"))
+    assert [each.why for each in real.carry(judged, mild, tmp_path)] == [each.why for each in found]
+
+
+def test_real_packets_stand_beside_the_simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_real_packets()
+    monkeypatch.setattr(real, "LENGTH_S", 4.0)
+    monkeypatch.setattr(real, "FROM_S", 1.0)
+    monkeypatch.setattr(real, "LEAD_IN", "2 s")
+    done = ps.evaluate(["droptail"], seeds=2, quick=True, only=["mild"], real=True, out=tmp_path)
+    (mild,) = done.real
+    assert mild.tried >= 2
+    if mild.pairs:
+        by = {pair.metric: pair for pair in mild.pairs}
+        assert (by["utilization"].real or 0) > 0.5
+        assert (by["utilization"].simulated or 0) > 0.5
+    page = (tmp_path / "droptail.html").read_text(encoding="utf-8")
+    assert "On real packets" in page
+    assert (tmp_path / "real.csv").exists()
+
+
 # ------------------------------------------------------------------------- an evaluation
 
 
@@ -263,6 +366,10 @@ def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
     mean = brief.judgement.answers["delay", "pie"].estimate.mean
     assert mean is not None
     assert float(by["pie", "delay"]["mean"]) == pytest.approx(1e3 * mean, rel=1e-4)
+    with (folder / "numbers.csv").open(newline="", encoding="utf-8") as file:
+        numbers = [row for row in csv.DictReader(file) if row["candidate"] == "pie"]
+    assert {row["experiment"] for row in numbers} == {"heavy", "mild", "friendly-long"}
+    assert {row["measure"] for row in numbers} <= {column.key for column in measured.COLUMNS}
     index = brief.page.read_text(encoding="utf-8")
     assert "http" not in index.replace("http://www.w3.org", "")
     for name in brief.names:
@@ -274,6 +381,7 @@ def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
 def test_a_second_call_runs_nothing(brief: command.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
     from penstock import _penstock
 
+    monkeypatch.setattr(cost, "_timed", lambda _: 0)  # times are taken anew
     monkeypatch.setattr(_penstock, "run", lambda *_: pytest.fail("it runs again"))
     again = ps.evaluate(
         ["pie", Never, Everything], seeds=3, quick=True, only=["heavy", "mild", "friendly-long"], out=brief.page.parent

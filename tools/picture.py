@@ -18,7 +18,7 @@ SIZE = (1400, 900)
 MOST_BYTES = 300_000
 
 
-def main(page: Path, picture: Path) -> int:
+def main(page: Path, picture: Path, size: tuple[int, int] = SIZE) -> int:
     """Takes the picture of a page on light paper; returns the exit status."""
     chromium = (
         shutil.which("chromium")
@@ -36,7 +36,7 @@ def main(page: Path, picture: Path) -> int:
             "--disable-dev-shm-usage",
             "--hide-scrollbars",
         ]
-        options += [f"--user-data-dir={profile}", f"--window-size={SIZE[0]},{SIZE[1]}"]
+        options += [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         # Chromium's number for light paper.
         options += ["--blink-settings=preferredColorScheme=1", f"--screenshot={picture}"]
         subprocess.run(
@@ -45,9 +45,9 @@ def main(page: Path, picture: Path) -> int:
             capture_output=True,
             timeout=90,
         )
-    size = picture.stat().st_size
-    print(f"{picture}: {size} bytes")
-    return int(size > MOST_BYTES)
+    written = picture.stat().st_size
+    print(f"{picture}: {written} bytes")
+    return int(written > MOST_BYTES)
 
 
 if __name__ == "__main__":

@@ -127,6 +127,31 @@ def promised_shares(root: Path) -> list[tuple[str, str]]:
     return re.findall(r"(\d+) pairs[^*]*\*\*([\d.]+) % agree\*\*", readme)
 
 
+def evaluate(work: Work) -> list[Measure]:
+    """One discipline in short, and all of them in full."""
+    penstock = bin_of(work, "penstock")
+    folder = work.folder / "judged"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(work.folder / "quick", ignore_errors=True)
+    quick = work.must(
+        [penstock, "evaluate", "red", "--quick", "--out", work.folder / "quick"], 1800
+    )
+    command: list[str | Path] = [penstock, "evaluate", "all", "--seeds", "10", "--out", folder]
+    whole = work.must(command, 2 * 3600)
+    again = work.must(command, 2 * 3600)
+    with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:
+        answers = list(csv.DictReader(file))
+    committed = work.checkout / "docs" / "evaluate" / "answers.csv"
+    same = committed.read_bytes() == (folder / "answers.csv").read_bytes()
+    return [
+        seconds("one discipline, --quick", quick.seconds, 60),
+        seconds("all, ten seeds", whole.seconds, 1800),
+        seconds("the same call again", again.seconds),
+        Measure("answers", len(answers), least=1),
+        Measure("answers.csv is the committed one", same, least=1),
+    ]
+
+
 def validate(work: Work) -> list[Measure]:
     """Both reference sets; the README says how many pairs there are and what share agrees."""
     promised = promised_shares(work.checkout)
@@ -324,6 +349,12 @@ ITEMS = (
         "all papers in 10 min on two cores, again in 30 s (README, The papers)",
         6,
         reproduce,
+    ),
+    Item(
+        "evaluate",
+        "a discipline judged by RFC 7928 in a minute, all of them in 30 (docs/evaluate.md)",
+        35,
+        evaluate,
     ),
     Item(
         "validate",

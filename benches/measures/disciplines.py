@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
 
 from penstock import _penstock
 
 from .callgrind import Pair, per_packet
 from .plan import Plan
-from .processes import say, spend
+from .processes import HERE, say, spend
 from .programs import TIMED, metrics, natively, scenario
+from .record import processor, rustc, today
 from .tables import NONE, table
 from .targets import TARGETS, WITHOUT, beside
 
 ON = ("B2", "B4")
-#: Simulated seconds of the two counted runs: short, because there are twenty disciplines.
-COUNTED = {"B2": (1.0, 1.3), "B4": (0.2, 0.4)}
+#: Where the package finds what a discipline costs.
+COSTS = HERE.parent / "python" / "penstock" / "evaluation" / "costs.json"
+#: Simulated seconds of the two counted runs: short, because there are twenty disciplines. B2 is
+#: past its slow start then.
+COUNTED = {"B2": (5.0, 5.3), "B4": (0.2, 0.4)}
 
 
 def disciplines(plan: Plan) -> str:
@@ -26,7 +32,9 @@ def disciplines(plan: Plan) -> str:
     kinds.remove("red")
     kinds.insert(0, "red")
     counted = _counted(kinds) if plan.valgrind and not plan.quick else {}
-    rows = []
+    rows: list[list[object]] = []
+    datagrams: dict[str, Cost] = {}
+    red_ns = 0.0
     for kind in kinds:
         say(f"{kind} beside red")
         row: list[object] = [kind]
@@ -34,12 +42,43 @@ def disciplines(plan: Plan) -> str:
         for case in ON:
             each, times = _beside_red(kind, case, plan)
             worst = max(worst, times)
+            red_ns = each * 1e9 if kind == "red" else red_ns  # red is the first, and B4 the last
+            datagrams[kind] = Cost(ns=times * red_ns, instructions=counted.get((kind, case)))
             instructions = counted.get((kind, case))
             row += [f"{each * 1e9:.0f}", f"{times:.2f}×"]
             row.append(f"{instructions:,.0f}" if instructions else NONE)
         rows.append([*row, *(WITHOUT if kind == "red" else beside("discipline", worst))])
+    if plan.record and not plan.quick:
+        save_costs(datagrams)
     columns = [f"{case}: {what}" for case in ON for what in ("ns", "times RED", "instructions")]
     return table(["", *columns, "target", "met"], rows)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an arrival costs on B4, the last of `ON`: discipline, link and source together."""
+
+    ns: float
+    instructions: float | None
+
+
+def save_costs(costs: Mapping[str, Cost]) -> None:
+    """Writes what each discipline costs beyond DropTail, for the pages of `penstock evaluate`."""
+    none = costs["droptail"]
+
+    def beyond(each: Cost) -> dict[str, int | None]:
+        more = None
+        if each.instructions is not None and none.instructions is not None:
+            more = round(each.instructions - none.instructions)
+        return {"ns": round(each.ns - none.ns), "instructions": more}
+
+    file = {
+        "date": today(),
+        "rustc": rustc(),
+        "processor": processor(),
+        "disciplines": {kind: beyond(each) for kind, each in costs.items()},
+    }
+    COSTS.write_text(json.dumps(file, indent=2) + "\n", encoding="utf-8")
 
 
 def _beside_red(kind: str, case: str, plan: Plan) -> tuple[float, float]:

@@ -7,6 +7,7 @@ counting them takes ten minutes, so that they are counted again on request alone
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -50,6 +51,14 @@ class Record:
 def today() -> str:
     """The date, in UTC."""
     return datetime.now(timezone.utc).date().isoformat()
+
+
+def processor() -> str:
+    """The processor's name."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def rustc() -> str:

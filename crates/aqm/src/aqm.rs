@@ -109,6 +109,16 @@ pub trait Aqm {
         None
     }
 
+    /// Returns the memory that it holds for its queue, in bytes, before any packet came.
+    fn state_bytes(&self) -> usize {
+        size_of_val(self)
+    }
+
+    /// Returns what it has to remember of each waiting packet, in bytes, beside the packet itself.
+    fn packet_bytes(&self) -> usize {
+        0
+    }
+
     /// Publishes the named variables, in the order of the kind's declaration.
     fn state(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -149,6 +149,12 @@ impl Aqm for Discipline {
     fn average_pkts(&self) -> Option<f64> {
         each!(self, d => d.average_pkts())
     }
+    fn state_bytes(&self) -> usize {
+        each!(self, d => d.state_bytes())
+    }
+    fn packet_bytes(&self) -> usize {
+        each!(self, d => d.packet_bytes())
+    }
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         each!(self, d => d.state(out));
     }

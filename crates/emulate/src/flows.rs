@@ -22,6 +22,9 @@ pub struct Known {
     pub header: i32,
     /// The length of the transfer; `None` for one without end.
     pub bytes: Option<u64>,
+    /// Whether every connection to the port carries the flow's data. Otherwise only the one with
+    /// the port at both ends does.
+    pub every_connection: bool,
 }
 
 /// What was seen of a flow, over the measured window unless stated otherwise.
@@ -35,6 +38,8 @@ pub struct Measured {
     pub sent: u64,
     /// Connections whose handshake ended.
     pub connections: u64,
+    /// What the receiver of the data sent again to ask for them: SYNs and requests.
+    pub repeats: u64,
 }
 
 struct Connection {
@@ -124,7 +129,20 @@ impl Flows {
             m.sent += u64::from(inside && c.counts && sends);
             return (at, c.flow, header);
         };
+        let opens = tcp.syn && tcp.ack.is_none();
+        if opens && c.established {
+            // The ports are used again.
+            (c.halves, c.established, c.ended) = ([Half::default(); 2], false, false);
+        }
         let half = &mut c.halves[from as usize];
+        if inside && c.counts && !sends {
+            let again = match half.next {
+                Some(next) if opens => next == tcp.seq.wrapping_add(1),
+                Some(next) => t.payload > 0 && before(tcp.seq, next),
+                None => false,
+            };
+            m.repeats += u64::from(again);
+        }
         if tcp.syn {
             (half.next, half.una) = (Some(tcp.seq.wrapping_add(1)), Some(tcp.seq.wrapping_add(1)));
             if tcp.ack.is_none() && !c.established {
@@ -196,10 +214,8 @@ impl Flows {
         if let Some(bytes) = known.and_then(|k| k.bytes).filter(|_| counted && !c.ended) {
             if half.acked >= bytes {
                 c.ended = true;
-                if inside {
-                    let took = now.since(c.opened);
-                    self.transfers.push(Transfer { end: now, flow: c.flow, bytes, took });
-                }
+                let took = now.since(c.opened);
+                self.transfers.push(Transfer { end: now, flow: c.flow, bytes, took });
             }
         }
         completes
@@ -220,7 +236,8 @@ impl Flows {
         // iperf3 opens a connection for its own talk beside that of the data, which alone has the
         // flow's port at both ends; a datagram flow's TCP is such talk, too.
         let talk = known.is_some_and(|f| {
-            !key.udp && (self.known[f as usize].udp || key.from_port != key.to_port)
+            let k = &self.known[f as usize];
+            !key.udp && !k.every_connection && (k.udp || key.from_port != key.to_port)
         });
         let c = Connection {
             flow,
@@ -246,7 +263,7 @@ impl Flows {
         &self.measured
     }
 
-    /// Returns the byte-limited transfers that ended in the window.
+    /// Returns the byte-limited transfers that ended.
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
@@ -275,10 +292,17 @@ mod tests {
         Some(Tcp { seq, ack, syn: false, fin: false })
     }
 
+    const KNOWN: Known = Known {
+        port: 5201,
+        sender: Side::Left,
+        udp: false,
+        header: 0,
+        bytes: Some(2500),
+        every_connection: false,
+    };
+
     fn flows() -> Flows {
-        let known =
-            Known { port: 5201, sender: Side::Left, udp: false, header: 0, bytes: Some(2500) };
-        let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 14);
+        let mut f = Flows::new(vec![KNOWN], (Time::ZERO, Time::NEVER), 14);
         // The talk that comes first.
         let (at, flow, _) = f.arrive(
             Time::ZERO,
@@ -367,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_datagram_flow_counts_its_datagrams_alone() {
-        let known = Known { port: 5201, sender: Side::Left, udp: true, header: 0, bytes: None };
+        let known = Known { udp: true, bytes: None, ..KNOWN };
         let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 0);
         f.arrive(Time::ZERO, Side::Left, &seen(ENDS, 100, tcp(1, None)));
         let udp = Ends { udp: true, ..ENDS };
@@ -375,5 +399,38 @@ mod tests {
         f.deliver(Time::ZERO, Side::Left, at, 1000, &seen(udp, 972, None));
         f.deliver(Time::ZERO, Side::Right, at, 1000, &seen(udp.turned(), 972, None));
         assert_eq!((flow, f.measured()[0].sent, f.measured()[0].bytes), (0, 1, 1000));
+    }
+
+    /// A client on the right opens one connection after the other from one port, and asks: its SYN
+    /// and its request go again, which counts; the server's segment goes again, which is a
+    /// retransmission.
+    #[test]
+    fn a_client_asks_over_any_connection() {
+        let known = Known { bytes: None, every_connection: true, ..KNOWN };
+        let mut f = Flows::new(vec![known], (Time::ZERO, Time::NEVER), 0);
+        let asks = Ends { from: 2, to: 1, from_port: 61_000, to_port: 5201, udp: false };
+        for (round, isn) in [(1, 100), (2, 90_000)] {
+            let syn = seen(asks, 0, Some(Tcp { seq: isn, ack: None, syn: true, fin: false }));
+            let (at, flow, _) = f.arrive(Time::ZERO, Side::Right, &syn);
+            assert_eq!((at, flow), (0, 0));
+            f.arrive(Time::ZERO, Side::Right, &syn);
+            let answer = Some(Tcp { seq: 7, ack: Some(isn + 1), syn: true, fin: false });
+            f.arrive(Time::ZERO, Side::Left, &seen(asks.turned(), 0, answer));
+            let request = seen(asks, 400, tcp(isn + 1, Some(8)));
+            f.arrive(Time::ZERO, Side::Right, &request);
+            f.deliver(Time::ZERO, Side::Right, at, 440, &request);
+            f.arrive(Time::ZERO, Side::Right, &request);
+            for _ in 0..2 {
+                f.arrive(
+                    Time::ZERO,
+                    Side::Left,
+                    &seen(asks.turned(), 1000, tcp(8, Some(isn + 401))),
+                );
+            }
+            f.deliver(Time::ZERO, Side::Right, at, 40, &seen(asks, 0, tcp(isn + 401, Some(1008))));
+            let m = f.measured()[0];
+            let want = (round * 1000, 2 * round, round, 2 * round, round);
+            assert_eq!((m.bytes, m.sent, m.retransmits, m.repeats, m.connections), want);
+        }
     }
 }

@@ -5,8 +5,8 @@ use crate::links::Links;
 use crate::netns::Namespace;
 use crate::options::Options;
 use crate::port::{Backend, Port};
-use crate::sys;
-use crate::traffic::{EcnUse, TrafficPlan, ADDRESSES};
+use crate::traffic::{EcnUse, TrafficPlan, ADDRESSES, OTHER_PORTS};
+use crate::{socket, sys};
 use penstock_scenario::Scenario;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -107,7 +107,7 @@ fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), E
     asked.sort_unstable();
     asked.dedup();
     for name in asked {
-        let Err(e) = host.with(|| sys::tcp_socket(Some(name), 1460, None, 0)) else { continue };
+        let Err(e) = host.with(|| socket::tcp_socket(Some(name), 1460, None, 0)) else { continue };
         let there = host.with(|| {
             std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         });
@@ -142,6 +142,14 @@ fn settings(
         return Ok(());
     }
     no_ipv6(host)?;
+    if plan.streams() > 0 {
+        // A window outlives a pause, as in the simulator.
+        host.sysctl("net/ipv4/tcp_slow_start_after_idle", "0")?;
+        // A connection for each object takes a port for each, of those that no flow listens at.
+        let (first, last) = OTHER_PORTS;
+        host.sysctl("net/ipv4/ip_local_port_range", &format!("{first} {last}"))?;
+        host.sysctl("net/ipv4/tcp_tw_reuse", "1")?;
+    }
     // A SYN that is lost asks for ECN again.
     host.sysctl("net/ipv4/tcp_ecn_fallback", "0")?;
     let accurate = plan.flows.iter().any(|f| f.ecn == EcnUse::Accurate);

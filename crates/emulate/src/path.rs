@@ -10,10 +10,10 @@ use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe};
-use penstock_sim::Config;
+use penstock_sim::{Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// A frame in the router's memory.
 pub struct Slot {
@@ -38,7 +38,7 @@ enum Event {
     Due(u32),
 }
 
-/// The four access pipes of a flow's hosts.
+/// The four access pipes of two hosts.
 struct Access {
     /// From the left host to its router, and back.
     left: [Pipe; 2],
@@ -74,6 +74,9 @@ pub struct Path {
     layer: Layer,
     links: [Link; 2],
     access: Vec<Access>,
+    /// The access links of each flow, an index into `access`. Flows between the same two hosts
+    /// share them.
+    access_of: Vec<u32>,
     /// The access links of flows that no `[[traffic]]` describes.
     hosts: [HostConfig; 2],
     delays: [Duration; 2],
@@ -118,15 +121,27 @@ impl Path {
         let back =
             c.links[c.bottleneck].opposite.expect("a dumbbell's link has an opposite") as usize;
         let links = [c.link(c.bottleneck, abort)?, c.link(back, abort)?];
-        let ends = |f: &penstock_sim::FlowConfig| {
-            let (left, right) = if f.leads_forward() { (f.src, f.dst) } else { (f.dst, f.src) };
+        let pair = |f: &FlowConfig| if f.leads_forward() { (f.src, f.dst) } else { (f.dst, f.src) };
+        let ends = |f: &FlowConfig| {
+            let (left, right) = pair(f);
             [c.hosts[left as usize], c.hosts[right as usize]]
         };
+        let (mut access, mut access_of, mut by_pair) = (vec![], vec![], HashMap::new());
+        for (i, f) in c.flows.iter().enumerate() {
+            // Programs of the user's have hosts of their own, whatever the scenario's flows share.
+            let own = flows.known().is_empty().then_some(i);
+            access_of.push(*by_pair.entry((pair(f), own)).or_insert_with(|| {
+                let [left, right] = ends(f);
+                access.push(Access::new(&left, &right));
+                (access.len() - 1) as u32
+            }));
+        }
         let none = HostConfig { rate: None, delay: Duration::ZERO, buffer: None };
         Ok(Path {
             layer,
             links,
-            access: c.flows.iter().map(|f| Access::new(&ends(f)[0], &ends(f)[1])).collect(),
+            access,
+            access_of,
             hosts: c.flows.first().map_or([none; 2], ends),
             delays: [c.links[c.bottleneck].delay, c.links[back].delay],
             slots: vec![],
@@ -213,18 +228,23 @@ impl Path {
             return;
         };
         let (connection, flow, header) = self.flows.arrive(now, from, &seen);
-        while self.access.len() <= flow as usize {
+        while self.access_of.len() <= flow as usize {
+            self.access_of.push(self.access.len() as u32);
             self.access.push(Access::new(&self.hosts[0], &self.hosts[1]));
         }
         let wire_bytes = (i64::from(seen.ip_bytes) + i64::from(header)).max(1) as u32;
         let s = &mut self.slots[place];
         (s.from, s.flow, s.connection, s.wire_bytes, s.seen) =
             (from, flow, connection, wire_bytes, Some(seen));
-        match self.access[flow as usize].up(from).send(now, wire_bytes) {
+        match self.access_links(flow).up(from).send(now, wire_bytes) {
             None => self.drop(slot),
             Some(t) if t <= now => self.at_queue(now, slot),
             Some(t) => self.at(t, Event::AtQueue(slot)),
         }
+    }
+
+    fn access_links(&mut self, flow: u32) -> &mut Access {
+        &mut self.access[self.access_of[flow as usize] as usize]
     }
 
     /// Carries out everything up to and including `now`.
@@ -316,11 +336,11 @@ impl Path {
                 self.counts.made_ect1 += u64::from(ecn == Ecn::Ect1 && seen.ecn != Ecn::Ect1);
             }
         }
-        let (flow, to, bytes) = (s.flow as usize, s.from.other(), s.wire_bytes);
+        let (flow, to, bytes) = (s.flow, s.from.other(), s.wire_bytes);
         if at >= penstock_sim::MAX_TIME {
             return self.drop(slot); // the link stays down
         }
-        match self.access[flow].down(to).send(at, bytes) {
+        match self.access_links(flow).down(to).send(at, bytes) {
             None => self.drop(slot),
             Some(due) => self.at(due, Event::Due(slot)),
         }

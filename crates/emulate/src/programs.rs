@@ -1,16 +1,21 @@
-//! The programs of a run: iperf3 for the scenario's traffic, the user's programs, and those of
-//! multi-level ECN.
+//! The programs of a run: iperf3 and this process's own threads for the scenario's traffic, the
+//! user's programs, and those of multi-level ECN.
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
+use crate::exchange::{self, Message, Running};
 use crate::hosts::{address6, Hosts, DEVICE};
 use crate::netns::{Namespace, Privilege};
 use crate::options::Options;
-use crate::sys;
-use crate::traffic::{By, EcnUse, TrafficPlan, ADDRESSES};
+use crate::side::Side;
+use crate::stream::{Carried, Shared, Sockets};
+use crate::traffic::{By, EcnUse, Planned, TrafficPlan, ADDRESSES};
 use crate::transfer::{self, Sending};
+use crate::work::Log;
+use crate::{socket, sys};
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
+use penstock_sim::Config;
 use penstock_units::Time;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -18,10 +23,19 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration as Wall, Instant};
 
+/// How long the event loops may take to notice the run's end.
+const NOTICE: Wall = Wall::from_secs(5);
+
 /// The programs of a run. They die with this process, the first of its process namespace.
 pub(crate) struct Programs {
     listeners: Vec<Child>,
     senders: Vec<Sender>,
+    /// The event loops of both hosts, where there are web or video.
+    loops: Vec<Running>,
+    /// What is known of those flows' sockets.
+    pub(crate) sockets: Sockets,
+    /// What the loops that have ended say.
+    logs: Vec<Log>,
     client: Option<Child>,
     mecn: Option<Child>,
     /// The congestion control of multi-level ECN, where it is in force.
@@ -53,12 +67,16 @@ impl Programs {
     pub(crate) fn start(
         hosts: &Hosts,
         plan: &TrafficPlan,
+        config: &Config,
         options: &Options,
         privilege: Privilege,
     ) -> Result<Self, EmulateError> {
         let mut p = Programs {
             listeners: vec![],
             senders: vec![],
+            loops: vec![],
+            sockets: Sockets::default(),
+            logs: vec![],
             client: None,
             mecn: None,
             mecn_name: None,
@@ -81,9 +99,16 @@ impl Programs {
                 )),
             }
         }
+        p.senders(hosts, plan)?;
+        p.loops(hosts, plan, config)?;
+        listening(hosts, plan)?;
+        Ok(p)
+    }
+
+    /// Makes the flows ready that programs or threads of their own carry.
+    fn senders(&mut self, hosts: &Hosts, plan: &TrafficPlan) -> Result<(), EmulateError> {
         for f in &plan.flows {
-            let own = p.mecn_name.filter(|_| f.ecn == EcnUse::Mecn);
-            let congestion = own.or(f.congestion);
+            let congestion = self.congestion(f);
             let from = &hosts.namespaces[f.known.sender as usize];
             let to = &hosts.namespaces[f.known.sender.other() as usize];
             let program = match &f.by {
@@ -94,14 +119,93 @@ impl Programs {
                     Program::Threads(sending.map_err(failed)?)
                 }
                 By::Iperf3 { sender, listener } => {
-                    p.listeners.push(iperf3_listener(listener, to)?);
+                    self.listeners.push(iperf3_listener(listener, to)?);
                     Program::Iperf3(iperf3_sender(sender, congestion, from)?)
                 }
+                By::Loops(_) => continue,
             };
-            p.senders.push(Sender { program, start: f.start, stop: f.stop, state: State::Waits });
+            let (start, stop) = (f.start, f.stop);
+            self.senders.push(Sender { program, start, stop, state: State::Waits });
         }
-        listening(hosts, plan)?;
-        Ok(p)
+        Ok(())
+    }
+
+    /// Returns the congestion control that the sender of a flow asks for.
+    fn congestion(&self, f: &Planned) -> Option<&'static str> {
+        self.mecn_name.filter(|_| f.ecn == EcnUse::Mecn).or(f.congestion)
+    }
+
+    /// Makes the event loops ready, where any flow needs them.
+    fn loops(
+        &mut self,
+        hosts: &Hosts,
+        plan: &TrafficPlan,
+        config: &Config,
+    ) -> Result<(), EmulateError> {
+        if plan.streams() == 0 {
+            return Ok(());
+        }
+        enough_files(plan)?;
+        let shared = Shared::new(plan.flows.len());
+        self.sockets = shared.sockets.clone();
+        let (mut driven, mut heard) = ([vec![], vec![]], [vec![], vec![]]);
+        for (flow, f) in plan.flows.iter().enumerate() {
+            let Some(stream) = f.by.stream().cloned() else { continue };
+            let sender = f.known.sender;
+            let driver = if stream.request.is_some() { sender.other() } else { sender };
+            let congestion = self.congestion(f).unwrap_or("reno").to_owned();
+            let carried = Carried { flow, stream, congestion };
+            driven[driver as usize].push(carried.clone());
+            heard[driver.other() as usize].push(carried);
+        }
+        for side in [Side::Left, Side::Right] {
+            let (driven, heard) = (&driven[side as usize], &heard[side as usize]);
+            let prepare = || exchange::prepare(config, driven, heard, &shared);
+            let running = hosts.namespaces[side as usize].with(prepare);
+            let failed = |e| EmulateError::system("preparing web and video", e);
+            self.loops.push(running.map_err(failed)?);
+        }
+        Ok(())
+    }
+
+    /// Tells the programs when the run's clock shows zero.
+    pub(crate) fn begin(&self, zero_ns: u64) {
+        for running in &self.loops {
+            running.go(zero_ns);
+        }
+    }
+
+    /// Returns what the event loops have to say at the end of the run.
+    pub(crate) fn log(&mut self) -> Result<Log, EmulateError> {
+        let until = Instant::now() + NOTICE;
+        while self.logs.len() < self.loops.len() {
+            self.listen()?;
+            if Instant::now() > until {
+                let text = "web and video: the threads that carry them do not answer";
+                return Err(EmulateError::Program(text.into()));
+            }
+            std::thread::sleep(Wall::from_millis(1));
+        }
+        let mut all = Log::default();
+        for log in self.logs.drain(..) {
+            all.transfers.extend(log.transfers);
+            all.pages.extend(log.pages);
+            all.viewers.extend(log.viewers);
+        }
+        all.transfers.sort_by_key(|t| t.end);
+        all.pages.sort_by_key(|p| p.end);
+        Ok(all)
+    }
+
+    /// Takes what the event loops have said.
+    fn listen(&mut self) -> Result<(), EmulateError> {
+        for message in self.loops.iter().flat_map(|running| running.messages.try_iter()) {
+            match message {
+                Message::Failed(text) => return Err(EmulateError::Program(text)),
+                Message::Ended(log) => self.logs.push(log),
+            }
+        }
+        Ok(())
     }
 
     fn own(&mut self, hosts: &Hosts, options: &Options) -> Result<(), EmulateError> {
@@ -152,6 +256,7 @@ impl Programs {
 
     /// Starts and stops the programs that are due at `now`. Returns when the next is due.
     pub(crate) fn at(&mut self, now: Time) -> Result<Time, EmulateError> {
+        self.listen()?;
         let mut next = Time::NEVER;
         for s in &mut self.senders {
             if s.state == State::Waits && s.start <= now {
@@ -238,6 +343,22 @@ impl Sender {
         }
         self.state = State::Ended;
     }
+}
+
+/// Lets this process have as many files open as the connections of web and video need: both ends of
+/// each, the socket that listens, and as many again for those that are being closed.
+fn enough_files(plan: &TrafficPlan) -> Result<(), EmulateError> {
+    let wanted = 256 + 2 * plan.flows.len() as u64 + 6 * plan.streams() as u64;
+    let allowed = socket::allow_files(wanted)
+        .map_err(|e| EmulateError::system("asking for more open files", e))?;
+    if allowed >= wanted {
+        return Ok(());
+    }
+    Err(EmulateError::Refused(format!(
+        "{} connections of web and video need {wanted} open files, and this process may have \
+         {allowed}: `ulimit -n {wanted}`, or fewer sessions",
+        plan.streams()
+    )))
 }
 
 fn start_mecn(

@@ -6,12 +6,16 @@ use crate::netns::Privilege;
 use crate::path::Counts;
 use crate::port::Backend;
 use crate::sys::Priority;
+use crate::traffic;
+use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    transfer_table, App, Config, FlowResult, FlowView, RunResult, RunView, TcpView, Transfer,
+    page_table, transfer_table, App, Config, FlowResult, FlowView, PageResult, RunResult, RunView,
+    TcpView, Transfer,
 };
-use penstock_units::Duration;
+use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How the emulation went. Times in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -133,9 +137,14 @@ struct Wire {
     metrics: Vec<Option<f64>>,
     groups: Vec<Vec<Option<f64>>>,
     flows: Vec<(u32, Vec<Option<f64>>)>,
+    pages: Option<WirePages>,
     series: Vec<(String, Vec<(String, WireColumn)>)>,
+    zero_ns: Option<u64>,
     emulation: Emulation,
 }
+
+/// The metrics of pages: of all groups, and of each that has some.
+type WirePages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
 
 #[derive(Serialize, Deserialize)]
 enum WireColumn {
@@ -145,7 +154,7 @@ enum WireColumn {
 }
 
 /// Tables that an emulation writes.
-const TABLES: &[&str] = &["queue", "cwnd", "rtt", "fct"];
+const TABLES: &[&str] = &["queue", "cwnd", "rtt", "fct", "pages"];
 
 impl Report {
     /// Writes the report as JSON, for the process that asked for it.
@@ -167,11 +176,13 @@ impl Report {
             metrics: r.metrics.clone(),
             groups: r.groups.clone(),
             flows: r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect(),
+            pages: r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone())),
             series: r
                 .series
                 .iter()
                 .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
                 .collect(),
+            zero_ns: r.lead_in.map(Duration::as_nanos),
             emulation: self.emulation.clone(),
         };
         serde_json::to_string(&wire).expect("plain values")
@@ -207,9 +218,9 @@ impl Report {
                 .map(|(group, metrics)| FlowResult { group, metrics })
                 .collect(),
             links: vec![],
-            pages: None,
+            pages: wire.pages.map(|(metrics, groups)| PageResult { metrics, groups }),
             series: wire.series.into_iter().filter_map(table).collect(),
-            lead_in: None,
+            lead_in: wire.zero_ns.map(Duration::from_nanos),
             pcap: None,
         };
         Ok(Report { result, emulation: wire.emulation })
@@ -227,16 +238,20 @@ pub struct FlowFacts {
 
 /// What is measured at the end of a run.
 pub struct Window<'a> {
-    /// Its length in seconds.
-    pub seconds: f64,
+    /// Its beginning and its end.
+    pub from_to: (Time, Time),
     /// The bottleneck.
     pub link: LinkView,
     /// By flow.
     pub measured: &'a [Measured],
-    /// Transfers that ended in it.
+    /// Byte-limited transfers that ended, whenever that was.
     pub transfers: &'a [Transfer],
+    /// What web and video fetched, likewise.
+    pub log: &'a Log,
     /// By flow of the scenario.
     pub facts: &'a [FlowFacts],
+    /// When the scenario's time zero was, after a lead-in.
+    pub zero: Option<Duration>,
 }
 
 impl Window<'_> {
@@ -245,18 +260,21 @@ impl Window<'_> {
         let f = &config.flows[i];
         let m = self.measured.get(i).copied().unwrap_or_default();
         let facts = self.facts.get(i).copied().unwrap_or_default();
+        let one_connection = matches!(f.app, App::Ftp { .. } | App::Video { .. });
         let tcp = TcpView {
             retransmits: m.retransmits,
             timeouts: facts.timeouts,
             // Why a window shrank is the kernel's secret.
             cuts: None,
             cuts_incipient: None,
-            connections: Some(m.connections),
+            connections: one_connection.then_some(m.connections),
             srtt_s: facts.srtt_s,
         };
-        let tcp = (!matches!(f.app, App::Udp { .. })).then_some(tcp);
+        let tcp = traffic::tcp(&f.app).map(|_| tcp);
+        let mut viewers = self.log.viewers.iter().filter(|(flow, _)| *flow as usize == i);
+        let video = viewers.next().map(|(_, viewer)| viewer.view(self.from_to.0, self.from_to.1));
         let view = self.seen(f.group, &m);
-        FlowView { counts: f.counts, tcp, ..view }
+        FlowView { counts: f.counts, tcp, video, ..view }
     }
 
     /// Returns what a connection of the user's own programs did.
@@ -266,8 +284,29 @@ impl Window<'_> {
     }
 
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
-        let (seconds, bytes, sent) = (self.seconds, m.bytes, m.sent);
+        let seconds = self.from_to.1.since(self.from_to.0).as_secs_f64();
+        let (bytes, sent) = (m.bytes, m.sent);
         FlowView { group, counts: false, seconds, bytes, sent, tcp: None, video: None }
+    }
+
+    /// Returns all transfers, in the order of their ends.
+    fn ended(&self) -> Vec<Transfer> {
+        let mut all = [self.transfers, &self.log.transfers].concat();
+        all.sort_by_key(|t| t.end);
+        all
+    }
+
+    /// Returns the numbers of the pages, where there are browsers' sessions.
+    fn pages(&self, config: &Config) -> Option<PageResult> {
+        let mut repeats: BTreeMap<u32, u64> = BTreeMap::new();
+        for (f, m) in config.flows.iter().zip(self.measured) {
+            if let App::Browser { session, .. } = &f.app {
+                let asks = u64::from(session.request.is_some());
+                *repeats.entry(f.group).or_default() += m.repeats * asks;
+            }
+        }
+        let group_of = |flow: u32| config.flows[flow as usize].group;
+        PageResult::of(&self.log.pages, self.from_to, &repeats, group_of)
     }
 }
 
@@ -280,8 +319,13 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     } else {
         (0..config.flows.len()).map(|i| w.flow(config, i)).collect()
     };
-    let run = RunView { link: w.link.clone(), flows, ended: w.transfers.to_vec() };
-    series.push(transfer_table(w.transfers));
+    let ended = w.ended();
+    series.push(transfer_table(&ended));
+    let pages = w.pages(config);
+    series.extend(pages.is_some().then(|| page_table(&w.log.pages)));
+    let inside = |t: &Transfer| t.end >= w.from_to.0 && t.end < w.from_to.1;
+    let ended = ended.into_iter().filter(inside).collect();
+    let run = RunView { link: w.link.clone(), flows, ended };
     RunResult {
         seed: config.seed,
         events: 0,
@@ -289,9 +333,9 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
-        pages: None,
+        pages,
         series,
-        lead_in: None,
+        lead_in: w.zero,
         pcap: None,
     }
 }

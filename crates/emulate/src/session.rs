@@ -16,9 +16,10 @@ use crate::side::Side;
 use crate::sys;
 use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
+use crate::work::Log;
 use penstock_queue::Abort;
 use penstock_scenario::Scenario;
-use penstock_sim::{App, Config};
+use penstock_sim::Config;
 use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -39,7 +40,7 @@ pub fn run(
     tell: &mut dyn FnMut(Status) -> bool,
 ) -> Result<Report, EmulateError> {
     let own = options.client.is_some() || options.server.is_some();
-    let (mut config, plan) = prepare(scenario, seed, options, own)?;
+    let Prepared { mut config, plan, zero } = prepare(scenario, seed, options, own)?;
     let abort = Abort::default();
     let header = header(&config);
     let window = (config.measure_from, config.measure_to);
@@ -53,12 +54,13 @@ pub fn run(
         config.groups = 0;
     }
     let (recorder, writer) = start_capture(options, &hosts)?;
-    let mut programs = Programs::start(&hosts, &plan, options, privilege)?;
+    let mut programs = Programs::start(&hosts, &plan, &config, options, privilege)?;
     let transmission = transmission(&config, header);
     let endless = own && !options.limited;
     let until = if endless { penstock_sim::MAX_TIME } else { Time::ZERO + config.duration };
     let shared = Shared::new(until);
     let zero_ns = sys::monotonic_ns() + 50_000_000;
+    programs.begin(zero_ns);
     let Hosts { namespaces, ports, backend, .. } = hosts;
     let packet_loop = Loop {
         path,
@@ -72,14 +74,16 @@ pub fn run(
         shared: &shared,
         zero_ns,
     };
-    let mut watch =
-        Watch::new(&namespaces, &plan, &config, zero_ns, usize::from(!options.download))?;
+    let right = usize::from(!options.download);
+    let sockets = programs.sockets.clone();
+    let mut watch = Watch::new(&namespaces, &plan, sockets, &config, zero_ns, right)?;
     let ran = route(packet_loop, &abort, |finished| {
         watch.run(&shared, &mut programs, endless, &abort, tell, finished)
     })?;
     // The router has stopped and everything that was under way has arrived: what the kernels say
     // now is final.
     watch.settle()?;
+    let log = programs.log()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
     let exit_code = finish(&namespaces, &mut programs, writer, &watch)?;
     let end =
@@ -91,11 +95,12 @@ pub fn run(
         transmission,
         exit_code,
         end,
+        zero,
         device_drops,
         mecn: programs.mecn_counts,
         notes: [plan.notes.clone(), programs.notes].concat(),
     };
-    Ok(conclude(config, ran, watch.said(), facts))
+    Ok(conclude(config, ran, watch.said(), &log, facts))
 }
 
 /// Starts the capture, if one was asked for.
@@ -172,8 +177,8 @@ pub fn bridge(
     seconds: Option<f64>,
 ) -> Result<Report, EmulateError> {
     let options = Options { limited: true, ..Options::default() };
-    let (mut config, plan) =
-        prepare(scenario, seed.unwrap_or_else(|| scenario.seed()), &options, true)?;
+    let seed = seed.unwrap_or_else(|| scenario.seed());
+    let Prepared { mut config, plan, zero } = prepare(scenario, seed, &options, true)?;
     if let Some(seconds) = seconds {
         config.duration = Duration::from_secs_f64(seconds);
         config.measure_to = config.measure_to.min(Time::ZERO + config.duration);
@@ -212,19 +217,16 @@ pub fn bridge(
         transmission,
         exit_code: None,
         end,
+        zero,
         device_drops: 0,
         mecn: None,
         notes: plan.notes.clone(),
     };
-    Ok(conclude(config, ran, Said::default(), facts))
+    Ok(conclude(config, ran, Said::default(), &Log::default(), facts))
 }
 
 fn header(config: &Config) -> i32 {
-    let of = config.flows.iter().find_map(|f| match &f.app {
-        App::Ftp { tcp, .. } => Some(traffic::header(tcp)),
-        _ => None,
-    });
-    of.unwrap_or(0)
+    config.flows.iter().find_map(|f| traffic::tcp(&f.app)).map_or(0, traffic::header)
 }
 
 /// Returns the time that a packet of 1500 B takes on the bottleneck.
@@ -240,9 +242,18 @@ struct Facts {
     transmission: Duration,
     exit_code: Option<i32>,
     end: Time,
+    zero: Option<Duration>,
     device_drops: u64,
     mecn: Option<serde_json::Value>,
     notes: Vec<String>,
+}
+
+/// What is run.
+struct Prepared {
+    config: Config,
+    plan: TrafficPlan,
+    /// When the scenario's time zero is, where there is a lead-in: it takes its whole time.
+    zero: Option<Duration>,
 }
 
 fn prepare(
@@ -250,14 +261,17 @@ fn prepare(
     seed: u64,
     options: &Options,
     own: bool,
-) -> Result<(Config, TrafficPlan), EmulateError> {
+) -> Result<Prepared, EmulateError> {
     let refuse = |text: &str| Err(EmulateError::Scenario(text.into()));
     if !scenario.topology().is_dumbbell() {
         return refuse("topology.kind: emulation has one bottleneck; allowed: dumbbell");
     }
     let mut config = scenario.lower(seed).map_err(|e| EmulateError::Scenario(e.to_string()))?;
-    if config.lead_in.is_some() {
-        return refuse("traffic.lead_in: emulation begins at time zero; leave it out");
+    let lead = config.lead_in.take().filter(|_| !own);
+    let zero = lead.as_ref().map(|lead| lead.limit);
+    if let Some(lead) = &lead {
+        // When a real sender leaves slow start is not known in time.
+        config = penstock_sim::shifted(&config, lead, lead.limit);
     }
     config.record.series = options.series_s.map(Duration::from_secs_f64);
     // Real packets have no order of scheduling.
@@ -267,14 +281,13 @@ fn prepare(
             config.measure_from = Time::ZERO;
             config.measure_to = penstock_sim::MAX_TIME;
         }
-        let plan = TrafficPlan { flows: vec![], sack: true, betas: None, notes: vec![] };
-        return Ok((config, plan));
+        return Ok(Prepared { config, plan: TrafficPlan::none(), zero });
     }
     let plan = traffic::plan(&config, &scenario.traffic())?;
-    Ok((config, plan))
+    Ok(Prepared { config, plan, zero })
 }
 
-fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Report {
+fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Facts) -> Report {
     let end = facts.end.min(config.measure_to);
     config.measure_to = end;
     ran.path.flows.close(end);
@@ -285,11 +298,13 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, facts: Facts) -> Repor
     series.extend(said.series);
     let mean_rate = config.mean_rate(config.bottleneck);
     let window = Window {
-        seconds: end.since(config.measure_from).as_secs_f64(),
+        from_to: (config.measure_from, end),
         link: link.view(mean_rate).expect("the bottleneck is measured"),
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
+        log,
         facts: &said.facts,
+        zero: facts.zero,
     };
     let result = report::result(&config, &window, series);
     let counts = ran.path.counts;

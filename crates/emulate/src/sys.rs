@@ -1,10 +1,10 @@
-//! The system calls that no library of ours wraps safely: raw sockets, TUN, scheduling.
+//! The system calls that no library of ours wraps safely: raw sockets, TUN, scheduling. Those of TCP
+//! sockets are in [`crate::socket`].
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn thread_cpu_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {
@@ -42,7 +42,7 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
-fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
+pub(crate) fn set<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a value that lives here; every T used is a
     // plain C type.
     check(unsafe {
@@ -166,76 +166,6 @@ pub fn no_offload(name: &str) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn set_bytes(fd: RawFd, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the kernel reads as many bytes as there are.
-    check(unsafe {
-        libc::setsockopt(fd, level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
-    })
-    .map(|_| ())
-}
-
-/// Opens a TCP socket over IPv4 in this namespace, with a congestion control where one is named, an
-/// MSS to announce, buffers of that size and a DSCP.
-pub fn tcp_socket(
-    congestion: Option<&str>,
-    mss: u32,
-    buffer: Option<u32>,
-    class: u8,
-) -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    // SAFETY: a fresh descriptor, owned from here on.
-    let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, kind, 0))?) };
-    let raw = fd.as_raw_fd();
-    if let Some(name) = congestion {
-        set_bytes(raw, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())?;
-    }
-    set(raw, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss as libc::c_int)?;
-    if let Some(bytes) = buffer {
-        set(raw, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes as libc::c_int)?;
-        set(raw, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes as libc::c_int)?;
-    }
-    if class > 0 {
-        set(raw, libc::IPPROTO_IP, libc::IP_TOS, libc::c_int::from(class) << 2)?;
-    }
-    Ok(fd)
-}
-
-/// Calls with a socket address in C's form.
-fn with_address(
-    address: SocketAddrV4,
-    f: impl FnOnce(*const libc::sockaddr, libc::socklen_t) -> libc::c_int,
-) -> io::Result<()> {
-    // SAFETY: all zeros are a valid sockaddr_in.
-    let mut c: libc::sockaddr_in = unsafe { zeroed() };
-    c.sin_family = libc::AF_INET as u16;
-    c.sin_port = address.port().to_be();
-    c.sin_addr.s_addr = u32::from(*address.ip()).to_be();
-    check(f((&raw const c).cast(), size_of::<libc::sockaddr_in>() as libc::socklen_t)).map(|_| ())
-}
-
-/// Gives a socket a local port.
-pub fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
-    let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
-    // SAFETY: the address lives during the call and has the given length.
-    with_address(any, |to, length| unsafe { libc::bind(fd.as_raw_fd(), to, length) })
-}
-
-/// Listens at an address.
-pub fn listen(fd: OwnedFd, at: SocketAddrV4) -> io::Result<TcpListener> {
-    // SAFETY: as above.
-    with_address(at, |to, length| unsafe { libc::bind(fd.as_raw_fd(), to, length) })?;
-    // SAFETY: numbers alone.
-    check(unsafe { libc::listen(fd.as_raw_fd(), 1) })?;
-    Ok(fd.into())
-}
-
-/// Connects a socket.
-pub fn connect(fd: OwnedFd, to: SocketAddrV4) -> io::Result<TcpStream> {
-    // SAFETY: as above.
-    with_address(to, |to, length| unsafe { libc::connect(fd.as_raw_fd(), to, length) })?;
-    Ok(fd.into())
 }
 
 /// Reads up to `buffers.len()` frames, and puts the length of each into `lengths`. Returns their

@@ -1,9 +1,10 @@
 //! The scenario's traffic as programs: iperf3 with the kernel's TCP, one pair of processes per
-//! flow, or the user's programs.
+//! flow; threads of this process; or the user's programs.
 
 use crate::error::EmulateError;
 use crate::flows::Known;
 use crate::side::Side;
+use crate::stream::Stream;
 use crate::transfer::Transfer;
 use penstock_scenario::TrafficView;
 use penstock_sim::{App, Config, FlowConfig, UdpPattern};
@@ -15,6 +16,10 @@ use std::net::Ipv4Addr;
 const FIRST_PORT: u16 = 20_000;
 /// The largest number of flows, limited by their ports.
 const MOST_FLOWS: usize = 40_000;
+/// Of an MTU of 1500 B, the payload and the timestamps.
+const LARGEST_MSS: u32 = 1460;
+/// The ports that the kernel gives to other ends, first and last.
+pub const OTHER_PORTS: (u16, u16) = (FIRST_PORT + MOST_FLOWS as u16, u16::MAX);
 
 /// Addresses of the two sides: the first of each asks for nothing, connections to the second ask
 /// for ECN.
@@ -65,6 +70,18 @@ pub enum By {
     },
     /// Threads of this process, for a transfer that ends by itself.
     Threads(Transfer),
+    /// The event loops of this process, for web and video.
+    Loops(Stream),
+}
+
+impl By {
+    /// Returns the connections of a flow that the event loops carry.
+    pub fn stream(&self) -> Option<&Stream> {
+        match self {
+            By::Loops(stream) => Some(stream),
+            _ => None,
+        }
+    }
 }
 
 /// What the traffic of a scenario becomes.
@@ -78,6 +95,29 @@ pub struct TrafficPlan {
     pub betas: Option<[f64; 3]>,
     /// Keys of the scenario that the kernel's TCP ignores.
     pub notes: Vec<String>,
+}
+
+impl TrafficPlan {
+    /// A plan without traffic.
+    pub fn none() -> Self {
+        TrafficPlan { flows: vec![], sack: true, betas: None, notes: vec![] }
+    }
+
+    /// Returns how many flows the event loops carry.
+    pub fn streams(&self) -> usize {
+        self.flows.iter().filter(|f| f.by.stream().is_some()).count()
+    }
+}
+
+/// Returns a flow's transport, where it is TCP.
+pub fn tcp(app: &App) -> Option<&TcpParams> {
+    match app {
+        App::Ftp { tcp, .. }
+        | App::Web { tcp, .. }
+        | App::Browser { tcp, .. }
+        | App::Video { tcp, .. } => Some(tcp),
+        App::Udp { .. } | App::Replay { .. } => None,
+    }
 }
 
 /// Returns what the kernel calls a flow's congestion control.
@@ -101,39 +141,27 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     if c.flows.len() > MOST_FLOWS {
         return refuse(format!("{} flows; emulation has ports for {MOST_FLOWS}", c.flows.len()));
     }
-    let mut plan = TrafficPlan { flows: vec![], sack: true, betas: None, notes: notes(written) };
+    let notes = [notes(written), too_long(c)].concat();
+    let mut plan = TrafficPlan { notes, ..TrafficPlan::none() };
     let (mut newreno, mut other_tcp) = (false, false);
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
         let entry = written.get(f.group as usize);
         let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
-        let planned = match &f.app {
-            App::Ftp { tcp, start, stop, bytes } => {
-                let without_sack = tcp.variant().name == "newreno";
-                newreno |= without_sack;
-                other_tcp |= !without_sack;
-                let planned = flow.ftp(tcp, *start, *stop, *bytes)?;
-                if planned.ecn == EcnUse::Mecn {
-                    if tcp.control != ControlParams::Reno {
-                        return refuse(format!(
-                            "{}.ecn = \"mecn\": on real packets with reno, newreno and sack",
-                            flow.place()
-                        ));
-                    }
-                    plan.betas = Some([tcp.mecn.beta1, tcp.mecn.beta2, tcp.mecn.beta3]);
+        let planned = flow.planned()?;
+        if let Some(tcp) = tcp(&f.app) {
+            let without_sack = tcp.variant().name == "newreno";
+            newreno |= without_sack;
+            other_tcp |= !without_sack;
+            if planned.ecn == EcnUse::Mecn {
+                if tcp.control != ControlParams::Reno {
+                    return refuse(format!(
+                        "{}.ecn = \"mecn\": on real packets with reno, newreno and sack",
+                        flow.place()
+                    ));
                 }
-                planned
+                plan.betas = Some([tcp.mecn.beta1, tcp.mecn.beta2, tcp.mecn.beta3]);
             }
-            App::Udp { rate, packet, pattern: UdpPattern::Cbr, start, stop, .. } => {
-                flow.cbr(*rate, *packet, *start, *stop)?
-            }
-            _ => {
-                return refuse(format!(
-                    "{}.kind: on real packets ftp, cbr, and voip without pauses; run your own \
-                     program for other traffic (--client, --server)",
-                    flow.place()
-                ))
-            }
-        };
+        }
         plan.flows.push(planned);
     }
     if newreno && other_tcp {
@@ -158,6 +186,15 @@ fn notes(written: &[TrafficView<'_>]) -> Vec<String> {
         keys.map(|key| format!("traffic.{i}.{key}: the kernel's own holds")).collect::<Vec<_>>()
     };
     written.iter().enumerate().flat_map(of).collect()
+}
+
+/// Says where segments are longer than the hosts' MTU allows.
+fn too_long(c: &Config) -> Vec<String> {
+    let long = |f: &&FlowConfig| tcp(&f.app).is_some_and(|tcp| mss(tcp) > LARGEST_MSS);
+    let mut groups: Vec<u32> = c.flows.iter().filter(long).map(|f| f.group).collect();
+    groups.dedup();
+    let say = |group| format!("traffic.{group}.segment: 1448 B, since the hosts' MTU is 1500 B");
+    groups.into_iter().map(say).collect()
 }
 
 /// A flow that becomes a pair of programs.
@@ -198,6 +235,26 @@ impl Plan<'_> {
         (self.stop(stop).since(start).as_secs_f64().ceil() as u64 + 2).to_string()
     }
 
+    /// The programs that carry the flow.
+    fn planned(&self) -> Result<Planned, EmulateError> {
+        match &self.f.app {
+            App::Ftp { tcp, start, stop, bytes } => self.ftp(tcp, *start, *stop, *bytes),
+            App::Web { tcp, start, .. } => self.stream(tcp, *start, None, false),
+            App::Browser { tcp, session, .. } => {
+                self.stream(tcp, session.start, session.request, session.persistent)
+            }
+            App::Video { tcp, start, .. } => self.stream(tcp, *start, None, true),
+            App::Udp { rate, packet, pattern: UdpPattern::Cbr, start, stop, .. } => {
+                self.cbr(*rate, *packet, *start, *stop)
+            }
+            App::Udp { .. } | App::Replay { .. } => refuse(format!(
+                "{}.kind: on real packets ftp, web, video, cbr, and voip without pauses; run your \
+                 own program for other traffic (--client, --server)",
+                self.place()
+            )),
+        }
+    }
+
     fn listener(&self) -> Vec<String> {
         ["-s", "-1", "-p", &self.port.to_string()].map(String::from).to_vec()
     }
@@ -209,18 +266,9 @@ impl Plan<'_> {
         stop: Option<Time>,
         bytes: Option<u64>,
     ) -> Result<Planned, EmulateError> {
-        let congestion = kernel_name(tcp)?;
-        let ecn = match tcp.ecn {
-            Ecn::Off => EcnUse::Off,
-            Ecn::Classic => EcnUse::Classic,
-            Ecn::Mecn => EcnUse::Mecn,
-            Ecn::AccEcn => EcnUse::Accurate,
-        };
-        let (to, port, class) = (self.to(ecn != EcnUse::Off), self.port, self.f.class);
-        let window = self.entry.is_some_and(|entry| entry.has("window"));
-        let buffer = window.then(|| tcp.window.saturating_mul(tcp.segment_bytes()));
-        // A data segment carries 12 bytes of timestamps, which count against the MSS.
-        let mss = tcp.segment_bytes() + 12;
+        let (ecn, sender) = (ecn_use(tcp), self.sender());
+        let (to, port) = (self.to(ecn != EcnUse::Off), self.port);
+        let (mss, buffer, class) = (mss(tcp), self.buffer(tcp), self.f.class);
         let by = match bytes {
             Some(bytes) => By::Threads(Transfer { to, port, bytes, mss, buffer, class }),
             None => {
@@ -231,14 +279,48 @@ impl Plan<'_> {
                 }
             }
         };
+        let every_connection = false;
+        let header = header(tcp);
         Ok(Planned {
-            known: Known { port, sender: self.sender(), udp: false, header: header(tcp), bytes },
+            known: Known { port, sender, udp: false, header, bytes, every_connection },
             start,
             stop: self.stop(stop),
-            congestion: Some(congestion),
+            congestion: Some(kernel_name(tcp)?),
             ecn,
             by,
         })
+    }
+
+    /// A flow of web or video. The end that listens is the server where its client asks, or the
+    /// client, which waits for the server.
+    fn stream(
+        &self,
+        tcp: &TcpParams,
+        start: Time,
+        request: Option<u32>,
+        persistent: bool,
+    ) -> Result<Planned, EmulateError> {
+        let (ecn, sender) = (ecn_use(tcp), self.sender());
+        let listens = if request.is_some() { sender } else { sender.other() };
+        let to = ADDRESSES[listens as usize][usize::from(ecn != EcnUse::Off)];
+        let (mss, buffer, class) = (mss(tcp), self.buffer(tcp), self.f.class);
+        let (port, header) = (self.port, header(tcp));
+        let stream = Stream { to, port, mss, buffer, class, request, persistent };
+        let (bytes, every_connection) = (None, true);
+        Ok(Planned {
+            known: Known { port, sender, udp: false, header, bytes, every_connection },
+            start,
+            stop: self.end,
+            congestion: Some(kernel_name(tcp)?),
+            ecn,
+            by: By::Loops(stream),
+        })
+    }
+
+    /// The size of the sockets' buffers, where the entry says how large the window may be.
+    fn buffer(&self, tcp: &TcpParams) -> Option<u32> {
+        let window = self.entry.is_some_and(|entry| entry.has("window"));
+        window.then(|| tcp.window.saturating_mul(tcp.segment_bytes()))
     }
 
     fn cbr(
@@ -268,7 +350,14 @@ impl Plan<'_> {
         args.extend(["-t".into(), self.seconds(start, stop)]);
         let (port, sender) = (self.port, self.sender());
         Ok(Planned {
-            known: Known { port, sender, udp: true, header: 0, bytes: None },
+            known: Known {
+                port,
+                sender,
+                udp: true,
+                header: 0,
+                bytes: None,
+                every_connection: false,
+            },
             start,
             stop: self.stop(stop),
             congestion: None,
@@ -276,6 +365,20 @@ impl Plan<'_> {
             by: By::Iperf3 { sender: args, listener: self.listener() },
         })
     }
+}
+
+fn ecn_use(tcp: &TcpParams) -> EcnUse {
+    match tcp.ecn {
+        Ecn::Off => EcnUse::Off,
+        Ecn::Classic => EcnUse::Classic,
+        Ecn::Mecn => EcnUse::Mecn,
+        Ecn::AccEcn => EcnUse::Accurate,
+    }
+}
+
+/// A data segment carries 12 bytes of timestamps, which count against the MSS.
+fn mss(tcp: &TcpParams) -> u32 {
+    tcp.segment_bytes() + 12
 }
 
 /// Arguments of the iperf3 that sends a transfer without end.

@@ -3,7 +3,7 @@
 //! iperf3 ends a test when all is written, and its peer may then close before all has arrived. Here
 //! the sender waits until its peer has read everything and closes.
 
-use crate::sys;
+use crate::socket;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +40,8 @@ pub struct Sending {
 /// # Errors
 /// If the port is taken.
 pub fn listen(t: &Transfer) -> io::Result<()> {
-    let socket = sys::tcp_socket(None, t.mss, t.buffer, t.class)?;
-    let listener = sys::listen(socket, SocketAddrV4::new(t.to, t.port))?;
+    let socket = socket::tcp_socket(None, t.mss, t.buffer, t.class)?;
+    let listener = socket::listen(socket, SocketAddrV4::new(t.to, t.port))?;
     spawn(move || serve(&listener))
 }
 
@@ -57,13 +57,15 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
 /// # Errors
 /// If the kernel refuses the congestion control or the port.
 pub fn prepare(t: &Transfer, congestion: &str) -> io::Result<Sending> {
-    let socket = sys::tcp_socket(Some(congestion), t.mss, t.buffer, t.class)?;
-    sys::bind(&socket, t.port)?;
+    let socket = socket::tcp_socket(Some(congestion), t.mss, t.buffer, t.class)?;
+    socket::bind(&socket, t.port)?;
     let (go, started) = channel();
     let quiet = Arc::new(AtomicBool::new(false));
     let (t, stopped) = (t.clone(), Arc::clone(&quiet));
     spawn(move || match started.recv() {
-        Ok(()) => send(sys::connect(socket, SocketAddrV4::new(t.to, t.port))?, t.bytes, &stopped),
+        Ok(()) => {
+            send(socket::connect(socket, SocketAddrV4::new(t.to, t.port))?, t.bytes, &stopped)
+        }
         Err(_) => Ok(()),
     })?;
     Ok(Sending { go, quiet })
@@ -125,11 +127,11 @@ mod tests {
             buffer: None,
             class: 0,
         };
-        let listener = sys::tcp_socket(None, t.mss, None, 0).unwrap();
-        let listener = sys::listen(listener, SocketAddrV4::new(t.to, port)).unwrap();
+        let listener = socket::tcp_socket(None, t.mss, None, 0).unwrap();
+        let listener = socket::listen(listener, SocketAddrV4::new(t.to, port)).unwrap();
         // The port is the same at both ends, on one address here: the sender takes another.
-        let socket = sys::tcp_socket(Some("reno"), t.mss, t.buffer, 10).unwrap();
-        let sender = sys::connect(socket, SocketAddrV4::new(t.to, port)).unwrap();
+        let socket = socket::tcp_socket(Some("reno"), t.mss, t.buffer, 10).unwrap();
+        let sender = socket::connect(socket, SocketAddrV4::new(t.to, port)).unwrap();
         let local = sender.local_addr().unwrap().port();
         let sent = thread::spawn(move || send(sender, t.bytes, &AtomicBool::new(false)));
         let (mut stream, _) = listener.accept().unwrap();
@@ -146,6 +148,6 @@ mod tests {
 
     #[test]
     fn what_the_kernel_lacks_is_an_error() {
-        assert!(sys::tcp_socket(Some("no-such-control"), 1012, None, 0).is_err());
+        assert!(socket::tcp_socket(Some("no-such-control"), 1012, None, 0).is_err());
     }
 }

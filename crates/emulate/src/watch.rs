@@ -10,6 +10,7 @@ use crate::options::Status;
 use crate::programs::Programs;
 use crate::report::{FlowFacts, KernelFlow};
 use crate::router::Shared;
+use crate::stream::{Sending, Sockets};
 use crate::sys;
 use crate::traffic::{EcnUse, Planned, TrafficPlan};
 use penstock_queue::{Abort, Column, Table};
@@ -32,6 +33,8 @@ pub(crate) struct Watch<'a> {
     /// The host on the right of the bottleneck.
     right: usize,
     plan: &'a TrafficPlan,
+    /// The sockets of flows with many connections.
+    sockets: Sockets,
     diags: [Diag; 2],
     destroyed: [Destroyed; 2],
     zero_ns: u64,
@@ -55,6 +58,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(
         hosts: &'a [Namespace; 2],
         plan: &'a TrafficPlan,
+        sockets: Sockets,
         config: &Config,
         zero_ns: u64,
         right: usize,
@@ -70,6 +74,7 @@ impl<'a> Watch<'a> {
             hosts,
             right,
             plan,
+            sockets,
             diags: [open(&hosts[0])?, open(&hosts[1])?],
             destroyed: [hear(&hosts[0])?, hear(&hosts[1])?],
             zero_ns,
@@ -220,33 +225,67 @@ impl<'a> Watch<'a> {
     }
 
     /// Returns the data connection of a flow at its sender: the one with the flow's port at both
-    /// ends. If only its end was seen, it is the one with more bytes.
+    /// ends. If only its end was seen, it is the one with more bytes. Of a flow with many
+    /// connections it is the latest that the kernel has reported.
     fn sender(&self, flow: usize) -> Option<(&Connection, TcpInfo)> {
-        let Known { port, sender, .. } = self.plan.flows[flow].known;
+        let Known { port, sender, every_connection, .. } = self.plan.flows[flow].known;
+        if every_connection {
+            return self.senders(flow).next_back();
+        }
         let mine =
             self.seen.iter().filter(|((side, _), c)| *side == sender as usize && c.ports.1 == port);
         let mine = mine.filter_map(|(_, c)| Some((c, c.info?)));
         mine.max_by_key(|(c, info)| (c.ports.0 == port, info.bytes_acked, c.cookie))
     }
 
+    /// Returns the connections of a flow with many, at its sender, the latest one last.
+    fn senders(&self, flow: usize) -> impl DoubleEndedIterator<Item = (&Connection, TcpInfo)> + '_ {
+        let side = self.plan.flows[flow].known.sender as usize;
+        let cookies = self.sockets.of(flow, |all| all.iter().map(|s| s.cookie).collect::<Vec<_>>());
+        let seen = move |cookie| self.seen.get(&(side, cookie));
+        cookies.into_iter().filter_map(seen).filter_map(|c| Some((c, c.info?)))
+    }
+
     /// Returns what the kernel uses where it is not what the scenario asks for. `mecn` is the
     /// congestion control of multi-level ECN's flows, if it is loaded.
     pub(crate) fn mismatch(&self, mecn: Option<&str>) -> Option<String> {
         self.plan.flows.iter().enumerate().find_map(|(i, f)| {
-            // iperf3 chooses the congestion control when it has connected and sent its 37 bytes;
-            // the SYN counts as one.
-            let (c, info) = self
-                .sender(i)
-                .filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 38)?;
-            let what = differs(f, mecn, &c.congestion, info.ecn)?;
+            let what = if f.known.every_connection {
+                self.mismatch_of_many(i, mecn)?
+            } else {
+                // iperf3 chooses the congestion control when it has connected and sent its 37
+                // bytes; the SYN counts as one.
+                let (c, info) = self
+                    .sender(i)
+                    .filter(|(c, info)| c.ports.0 == f.known.port && info.bytes_acked > 38)?;
+                differs(f, mecn, &c.congestion, info.ecn)?
+            };
             Some(format!("flow {i}: {what}"))
         })
     }
 
+    /// The same of a flow with many connections, of which each must have what was asked for.
+    fn mismatch_of_many(&self, flow: usize, mecn: Option<&str>) -> Option<String> {
+        let f = &self.plan.flows[flow];
+        let side = f.known.sender as usize;
+        self.sockets.of(flow, |all| {
+            all.iter().find_map(|s| {
+                let info = self.seen.get(&(side, s.cookie)).and_then(|c| c.info);
+                // ECN is known once more than the SYN was acknowledged.
+                let ecn = info.filter(|info| info.bytes_acked > 1).map(|info| info.ecn);
+                differs(f, mecn, &s.congestion, ecn.unwrap_or(f.ecn != EcnUse::Off))
+            })
+        })
+    }
+
     fn flow_timeouts(&self) -> Vec<Option<u32>> {
-        (0..self.plan.flows.len())
-            .map(|i| self.sender(i).map_or(Some(0), |(_, info)| info.timeouts))
-            .collect()
+        let of = |i: usize| {
+            if self.plan.flows[i].known.every_connection {
+                return self.senders(i).map(|(_, info)| info.timeouts).sum();
+            }
+            self.sender(i).map_or(Some(0), |(_, info)| info.timeouts)
+        };
+        (0..self.plan.flows.len()).map(of).collect()
     }
 
     fn sample(&mut self, now: Time) {
@@ -299,10 +338,14 @@ impl<'a> Watch<'a> {
         (0..self.plan.flows.len())
             .map(|i| {
                 let sender = self.sender(i).filter(|_| self.plan.flows[i].congestion.is_some());
+                let said = sender.map(|(c, _)| c.congestion.clone());
+                let opened = |all: &[Sending]| Some(all.last()?.congestion.clone());
                 KernelFlow {
-                    congestion: sender
-                        .map(|(c, _)| c.congestion.clone())
-                        .filter(|name| !name.is_empty()),
+                    congestion: if self.plan.flows[i].known.every_connection {
+                        self.sockets.of(i, opened)
+                    } else {
+                        said.filter(|name| !name.is_empty())
+                    },
                     ecn: sender.map(|(_, info)| info.ecn),
                     mss: sender.map(|(_, info)| info.mss),
                     min_rtt_s: sender.map(|(_, info)| f64::from(info.min_rtt_us) / 1e6),
@@ -389,7 +432,14 @@ mod tests {
     #[test]
     fn what_is_not_in_force_is_said() {
         let flow = |congestion, ecn| Planned {
-            known: Known { port: 1, sender: Side::Left, udp: false, header: 0, bytes: None },
+            known: Known {
+                port: 1,
+                sender: Side::Left,
+                udp: false,
+                header: 0,
+                bytes: None,
+                every_connection: false,
+            },
             start: Time::ZERO,
             stop: Time::ZERO,
             congestion,

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use penstock_aqm::Ecn;
-use penstock_emulate::flows::Flows;
+use penstock_emulate::flows::{Flows, Known};
 use penstock_emulate::frame::{self, Layer};
 use penstock_emulate::path::Path;
 use penstock_emulate::side::Side;
@@ -120,6 +120,32 @@ fn access_links_come_before_and_behind() {
         (us(2100 + 3000 + 5000), Side::Right, 2, Ecn::NotEct),
     ];
     assert_eq!(out(&mut p, us(100_000)), want);
+}
+
+/// Two connections of a session, and one of another session, at 8 Mbit/s: the second packet of a
+/// host leaves a millisecond after the first. The bottleneck takes 100 µs for each.
+#[test]
+fn connections_of_a_session_share_their_access_links() {
+    let text = "duration = '10 s'\n[topology]\nkind = 'dumbbell'\n\
+                bottleneck = { rate = '80 Mbit/s', delay = '0 s', buffer = 9 }\n\
+                access = { rate = '8 Mbit/s', delay = '0 s' }\negress = { rate = '1 Gbit/s', delay = '0 s' }\n\
+                [[traffic]]\nkind = 'web'\nsessions = 2\nconnections = 2\n";
+    let config = Scenario::from_toml(text, "<test>").unwrap().lower(1).unwrap();
+    let known = |port| Known {
+        port,
+        sender: Side::Left,
+        udp: true,
+        header: 0,
+        bytes: None,
+        every_connection: true,
+    };
+    let flows = Flows::new((1..=4).map(known).collect(), (Time::ZERO, Time::NEVER), 0);
+    let mut p = Path::new(&config, Layer::Ip, &Abort::default(), flows).unwrap();
+    for port in 1..=3 {
+        arrive(&mut p, us(0), Side::Left, &datagram(1000, Ecn::NotEct, port));
+    }
+    let found: Vec<(Time, u16)> = out(&mut p, us(9000)).iter().map(|f| (f.0, f.2)).collect();
+    assert_eq!(found, [(us(1108), 1), (us(1208), 3), (us(2108), 2)]);
 }
 
 /// Step marking above two waiting packets: the mark is in the frame, its checksum with it, and

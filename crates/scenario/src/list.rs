@@ -4,11 +4,13 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
+use penstock_aqm::{Aqm, Context, Discipline, Kind};
 use penstock_sim::{
     Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
 };
 use penstock_tcp::VARIANTS;
-use penstock_units::param::{Param, Ty};
+use penstock_units::param::{Param, Ty, Values};
+use penstock_units::{Duration, QueueLen, Rate};
 use serde_json::{json, Value as Json};
 
 type Make = fn() -> Vec<Json>;
@@ -25,8 +27,9 @@ const LISTS: &[(&str, Make)] = &[
 
 /// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a
 /// list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`,
-/// `default`, `ns2`, `auto`, `source`), disciplines also with `state`, `equations`, `expect` and
-/// `weaknesses`; `None` if there is no such list.
+/// `default`, `ns2`, `auto`, `source`), disciplines also with `state`, `state_bytes`,
+/// `packet_bytes` (what they keep for the queue and of each waiting packet), `equations`, `expect`
+/// and `weaknesses`; `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
@@ -106,6 +109,9 @@ fn aqm() -> Vec<Json> {
             kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
         let mut out = entry(kind.name, kind.doc, kind.source, params(&effective));
         out["state"] = state;
+        let made = with_defaults(kind);
+        out["state_bytes"] = made.state_bytes().into();
+        out["packet_bytes"] = made.packet_bytes().into();
         for (key, text) in [
             ("equations", kind.equations),
             ("expect", kind.expect),
@@ -116,6 +122,18 @@ fn aqm() -> Vec<Json> {
         out
     });
     kinds.collect()
+}
+
+/// The discipline with its defaults, on some link.
+fn with_defaults(kind: &Kind) -> Discipline {
+    let tables: Vec<_> = kind.params.iter().copied().chain([penstock_aqm::COMMON]).collect();
+    let values = Values::defaults(&tables, kind.defaults, false);
+    let cx = Context {
+        rate: Rate::from_bps(10_000_000).expect("above 0"),
+        delay: Duration::from_millis(20),
+        buffer: QueueLen::Packets(100.0),
+    };
+    penstock_aqm::build(kind.name, &values, &cx).expect("defaults hold together")
 }
 
 /// Returns each variant with the keys that belong to it alone, and the keys of all.

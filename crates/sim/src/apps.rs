@@ -2,14 +2,14 @@
 
 use crate::browser;
 use crate::ends::with_sender;
-use crate::flow::{draw, Company, Flow, FlowKind, TcpApp, Udp, Web};
+use crate::flow::{Company, Flow, FlowKind, TcpApp, Udp};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
 use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use penstock_tcp::Bits;
-use penstock_units::{Duration, Rng, Time};
+use penstock_units::Time;
 
 /// Schedules what starts by itself.
 pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
@@ -22,7 +22,7 @@ pub(crate) fn begin(net: &mut Network, flows: &mut [Flow]) {
                     TcpApp::Ftp { start, stop, .. } => (*start, *stop),
                     TcpApp::Web(w) => (w.start, None),
                     // The first connection begins for all of its session.
-                    TcpApp::Browser(c) if c.shared.is_none() => continue,
+                    TcpApp::Browser(c) if c.browsing.is_none() => continue,
                     TcpApp::Browser(c) => (c.session.start, None),
                     TcpApp::Video(v) => (v.start, None),
                 };
@@ -57,13 +57,7 @@ pub(crate) fn app(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
             }
         }
         TcpApp::Web(w) => {
-            if w.stop.is_some_and(|s| now >= s) {
-                return;
-            }
-            let bytes = draw(&w.object, &mut f.rng).max(1.0);
-            let again = w.active;
-            w.active = true;
-            let bytes = libm::ceil(bytes) as u64;
+            let Some((bytes, again)) = w.next(now, &mut f.rng) else { return };
             if again {
                 // A connection of its own for every object.
                 t.reconnect(&mut f.ends, &mut f.rng);
@@ -114,7 +108,7 @@ pub(crate) fn transfer_done(
     let took = now.since(t.began);
     let wait = match &mut t.app {
         TcpApp::Video(v) => Some(v.arrived(now, bytes, took)),
-        TcpApp::Web(w) => Some(next_object(w, &mut f.rng)),
+        TcpApp::Web(w) => Some(w.arrived(&mut f.rng)),
         TcpApp::Ftp { .. } | TcpApp::Browser(_) => None,
     };
     // A video's chunks share a connection.
@@ -125,18 +119,6 @@ pub(crate) fn transfer_done(
         net.sched.push(now + wait, Kind::App, flow as u32);
     }
     ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes, took });
-}
-
-/// Returns how long a web session waits after an object.
-fn next_object(w: &mut Web, rng: &mut Rng) -> Duration {
-    w.left = w.left.saturating_sub(1);
-    let seconds = if w.left > 0 {
-        draw(&w.inter_object, rng)
-    } else {
-        w.left = w.objects_per_page;
-        draw(&w.think, rng)
-    };
-    Duration::from_secs_f64(seconds)
 }
 
 /// A datagram source's packet leaves its host; where the host is the source's own, it has already

@@ -1,7 +1,7 @@
 //! A browser's session: pages whose objects come over parallel connections (RFC 7928, 7.2).
 //!
 //! A connection asks for an object, gets it, and asks for the next one of the page. The first
-//! connection of a session keeps what they share. Without requests the server knows by itself when
+//! connection of a session keeps its pages. Without requests the server knows by itself when
 //! a connection is free: when the last ACK of its object has come. With them the client says so,
 //! when the object's last byte has come, and the object is the client's from then on.
 //!
@@ -10,13 +10,13 @@
 //! two round trips after the request was sent, are the same.
 
 use crate::ends::{acknowledge, with_sender};
-use crate::flow::{draw, Flow, FlowKind, Tcp, TcpApp};
+use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
-use crate::pages::{Ended, Page};
+use crate::pages::Ended;
 use crate::sched::Kind;
-use crate::session::{Connection, Shared, State};
+use crate::session::{Browsing, Connection, Follows, State};
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -32,14 +32,14 @@ fn connection(flow: &mut Flow) -> Option<&mut Connection> {
     }
 }
 
-/// Returns what a session shares; `flow` is its first connection.
-fn shared(flow: &mut Flow) -> Option<&mut Shared> {
-    connection(flow)?.shared.as_deref_mut()
+/// Returns the pages of a session; `flow` is its first connection.
+fn browsing(flow: &mut Flow) -> Option<&mut Browsing> {
+    connection(flow)?.browsing.as_deref_mut()
 }
 
 /// A page may begin; a pause or a request's timeout may be over.
 pub(crate) fn due(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
-    if shared(&mut flows[flow]).is_some_and(|s| s.next == now) {
+    if browsing(&mut flows[flow]).is_some_and(|b| b.next() == now) {
         begin_page(net, flows, now, flow);
     }
     let Some(c) = connection(&mut flows[flow]) else { return };
@@ -60,14 +60,10 @@ pub(crate) fn due(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
 /// A page begins: every connection of the session gets an object.
 fn begin_page(net: &mut Network, flows: &mut [Flow], now: Time, first: usize) {
     let Some(c) = connection(&mut flows[first]) else { return };
-    let session = Arc::clone(&c.session);
-    let Some(s) = c.shared.as_deref_mut() else { return };
-    s.next = Time::NEVER;
-    if session.stop.is_some_and(|stop| now >= stop) {
+    let connections = first..first + c.session.connections as usize;
+    if !c.browsing.as_deref_mut().is_some_and(|b| b.begin(now)) {
         return;
     }
-    (s.left, s.out, s.bytes, s.began) = (session.objects_per_page, 0, 0, now);
-    let connections = first..first + session.connections as usize;
     for c in flows[connections.clone()].iter_mut().filter_map(connection) {
         // Some may wait for the end of a pause that no object came after.
         (c.state, c.due) = (State::Free, Time::NEVER);
@@ -80,21 +76,14 @@ fn begin_page(net: &mut Network, flows: &mut [Flow], now: Time, first: usize) {
 /// A free connection takes the next object of the page, if there is one.
 fn hand_out(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let Some(c) = connection(&mut flows[flow]) else { return };
-    let (session, number) = (Arc::clone(&c.session), c.number);
-    let Some(s) = shared(&mut flows[flow - number as usize]) else { return };
-    if s.left == 0 || session.stop.is_some_and(|stop| now >= stop) {
-        return;
-    }
-    let bytes = libm::ceil(draw(&session.object, &mut s.rng).max(1.0)) as u64;
-    let pause = Duration::from_secs_f64(draw(&session.inter_object, &mut s.rng));
-    s.left -= 1;
-    s.out += 1;
-    s.bytes += bytes;
+    let (session, first) = (Arc::clone(&c.session), flow - c.number as usize);
+    let object = browsing(&mut flows[first]).and_then(|b| b.hand_out(now));
+    let Some(object) = object else { return };
     let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
     t.began = now;
     let first_timeout = t.p.rtt.initial_rto.max(SHORTEST_TIMEOUT);
     let TcpApp::Browser(c) = &mut t.app else { return };
-    (c.bytes, c.pause) = (bytes, pause);
+    (c.bytes, c.pause) = (object.bytes, object.pause);
     if session.request.is_none() {
         return serve(net, flows, now, flow);
     }
@@ -135,12 +124,7 @@ fn ask_again(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let longest = t.p.rtt.max_rto;
     let TcpApp::Browser(c) = &mut t.app else { return };
     c.timeout = (c.timeout + c.timeout).min(longest.max(c.timeout));
-    let number = c.number as usize;
-    if now >= net.window.0 && now < net.window.1 {
-        if let Some(s) = shared(&mut flows[flow - number]) {
-            s.repeats += 1;
-        }
-    }
+    c.repeats += u64::from(now >= net.window.0 && now < net.window.1);
     ask(net, flows, now, flow);
 }
 
@@ -229,33 +213,18 @@ fn object_done(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, en
     (c.state, c.due) = (State::Free, Time::NEVER);
     ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes: c.bytes, took });
     let (pause, first) = (c.pause, flow - c.number as usize);
-    let Some(s) = shared(&mut flows[first]) else { return };
-    s.out -= 1;
-    if s.left == 0 {
-        if s.out == 0 {
-            page_done(net, flows, now, first, ended);
+    let Some(b) = browsing(&mut flows[first]) else { return };
+    match b.arrived(now, first as u32) {
+        Follows::Nothing => {}
+        Follows::NextPage(page) => {
+            ended.pages.push(page);
+            net.sched.push(b.next(), Kind::App, first as u32);
         }
-    } else if pause == Duration::ZERO {
-        hand_out(net, flows, now, flow);
-    } else if let Some(c) = connection(&mut flows[flow]) {
-        (c.state, c.due) = (State::Pausing, now + pause);
-        net.sched.push(c.due, Kind::App, flow as u32);
+        Follows::Another if pause == Duration::ZERO => hand_out(net, flows, now, flow),
+        Follows::Another => {
+            let Some(c) = connection(&mut flows[flow]) else { return };
+            (c.state, c.due) = (State::Pausing, now + pause);
+            net.sched.push(c.due, Kind::App, flow as u32);
+        }
     }
-}
-
-/// The last object of a page is there: the next page follows after a while.
-fn page_done(net: &mut Network, flows: &mut [Flow], now: Time, first: usize, ended: &mut Ended) {
-    let Some(c) = connection(&mut flows[first]) else { return };
-    let session = Arc::clone(&c.session);
-    let Some(s) = c.shared.as_deref_mut() else { return };
-    ended.pages.push(Page {
-        end: now,
-        flow: first as u32,
-        session: s.number,
-        objects: session.objects_per_page,
-        bytes: s.bytes,
-        took: now.since(s.began),
-    });
-    s.next = now + Duration::from_secs_f64(draw(&session.think, &mut s.rng));
-    net.sched.push(s.next, Kind::App, first as u32);
 }

@@ -9,7 +9,7 @@ use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, 
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, Pool, AT_HOST};
-use crate::pages::{page_table, Ended, PageView, PAGE_METRICS};
+use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
 use crate::result::{LinkResult, PageResult, RunResult};
@@ -386,25 +386,13 @@ impl Engine {
 
     /// Returns the numbers of the pages, where there are browsers' sessions.
     fn pages(&self) -> Option<PageResult> {
-        let mut groups: BTreeMap<u32, PageView> = BTreeMap::new();
+        let mut repeats: BTreeMap<u32, u64> = BTreeMap::new();
         for f in &self.flows {
             let FlowKind::Tcp(Tcp { app: TcpApp::Browser(c), .. }) = &f.kind else { continue };
-            groups.entry(f.group).or_default().repeats +=
-                c.shared.as_ref().map_or(0, |shared| shared.repeats);
+            *repeats.entry(f.group).or_default() += c.repeats;
         }
-        let (from, to) = self.net.window;
-        let mut run = PageView::default();
-        for page in self.ended.pages.iter().filter(|p| p.end >= from && p.end < to) {
-            run.ended.push(*page);
-            let group = self.flows[page.flow as usize].group;
-            groups.entry(group).or_default().ended.push(*page);
-        }
-        run.repeats = groups.values().map(|g| g.repeats).sum();
-        let of = |view: &PageView| values(PAGE_METRICS, view);
-        (!groups.is_empty()).then(|| PageResult {
-            metrics: of(&run),
-            groups: groups.iter().map(|(group, view)| (*group, of(view))).collect(),
-        })
+        let group_of = |flow: u32| self.flows[flow as usize].group;
+        PageResult::of(&self.ended.pages, self.net.window, &repeats, group_of)
     }
 
     /// Returns what the metrics of link `i` are computed from, where it is measured.

@@ -4,6 +4,7 @@ use crate::config::{App, Datagram, FlowConfig, UdpPattern};
 use crate::sched::Event;
 use crate::session::Connection;
 use crate::video::Viewer;
+use crate::web::WebSession;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -95,22 +96,9 @@ impl Snapshot {
 /// a hundred thousand, need a third of their memory.
 pub(crate) enum TcpApp {
     Ftp { start: Time, stop: Option<Time>, bytes: Option<u64> },
-    Web(Box<Web>),
+    Web(Box<WebSession>),
     Browser(Box<Connection>),
     Video(Box<Viewer>),
-}
-
-/// A web session.
-pub(crate) struct Web {
-    pub(crate) start: Time,
-    pub(crate) stop: Option<Time>,
-    pub(crate) object: Dist,
-    pub(crate) objects_per_page: u32,
-    pub(crate) think: Dist,
-    pub(crate) inter_object: Dist,
-    /// Objects of this page still to fetch.
-    pub(crate) left: u32,
-    pub(crate) active: bool,
 }
 
 /// A datagram source.
@@ -182,17 +170,10 @@ impl Flow {
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
             App::Web { tcp, start, stop, object, objects_per_page, think, inter_object } => {
-                let app = TcpApp::Web(Box::new(Web {
-                    start: *start,
-                    stop: *stop,
-                    object: *object,
-                    objects_per_page: *objects_per_page,
-                    think: *think,
-                    inter_object: *inter_object,
-                    left: *objects_per_page,
-                    active: false,
-                }));
-                FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
+                let times = (*start, *stop);
+                let session =
+                    WebSession::new(times, *object, *objects_per_page, *think, *inter_object);
+                FlowKind::Tcp(Tcp::new(tcp, TcpApp::Web(Box::new(session)), &mut rng))
             }
             App::Browser { tcp, session, connection } => {
                 let connection = Connection::new(c, session, *connection, seed);

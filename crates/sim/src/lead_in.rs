@@ -31,8 +31,9 @@ pub(crate) fn alone(c: &Config, lead: &LeadIn) -> Config {
     c
 }
 
-/// Returns the whole run, whose time zero is at `zero`.
-pub(crate) fn shifted(c: &Config, lead: &LeadIn, zero: Duration) -> Config {
+/// Returns the whole run, whose time zero is at `zero`. For who runs a configuration otherwise than
+/// with [`crate::run`], and cannot look at its flows.
+pub fn shifted(c: &Config, lead: &LeadIn, zero: Duration) -> Config {
     let mut c = c.clone();
     c.lead_in = None;
     c.duration = c.duration + zero;

@@ -29,12 +29,14 @@ mod series;
 mod session;
 mod video;
 mod way;
+mod web;
 
 pub use config::{
     App, Config, Datagram, FlowConfig, LeadIn, Record, Session, Tap, UdpPattern, VideoConfig,
 };
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};
+pub use lead_in::shifted;
 pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,
     GROUP_METRICS, METRICS,
@@ -42,7 +44,9 @@ pub use metrics::{
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{FlowResult, LinkResult, PageResult, RunResult};
 pub use sched::MAX_TIME;
-pub use video::{VideoView, VIDEO_METRICS};
+pub use session::{Browsing, Follows, Object};
+pub use video::{VideoView, Viewer, VIDEO_METRICS};
+pub use web::WebSession;
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{

@@ -2,8 +2,10 @@
 //! such sessions.
 
 use crate::metrics::{mean, quantile, Transfer};
-use penstock_queue::{Column, Of, Table};
+use crate::result::PageResult;
+use penstock_queue::{values, Column, Of, Table};
 use penstock_units::{Duration, Time};
+use std::collections::BTreeMap;
 
 /// A page that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,33 @@ pub const PAGE_METRICS: &[Of<PageView>] = &[
 impl PageView {
     fn seconds(&self) -> Vec<f64> {
         self.ended.iter().map(|p| p.took.as_secs_f64()).collect()
+    }
+}
+
+impl PageResult {
+    /// Returns the numbers of pages over the window; `None` where no group has sessions.
+    ///
+    /// `repeats`: of each group that has sessions, the requests sent again in the window.
+    /// `group_of`: the group of a flow.
+    pub fn of(
+        pages: &[Page],
+        (from, to): (Time, Time),
+        repeats: &BTreeMap<u32, u64>,
+        group_of: impl Fn(u32) -> u32,
+    ) -> Option<Self> {
+        let view = |repeats| PageView { ended: vec![], repeats };
+        let mut run = view(repeats.values().sum());
+        let mut groups: BTreeMap<u32, PageView> =
+            repeats.iter().map(|(group, repeats)| (*group, view(*repeats))).collect();
+        for page in pages.iter().filter(|p| p.end >= from && p.end < to) {
+            run.ended.push(*page);
+            groups.entry(group_of(page.flow)).or_default().ended.push(*page);
+        }
+        let of = |view: &PageView| values(PAGE_METRICS, view);
+        (!groups.is_empty()).then(|| PageResult {
+            metrics: of(&run),
+            groups: groups.iter().map(|(group, view)| (*group, of(view))).collect(),
+        })
     }
 }
 

@@ -1,16 +1,133 @@
-//! What a browser's session remembers; `browser.rs` says what it does.
+//! A browser's session: which objects it fetches, and when its pages begin and end. `browser.rs`
+//! says how the simulator's packets carry them.
 
 use crate::config::{FlowConfig, Session};
+use crate::flow::draw;
+use crate::pages::Page;
 use penstock_units::{Duration, Rng, Time};
 use std::sync::Arc;
+
+/// The pages of a browser's session, whatever carries them: the simulator's packets or real ones.
+///
+/// Sizes and times are drawn in the order in which objects are handed out. They do not depend on
+/// what the network does.
+#[derive(Clone, Debug)]
+pub struct Browsing {
+    session: Arc<Session>,
+    rng: Rng,
+    /// The session's number within its group.
+    number: u32,
+    /// Objects of the page that nobody fetches yet.
+    left: u32,
+    /// Objects that are being fetched.
+    out: u32,
+    /// Bytes of the page.
+    bytes: u64,
+    began: Time,
+    /// When the next page begins.
+    next: Time,
+}
+
+/// An object that a connection is to fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its size.
+    pub bytes: u64,
+    /// How long its connection waits after it.
+    pub pause: Duration,
+}
+
+/// What follows an object that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// The connection takes another object of the page, after the pause.
+    Another,
+    /// Nothing: the page's last objects are on their way to other connections.
+    Nothing,
+    /// The page is complete. The next one begins at [`Browsing::next`].
+    NextPage(Page),
+}
+
+impl Browsing {
+    /// The session whose first connection `first` is.
+    pub fn new(first: &FlowConfig, session: &Arc<Session>, seed: u64) -> Self {
+        let number = first.index / session.connections.max(1);
+        Browsing {
+            session: Arc::clone(session),
+            rng: Rng::stream(seed, &format!("session/{}/{number}", first.group)),
+            number,
+            left: 0,
+            out: 0,
+            bytes: 0,
+            began: Time::ZERO,
+            next: session.start,
+        }
+    }
+
+    /// Returns when the next page begins; [`Time::NEVER`] while one is fetched, or after the stop.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    fn stopped(&self, now: Time) -> bool {
+        self.session.stop.is_some_and(|stop| now >= stop)
+    }
+
+    /// Begins a page. Returns whether there is one: none does after the stop.
+    pub fn begin(&mut self, now: Time) -> bool {
+        self.next = Time::NEVER;
+        if self.stopped(now) {
+            return false;
+        }
+        (self.left, self.out) = (self.session.objects_per_page, 0);
+        (self.bytes, self.began) = (0, now);
+        true
+    }
+
+    /// Returns the object that a free connection takes, if there is one.
+    pub fn hand_out(&mut self, now: Time) -> Option<Object> {
+        if self.left == 0 || self.stopped(now) {
+            return None;
+        }
+        let bytes = libm::ceil(draw(&self.session.object, &mut self.rng).max(1.0)) as u64;
+        let pause = draw(&self.session.inter_object, &mut self.rng);
+        self.left -= 1;
+        self.out += 1;
+        self.bytes += bytes;
+        Some(Object { bytes, pause: Duration::from_secs_f64(pause) })
+    }
+
+    /// An object has arrived at `now`. `first` is the session's first connection, an index into
+    /// [`crate::Config::flows`].
+    pub fn arrived(&mut self, now: Time, first: u32) -> Follows {
+        self.out -= 1;
+        match (self.left, self.out) {
+            (0, 0) => Follows::NextPage(self.complete(now, first)),
+            (0, _) => Follows::Nothing,
+            _ => Follows::Another,
+        }
+    }
+
+    fn complete(&mut self, now: Time, first: u32) -> Page {
+        self.next = now + Duration::from_secs_f64(draw(&self.session.think, &mut self.rng));
+        Page {
+            end: now,
+            flow: first,
+            session: self.number,
+            objects: self.session.objects_per_page,
+            bytes: self.bytes,
+            took: now.since(self.began),
+        }
+    }
+}
 
 /// A connection of a session.
 pub(crate) struct Connection {
     pub(crate) session: Arc<Session>,
     /// Its number within the session.
     pub(crate) number: u32,
-    /// What the session's connections share; the first one has it.
-    pub(crate) shared: Option<Box<Shared>>,
+    /// The session's pages; its first connection has them.
+    pub(crate) browsing: Option<Box<Browsing>>,
     pub(crate) state: State,
     /// When it does something by itself: the end of a pause, or the request's timeout.
     pub(crate) due: Time,
@@ -22,6 +139,8 @@ pub(crate) struct Connection {
     pub(crate) asked: u16,
     /// When the request is sent again.
     pub(crate) timeout: Duration,
+    /// Requests sent again within the measured window.
+    pub(crate) repeats: u64,
     /// Requests of the present TCP connection that the server has; 0: nothing was opened yet.
     pub(crate) answered: u32,
     /// For captures: the first segment of the present object on an open connection, and what the
@@ -41,51 +160,20 @@ pub(crate) enum State {
     Fetching,
 }
 
-/// What the connections of a session share.
-pub(crate) struct Shared {
-    /// Sizes and times are drawn here, in the order in which objects are handed out: they do not
-    /// depend on what the network does.
-    pub(crate) rng: Rng,
-    /// The session's number within its group.
-    pub(crate) number: u32,
-    /// Objects of the page that nobody fetches yet.
-    pub(crate) left: u32,
-    /// Objects that are being fetched.
-    pub(crate) out: u32,
-    /// Bytes of the page.
-    pub(crate) bytes: u64,
-    pub(crate) began: Time,
-    /// When the next page begins.
-    pub(crate) next: Time,
-    /// Requests sent again within the measured window.
-    pub(crate) repeats: u64,
-}
-
 impl Connection {
     pub(crate) fn new(c: &FlowConfig, session: &Arc<Session>, number: u32, seed: u64) -> Self {
-        let shared = || {
-            let of = c.index / session.connections.max(1);
-            Box::new(Shared {
-                rng: Rng::stream(seed, &format!("session/{}/{of}", c.group)),
-                number: of,
-                left: 0,
-                out: 0,
-                bytes: 0,
-                began: Time::ZERO,
-                next: session.start,
-                repeats: 0,
-            })
-        };
+        let first = || Box::new(Browsing::new(c, session, seed));
         Connection {
             session: Arc::clone(session),
             number,
-            shared: (number == 0).then(shared),
+            browsing: (number == 0).then(first),
             state: State::Free,
             due: Time::NEVER,
             bytes: 0,
             pause: Duration::ZERO,
             asked: 0,
             timeout: Duration::ZERO,
+            repeats: 0,
             answered: 0,
             earlier: (0, 0),
         }

@@ -11,8 +11,9 @@ use penstock_queue::Of;
 use penstock_units::{Duration, Rate, Time};
 use std::sync::Arc;
 
-/// A viewer of a video.
-pub(crate) struct Viewer {
+/// A viewer of a video, whatever carries its chunks: the simulator's packets or real ones.
+#[derive(Clone, Debug)]
+pub struct Viewer {
     config: Arc<VideoConfig>,
     pub(crate) start: Time,
     /// When it stops watching; [`Time::NEVER`]: with the run.
@@ -36,7 +37,8 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    pub(crate) fn new(config: &Arc<VideoConfig>, start: Time, stop: Option<Time>) -> Self {
+    /// A viewer from `start` on, until `stop` or the run's end.
+    pub fn new(config: &Arc<VideoConfig>, start: Time, stop: Option<Time>) -> Self {
         Viewer {
             config: Arc::clone(config),
             start,
@@ -54,7 +56,7 @@ impl Viewer {
     }
 
     /// Returns how many bytes to fetch at `now`; `None` once it has stopped.
-    pub(crate) fn next(&self, now: Time) -> Option<u64> {
+    pub fn next(&self, now: Time) -> Option<u64> {
         let seconds = self.config.chunk.as_secs_f64();
         let bytes = self.bitrate() * seconds / 8.0;
         (now < self.stop).then_some(libm::ceil(bytes) as u64)
@@ -79,7 +81,7 @@ impl Viewer {
 
     /// A chunk of that many bytes has arrived, `took` after it was asked for. Chooses the next
     /// one's bitrate, and returns how long to wait before it is asked for.
-    pub(crate) fn arrived(&mut self, now: Time, bytes: u64, took: Duration) -> Duration {
+    pub fn arrived(&mut self, now: Time, bytes: u64, took: Duration) -> Duration {
         self.play(now);
         self.chunks.push((now, self.bitrate()));
         let config = Arc::clone(&self.config);
@@ -102,7 +104,7 @@ impl Viewer {
     }
 
     /// Returns what was seen between two instants, up to `to` of which the run has come.
-    pub(crate) fn view(&self, from: Time, to: Time) -> VideoView {
+    pub fn view(&self, from: Time, to: Time) -> VideoView {
         let end = to.min(self.stop);
         let inside = |t: Time| t >= from && t < end;
         let mut view = VideoView::default();

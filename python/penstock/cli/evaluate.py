@@ -23,6 +23,7 @@ from penstock.sweeps.drive import Sweep
 @options.seeds("Runs of every form of a scenario [default: 5, quick: 3].", None)
 @click.option("--quick", is_flag=True, help="One discipline in under a minute: fewer seeds, forms and scenarios.")
 @click.option("--only", multiple=True, metavar="SCENARIO", help="Only this scenario of --list; give it repeatedly.")
+@click.option("--real", is_flag=True, help="Also on real packets (sections 5.1 to 5.3, 7, 8, 9.1): half an hour each.")
 @options.out("Write the pages and keep the runs there; what is there is not run again.", Path("out/evaluate"))
 @options.jobs
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
@@ -33,6 +34,7 @@ def command(
     seeds: int | None,
     quick: bool,
     only: tuple[str, ...],
+    real: bool,
     out: Path,
     jobs: int | None,
     scheduler: str | None,
@@ -58,10 +60,12 @@ def command(
                 seeds=seeds,
                 quick=quick,
                 only=only,
+                real=real,
                 out=out,
                 jobs=jobs,
                 scheduler=scheduler,
                 progress=lambda now: _advance(bar, now),
+                real_progress=lambda share, what: bar.show(share, "real packets", what),
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)

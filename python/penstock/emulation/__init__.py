@@ -102,8 +102,8 @@ def emulate(
 ) -> Emulated:
     """Runs a scenario on real packets, in real time.
 
-    scenario: a dumbbell; its ftp and cbr traffic is sent by iperf3 over the kernel's TCP.
-    seed: of the discipline's random numbers; default: the scenario's.
+    scenario: a dumbbell; its ftp, web and video traffic goes over the kernel's TCP.
+    seed: of the discipline's random numbers, of starts, and of web's sizes and pauses; default: the scenario's.
     client: a program to run on the access side instead of the traffic, with its arguments; empty: a shell. It finds the
         server's address in `PENSTOCK_SERVER` (10.9.0.2). The run ends when it does.
     server: a line for the shell on the other side, started before.

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock._names import known
-from penstock.evaluation import drive
+from penstock.evaluation import drive, real
 from penstock.evaluation.candidates import candidates
+from penstock.evaluation.cost import Costs, costs
 from penstock.evaluation.judge import Answer, Judgement, judge
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.page import Evaluated, write_pages
@@ -39,6 +40,8 @@ class Evaluation:
     questions, names: what was asked, of whom; DropTail is the first.
     judgement: the answers.
     numbers: what they were computed from.
+    costs: what each of them costs.
+    real: what came of real packets, where they were asked for.
     """
 
     page: Path
@@ -46,6 +49,8 @@ class Evaluation:
     names: Sequence[str]
     judgement: Judgement
     numbers: Numbers
+    costs: Costs
+    real: Sequence[real.Carried] = ()
 
     def answer(self, question: str, candidate: str) -> Answer:
         """One answer. Raises `Error` for a question or candidate that does not exist."""
@@ -73,27 +78,35 @@ class Wanted:
     seeds: int | None
     quick: bool
     only: Sequence[str]
+    real: bool
 
 
-def run(
-    wanted: Wanted,
-    folder: Path,
-    jobs: int | None,
-    scheduler: Any,
-    progress: Callable[[Sweep], object] | None,
-) -> Evaluation:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told how far it is: of simulated runs, and of real ones."""
+
+    simulated: Callable[[Sweep], object] | None = None
+    real: real.Progress | None = None
+
+
+def run(wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, told: Told) -> Evaluation:
     """Runs what the folder does not hold, judges, and writes the pages."""
+    if wanted.real:
+        real.check()
     n = wanted.seeds or (QUICK_SEEDS if wanted.quick else SEEDS)
     run_with, knobs_with = range(1, n + 1), range(1, min(n, KNOB_SEEDS) + 1)
     judged = candidates(wanted.disciplines, wanted.changes)
     experiments = chosen(wanted.only, wanted.quick)
     planned = plan(judged, experiments, run_with, knobs_with, wanted.quick)
-    drive.run(planned, folder, jobs, scheduler, progress)
+    drive.run(planned, folder, jobs, scheduler, told.simulated)
+    carried = real.carry(judged, experiments, folder, told.real) if wanted.real else []
     numbers = Numbers(planned, folder)
     there = {each.key for each in experiments}
     questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (wanted.quick and q.beyond_quick)]
     names = [each.name for each in judged]
     judgement = judge(numbers, questions, names)
     changes = ", ".join(f"{path} = {value}" for path, value in wanted.changes.items())
-    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, changes)
-    return Evaluation(write_pages(folder, done, jobs or cores()), questions, names, judgement, numbers)
+    spent = costs(judged)
+    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changes, carried)
+    page = write_pages(folder, done, jobs or cores())
+    return Evaluation(page, questions, names, judgement, numbers, spent, carried)

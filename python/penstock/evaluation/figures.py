@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 #: The share of runs that an ellipse is to hold (2.7: 1 − ε).
 INSIDE = 0.5
+#: More candidates than this are drawn a row or a panel each: their lines could not be told apart.
+FEW = 6
+#: Marks on an axis of delays, in milliseconds.
+DELAYS_MS = (1, 2, 5, 10, 20, 50, 100)
+#: The three levels of congestion of 8.2.2 to 8.2.4.
+LEVELS = ("mild", "medium", "heavy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +64,14 @@ def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
 
 def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
     """Delay and goodput: a point a run, the median, the ellipse that holds half of the runs (2.7)."""
+    if len(names) > FEW:
+        return _planes(numbers, names)
     with style.context():
         figure, axes = _axes(3, (11.0, 3.6))
-        for ax, key in zip(axes, ("mild", "medium", "heavy"), strict=True):
+        for ax, key in zip(axes, LEVELS, strict=True):
             for name, look in looks(names).items():
                 where = Where(name, key)
-                delay, goodput = 1e3 * numbers.metric(where, "delay_mean_s"), numbers.metric(where, "goodput_bps") / 1e6
+                delay, goodput = _place(numbers, where)
                 ax.plot(delay, goodput, look.marker, color=look.colour, ms=2.5, alpha=0.5)
                 ax.plot(np.median(delay), np.median(goodput), look.marker, color=look.colour, ms=6, label=name)
                 _ellipse(ax, delay, goodput, look.colour)
@@ -73,6 +81,106 @@ def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
         axes[0].set_ylabel("goodput [Mbit/s]")
         _legend(figure, axes[-1], names)
     return figure
+
+
+def _place(numbers: Numbers, where: Where) -> tuple[Array, Array]:
+    """Where the runs are in the plane: milliseconds and Mbit/s."""
+    return 1e3 * numbers.metric(where, "delay_mean_s"), numbers.metric(where, "goodput_bps") / 1e6
+
+
+def _planes(numbers: Numbers, names: Sequence[str]) -> Figure:
+    """The plane of each candidate, with the medians of the others in grey."""
+    medians = {
+        (name, key): [float(np.median(each)) for each in _place(numbers, Where(name, key))]
+        for name in names
+        for key in LEVELS
+    }
+    with style.context():
+        figure, axes = _small_multiples(len(names))
+        for ax, name in zip(axes, names, strict=True):
+            others = np.array([medians[other, key] for other in names if other != name for key in LEVELS])
+            ax.plot(others[:, 0], others[:, 1], "o", color=style.GRID, ms=3)
+            for i, key in enumerate(LEVELS):
+                look = style.look(i)
+                delay, goodput = _place(numbers, Where(name, key))
+                ax.plot(delay, goodput, look.marker, color=look.colour, ms=2, alpha=0.5)
+                ax.plot(*medians[name, key], look.marker, color=look.colour, ms=5, label=experiment(key).title)
+                _ellipse(ax, delay, goodput, look.colour)
+            ax.set_title(name)
+        axes[0].set_xscale("log")  # they share it
+        axes[0].set_xticks(DELAYS_MS, [str(ms) for ms in DELAYS_MS])
+        axes[0].set_xticks([], minor=True)
+        axes[0].invert_xaxis()
+        figure.supxlabel("mean queueing delay [ms]", fontsize=9.5)
+        figure.supylabel("goodput [Mbit/s]", fontsize=9.5)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", frameon=False, ncols=len(LEVELS))
+    return figure
+
+
+def _small_multiples(count: int) -> tuple[Figure, list[Axes]]:
+    """A panel each, all with the same axes."""
+    import matplotlib.pyplot as plt
+
+    columns = min(5 if count > 12 else 4, count)
+    rows = -(-count // columns)
+    size = (2.2 * columns if columns > 1 else 8.0, 1.75 * rows + 0.5)
+    figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
+    plt.close(figure)
+    for ax in axes.flat[count:]:
+        ax.set_visible(False)
+    for ax in axes.flat[max(0, count - columns) : count]:
+        ax.tick_params(labelbottom=True)  # below it there may be none
+    return figure, list(axes.flat[:count])
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A distribution that every candidate has a row of."""
+
+    title: str
+    label: str
+    key: str
+    measure: str
+    of: str = ""
+    scale: float = 1.0
+
+
+def _rows(numbers: Numbers, names: Sequence[str], panels: Sequence[_Panel]) -> Figure:
+    """A row for each candidate: median, the middle half, and 5 to 95 %, mean of the runs' quantiles."""
+    with style.context():
+        figure, axes = _row_axes(len(panels), names)
+        colour = style.look(0).colour
+        for ax, panel in zip(axes, panels, strict=True):
+            for row, name in enumerate(names):
+                where = Where(name, panel.key)
+                five, low, middle, high, most = (
+                    panel.scale * float(np.mean(numbers.quantile(where, panel.measure, q, panel.of)))
+                    for q in (5.0, 25.0, 50.0, 75.0, 95.0)
+                )
+                shade = style.MUTED if name == BASELINE else colour
+                ax.plot([five, most], [row, row], color=shade, lw=0.9)
+                ax.plot([low, high], [row, row], color=shade, lw=3.2, solid_capstyle="butt")
+                ax.plot(middle, row, "o", color=style.PAPER, mec=shade, ms=4.5)
+            ax.set_title(panel.title)
+            ax.set_xlabel(panel.label)
+            ax.set_xlim(0)
+    return figure
+
+
+def _row_axes(columns: int, names: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """Axes side by side with a row for each candidate."""
+    import matplotlib.pyplot as plt
+
+    size = (11.0, 0.9 + 0.22 * len(names))
+    figure, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
+    plt.close(figure)
+    for ax in axes[0]:
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.set_yticks(range(len(names)), names)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="y", visible=True, linewidth=0.4)
+    return figure, list(axes[0])
 
 
 def _ellipse(ax: Axes, x: Array, y: Array, colour: str) -> None:
@@ -89,16 +197,17 @@ def _ellipse(ax: Axes, x: Array, y: Array, colour: str) -> None:
 
 def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
     """The distribution of the queueing delay under mild, medium and heavy congestion."""
+    if len(names) > FEW:
+        label = "queueing delay [ms]"
+        return _rows(
+            numbers, names, [_Panel(experiment(key).title, label, key, "delay_s", scale=1e3) for key in LEVELS]
+        )
     with style.context():
         figure, axes = _axes(3, (11.0, 3.2))
-        for ax, key in zip(axes, ("mild", "medium", "heavy"), strict=True):
-            for name, look in looks(names).items():
-                where = Where(name, key)
-                at = [1e3 * np.nanmean(numbers.quantile(where, "delay_s", q)) for q in QUANTILES]
-                ax.plot(at, np.array(QUANTILES) / 100, color=look.colour, ls=look.line, label=name)
+        for ax, key in zip(axes, LEVELS, strict=True):
+            _distribution(ax, numbers, names, key, "delay_s", "", 1e3)
             ax.set_title(experiment(key).title)
             ax.set_xlabel("queueing delay [ms]")
-            ax.set_ylim(0, 1)
         axes[0].set_ylabel("share of the packets")
         _legend(figure, axes[-1], names)
     return figure
@@ -107,6 +216,8 @@ def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
 def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
     """The goodput of both categories over the second one's round trip (6.2)."""
     of = experiment("rtt-fairness")
+    if len(names) > FEW:
+        return _shares(numbers, names)
     with style.context():
         figure, axes = _axes(2, (9.0, 3.2))
         for name, look in looks(names).items():
@@ -127,22 +238,38 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
     return figure
 
 
+def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
+    """The share that the second category gets, at four of its round trips."""
+    of = experiment("rtt-fairness")
+    shown = [variant for variant in of.variants if variant.at in (5, 50, 200, 560)]
+    with style.context():
+        figure, axes = _row_axes(len(shown), names)
+        for ax, variant in zip(axes, shown, strict=True):
+            found = {}
+            for name in names:
+                first, second = (
+                    numbers.group(Where(name, of.key, variant.key), group, "goodput_bps") for group in (0, 1)
+                )
+                found[name] = 100 * float(np.mean(second / (first + second)))
+            ax.axvline(found[BASELINE], color=style.MUTED, lw=0.9)
+            for row, name in enumerate(names):
+                ax.plot(found[name], row, "o", color=style.MUTED if name == BASELINE else style.look(0).colour, ms=5)
+            ax.set_title(variant.key)
+            ax.set_xlabel("share [%]")
+            ax.set_xlim(0, 100)
+    return figure
+
+
 def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
     """The queueing delay over time, mean of the runs, with the changes marked."""
 
     def draw(numbers: Numbers, names: Sequence[str]) -> Figure:
-        import matplotlib.pyplot as plt
-
         of = experiment(key)
         shown = [name for name in names if name != BASELINE] or [BASELINE]
-        columns = min(4, len(shown))
-        rows = -(-len(shown) // columns)
         with style.context():
-            size = (2.75 * columns if columns > 1 else 8.0, 1.8 * rows + 0.5)
-            figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
-            plt.close(figure)
+            figure, axes = _small_multiples(len(shown))
             below = _mean_series(numbers, BASELINE, key)
-            for ax, name in zip(axes.flat, shown, strict=False):
+            for ax, name in zip(axes, shown, strict=True):
                 if name != BASELINE:
                     ax.plot(*below, color=style.MUTED, lw=0.8)
                 ax.plot(*_mean_series(numbers, name, key), color=style.look(0).colour, lw=1.2)
@@ -150,13 +277,66 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
                     ax.axvline(t, color=style.GRID, lw=1, zorder=0)
                 ax.set_title(name)
                 ax.set_yscale("log")
-            for ax in axes.flat[len(shown) :]:
-                ax.set_visible(False)
             figure.supxlabel("time [s]", fontsize=9.5)
             figure.supylabel("queueing delay [ms]", fontsize=9.5)
         return figure
 
     return draw
+
+
+def pages(numbers: Numbers, names: Sequence[str]) -> Figure:
+    """The distribution of the time of whole pages in the four mixes of 7.2."""
+    if len(names) > FEW:
+        label = "time of a page [s]"
+        return _rows(numbers, names, [_Panel(f"Mix {_roman(key)}", label, key, "page_s", "web") for key in MIXES])
+    with style.context():
+        figure, axes = _axes(len(MIXES), (11.0, 3.2))
+        for ax, key in zip(axes, MIXES, strict=True):
+            _distribution(ax, numbers, names, key, "page_s", "web", 1.0)
+            ax.set_title(f"Mix {_roman(key)}")
+            ax.set_xlabel("time of a page [s]")
+        axes[0].set_ylabel("share of the pages")
+        _legend(figure, axes[-1], names)
+    return figure
+
+
+def _roman(key: str) -> str:
+    return key.removeprefix("bursts-").upper()
+
+
+def mix(numbers: Numbers, names: Sequence[str]) -> Figure:
+    """What the call's packets wait, and how long a page takes, in the traffic mix (9.1)."""
+    shown = [
+        _Panel("A call's packets", "queueing delay [ms]", "mix", "delay_s", "call", 1e3),
+        _Panel("Web pages", "time of a page [s]", "mix", "page_s", "web"),
+        _Panel("Bulk", "goodput in a second, all five [Mbit/s]", "mix", "goodput_bps", "bulk", 1e-6),
+    ]
+    if len(names) > FEW:
+        return _rows(numbers, names, shown)
+    with style.context():
+        figure, axes = _axes(len(shown), (11.0, 3.2))
+        for ax, panel in zip(axes, shown, strict=True):
+            _distribution(ax, numbers, names, panel.key, panel.measure, panel.of, panel.scale)
+            ax.set_title(panel.title)
+            ax.set_xlabel(panel.label)
+        axes[0].set_ylabel("share at most")
+        _legend(figure, axes[-1], names)
+    return figure
+
+
+#: The mixes of 7.2.
+MIXES = ("bursts-i", "bursts-ii", "bursts-iii", "bursts-iv")
+
+
+def _distribution(
+    ax: Axes, numbers: Numbers, names: Sequence[str], key: str, measure: str, of: str, scale: float
+) -> None:
+    """A measure's distribution in an experiment's first form, mean of the runs' quantiles."""
+    for name, look in looks(names).items():
+        found = [numbers.quantile(Where(name, key), measure, q, of) for q in QUANTILES]
+        at = [scale * float(np.mean(each)) for each in found]
+        ax.plot(at, np.array(QUANTILES) / 100, color=look.colour, ls=look.line, label=name)
+    ax.set_ylim(0, 1)
 
 
 def _mean_series(numbers: Numbers, name: str, key: str) -> tuple[list[float], list[float]]:
@@ -179,25 +359,46 @@ DRAWINGS: Sequence[Drawing] = (
         section="2.7",
         title="Delay and goodput",
         caption="A small mark is a run, a large one the median of the runs; the ellipse holds half of the runs of the "
-        "normal law that fits them. Up and to the right is better.",
-        needs=["mild", "medium", "heavy"],
+        "normal law that fits them. Up and to the right is better. Where each discipline has a panel, the others' "
+        "medians are in grey.",
+        needs=LEVELS,
         draw=plane,
     ),
     Drawing(
         key="delays",
         section="2.6",
         title="Queueing delays",
-        caption="The share of the packets that waited at most so long; quantiles, mean over the runs.",
-        needs=["mild", "medium", "heavy"],
+        caption="How long packets waited: quantiles, mean over the runs. Where each discipline has a row, the dot is "
+        "the median, the thick line the middle half, the thin line 5 to 95 %.",
+        needs=LEVELS,
         draw=delays,
     ),
     Drawing(
         key="round-trips",
         section="6.2",
         title="Two round trips",
-        caption="The goodput of two long transfers, one with a round trip of 100 ms, over the round trip of the other.",
+        caption="Two long transfers, one with a round trip of 100 ms, and what they get over the round trip of the "
+        "other. Where each discipline has a row: the other one's share of both; the grey line is DropTail's.",
         needs=["rtt-fairness"],
         draw=round_trips,
+    ),
+    Drawing(
+        key="pages",
+        section="7.2",
+        title="Bursts",
+        caption="The time of whole pages of fifty objects. Beside them, in mix I a constant rate; in II bulk, too; in "
+        "III video; in IV both. Quantiles, mean over the runs.",
+        needs=MIXES,
+        draw=pages,
+    ),
+    Drawing(
+        key="mix",
+        section="9.1",
+        title="Traffic mix",
+        caption="A call, six people who browse, a constant rate, a video and five bulk transfers on one line: what the "
+        "call's packets wait, how long a page takes, and what the bulk transfers get, second by second.",
+        needs=["mix"],
+        draw=mix,
     ),
     Drawing(
         key="varying-load",

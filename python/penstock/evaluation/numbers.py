@@ -36,6 +36,17 @@ class Numbers:
         return {each.where: each.seeds for each in self.plan.points}
 
     @cached_property
+    def _groups(self) -> Mapping[Where, Sequence[str]]:
+        return {
+            each.where: [entry["name"] or entry["kind"] for entry in each.scenario.resolved["traffic"]]
+            for each in self.plan.points
+        }
+
+    def groups(self, where: Where) -> Sequence[str]:
+        """The names of a scenario's traffic entries."""
+        return self._groups[where]
+
+    @cached_property
     def _keys(self) -> Mapping[Where, Sequence[str]]:
         return {each.where: [run_key(each.point.identity, seed) for seed in each.seeds] for each in self.plan.points}
 

@@ -17,12 +17,15 @@ import numpy as np
 from penstock import __version__, _penstock
 from penstock._files import write
 from penstock.estimate import Estimate
+from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
+from penstock.evaluation.cost import Costs
 from penstock.evaluation.figures import DRAWINGS
 from penstock.evaluation.judge import Judged, Judgement
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.points import Where
 from penstock.evaluation.questions import Question
+from penstock.evaluation.real import SHOWN, Carried, estimates, real_csv
 from penstock.evaluation.rfc import Experiment
 from penstock.runs.forked import forked
 from penstock.show import style
@@ -46,7 +49,9 @@ class Evaluated:
     names: Sequence[str]
     seeds: Sequence[int]
     knob_seeds: Sequence[int]
+    costs: Costs
     changes: str = ""
+    real: Sequence[Carried] = ()
 
     @property
     def best_is(self) -> Mapping[str, Sequence[str]]:
@@ -64,8 +69,11 @@ def file_of(name: str) -> str:
 
 
 def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
-    """Writes the pages, which several processes draw, and `answers.csv`; returns the first page."""
+    """Writes the pages, which several processes draw, and the tables; returns the first page."""
     write(out / "answers.csv", answers_csv(done))
+    write(out / "numbers.csv", measured.measured_csv(done.numbers, done.names))
+    if done.real:
+        write(out / "real.csv", real_csv(done.real))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
         autoescape=True,
@@ -81,6 +89,8 @@ def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
         "experiments": done.experiments,
         "changes": done.changes,
         "names": done.names,
+        "costs_under": done.costs.under,
+        "real": done.real,
     }
 
     def made(name: str | None) -> str:
@@ -116,7 +126,14 @@ def _all(done: Evaluated) -> dict[str, Any]:
         rows.append({"question": question, "cells": cells})
     title = "Queue disciplines, judged by RFC 7928"
     files = {name: file_of(name) for name in done.names}
-    return {"title": title, "rows": rows, "files": files, "figures": _figures(done, done.names, "all")}
+    return {
+        "title": title,
+        "rows": rows,
+        "files": files,
+        "figures": _figures(done, done.names, "all"),
+        "costs": [_cost(done, name) for name in done.names],
+        "carried": _carried_in_short(done),
+    }
 
 
 def _one(done: Evaluated, name: str) -> dict[str, Any]:
@@ -139,6 +156,11 @@ def _one(done: Evaluated, name: str) -> dict[str, Any]:
         "doc": _doc(name),
         "rows": rows,
         "knobs": _knobs(done, name),
+        "columns": measured.COLUMNS,
+        "measured": measured.rows(done.numbers, name),
+        "costs": [_cost(done, each) for each in dict.fromkeys([name, BASELINE])],
+        "carried": _carried(done, name),
+        "carried_metrics": [title for title, _, _ in SHOWN.values()],
         "figures": _figures(done, [BASELINE, name] if name != BASELINE else [BASELINE], name),
     }
 
@@ -187,6 +209,44 @@ def _knobs(done: Evaluated, name: str) -> list[dict[str, Any]]:
         found.append({"name": where.knob, "cells": cells})
     refused = [w for w in numbers.plan.refused if w.candidate == name]
     return found + [{"name": w.knob, "cells": ["not allowed", "", ""]} for w in refused]
+
+
+def _cost(done: Evaluated, name: str) -> dict[str, Any]:
+    """What a candidate costs, each number as text."""
+    cost = done.costs.of[name]
+    held = (cost.ns, cost.instructions, cost.state_bytes, cost.packet_bytes, cost.values)
+    return {"name": name, "cells": ["–" if n is None else f"{n:,}" for n in held]}
+
+
+def _carried(done: Evaluated, name: str) -> list[dict[str, Any]]:
+    """The scenarios that real packets carried: both sides' numbers, and whether they agree."""
+    found = []
+    for each in done.real:
+        if each.candidate != name:
+            continue
+        pairs = {pair.metric: pair for pair in each.pairs}
+        cells = []
+        for metric, (_, factor, unit) in SHOWN.items():
+            if metric not in pairs:
+                cells.append({"real": "–", "simulated": "", "agrees": ""})
+                continue
+            real, simulated = (number(side, factor) for side in estimates(pairs[metric]))
+            verdict = {True: "yes", False: "no", None: ""}[pairs[metric].agrees]
+            cells.append({"real": f"{real} {unit}", "simulated": f"{simulated} {unit}", "agrees": verdict})
+        valid = f"{each.valid} of {each.tried}" if each.tried else "not carried"
+        found.append({"experiment": each.experiment, "valid": valid, "why": each.why, "cells": cells})
+    return found
+
+
+def _carried_in_short(done: Evaluated) -> list[dict[str, Any]]:
+    """Of each candidate: how many scenarios were valid on real packets, and how many numbers agree."""
+    found = []
+    for name in done.names:
+        mine = [each for each in done.real if each.candidate == name]
+        told = [pair.agrees for each in mine for pair in each.pairs if pair.agrees is not None]
+        valid = sum(1 for each in mine if each.pairs)
+        found.append({"name": name, "valid": valid, "tried": len(mine), "agree": sum(told), "pairs": len(told)})
+    return found if done.real else []
 
 
 def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[str, Any]]:

@@ -7,17 +7,24 @@ Mbit/s with a base round trip of 100 ms: its fifth, 20 ms, is what "low delay" m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from penstock.evaluation.numbers import NONE, Array, Numbers
-from penstock.evaluation.points import Where
-from penstock.evaluation.rfc import experiment
-
-#: Seconds over which a delay must stay near where it ends up, for a change to be over.
-STEADY_S = 2.0
+from penstock.evaluation.asks import (
+    Ask,
+    convergence,
+    during,
+    goodput,
+    measure,
+    metric,
+    phases,
+    product,
+    ratio,
+    settling,
+    share,
+    tuning,
+    unsteadiness,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Question:
     measured: str
     unit: str
     scale: float = 1.0
-    ask: Callable[[Numbers, str], Array]
+    ask: Ask
     rule: Rule
     needs: Sequence[str]
     beyond_quick: bool = False
@@ -77,131 +84,6 @@ class Question:
         if self.rule.of_droptail:
             return f"{way} DropTail's" if self.rule.bound == 1 else f"{way} {self.rule.bound:g} times DropTail's"
         return f"{way} {self.rule.bound * self.scale:g}{'' if self.unit == '%' else ' '}{self.unit}".rstrip()
-
-
-def _at(experiment_key: str, variant: str = "", ecn: bool = False) -> Callable[[str], Where]:
-    first = experiment(experiment_key).variants[0].key
-    return lambda candidate: Where(candidate, experiment_key, variant or first, ecn)
-
-
-def metric(experiment_key: str, name: str, variant: str = "", ecn: bool = False) -> Callable[[Numbers, str], Array]:
-    """A metric of the run."""
-    where = _at(experiment_key, variant, ecn)
-    return lambda numbers, candidate: numbers.metric(where(candidate), name)
-
-
-def measure(
-    experiment_key: str, name: str, percent: float = NONE, of: str = "", variant: str = ""
-) -> Callable[[Numbers, str], Array]:
-    """A measure, or a quantile of one."""
-    where = _at(experiment_key, variant)
-    return lambda numbers, candidate: numbers.quantile(where(candidate), name, percent, of)
-
-
-def goodput(experiment_key: str, group: int, variant: str = "") -> Callable[[Numbers, str], Array]:
-    """The goodput of a traffic entry, bits per second."""
-    where = _at(experiment_key, variant)
-    return lambda numbers, candidate: numbers.group(where(candidate), group, "goodput_bps")
-
-
-Ask = Callable[[Numbers, str], Array]
-
-
-def ratio(above: Ask, below: Ask) -> Ask:
-    """One number over another of the same seed."""
-
-    def asked(numbers: Numbers, candidate: str) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(above(numbers, candidate) / below(numbers, candidate), dtype=np.float64)
-
-    return asked
-
-
-def share(part: Ask, other: Ask) -> Ask:
-    """A part of the sum of two."""
-    return ratio(part, lambda numbers, candidate: part(numbers, candidate) + other(numbers, candidate))
-
-
-def _mean_between(series: tuple[Array, Array], since: float, until: float) -> float:
-    at, value = series
-    inside = (at >= since) & (at < until)
-    return float(value[inside].mean()) if inside.any() else NONE
-
-
-def phases(experiment_key: str, high: Sequence[tuple[float, float]], low: Sequence[tuple[float, float]]) -> Ask:
-    """The mean delay in some phases over that in others. Each span leaves out the phase's first half."""
-    where = _at(experiment_key)
-
-    def asked(numbers: Numbers, candidate: str) -> Array:
-        found = []
-        for series in numbers.over_time(where(candidate), "delay_over_time_s"):
-            a, b = ([_mean_between(series, *span) for span in spans] for spans in (high, low))
-            found.append(float(np.mean(a) / np.mean(b)) if np.mean(b) > 0 else NONE)
-        return np.array(found)
-
-    return asked
-
-
-def during(experiment_key: str, spans: Sequence[tuple[float, float]]) -> Ask:
-    """The mean delay in some spans, seconds."""
-    where = _at(experiment_key)
-
-    def asked(numbers: Numbers, candidate: str) -> Array:
-        runs = numbers.over_time(where(candidate), "delay_over_time_s")
-        return np.array([np.mean([_mean_between(series, *span) for span in spans]) for series in runs])
-
-    return asked
-
-
-def settling(experiment_key: str) -> Ask:
-    """Seconds after a change until the delay stays for 2 s within a quarter, or 5 ms, of where the phase ends.
-
-    The mean over the changes. A phase in which it never does counts whole.
-    """
-    of = experiment(experiment_key)
-    where = _at(experiment_key)
-
-    def one(series: tuple[Array, Array]) -> float:
-        at, value = series
-        if not len(at):
-            return NONE
-        ends = [*of.changing[1:], of.scenario(of.variants[0]).duration_s]
-        return float(np.mean([_settles(at, value, begin, end) for begin, end in zip(of.changing, ends, strict=True)]))
-
-    return lambda numbers, candidate: np.array(
-        [one(series) for series in numbers.over_time(where(candidate), "delay_over_time_s")]
-    )
-
-
-def _settles(at: Array, value: Array, begin: float, end: float) -> float:
-    final = _mean_between((at, value), (begin + end) / 2, end)
-    near = max(0.25 * final, 0.005)
-    inside = (at >= begin) & (at < end - STEADY_S)
-    for t in at[inside].tolist():
-        span = (at >= t) & (at < t + STEADY_S)
-        if span.any() and abs(float(value[span].mean()) - final) <= near:
-            return float(t - begin)
-    return end - begin
-
-
-def tuning(experiment_key: str, name: str) -> Ask:
-    """By how much halving or doubling the worst control value changes a metric, relative to the usual one.
-
-    Paired by seed, on the seeds that the control values ran with.
-    """
-
-    def asked(numbers: Numbers, candidate: str) -> Array:
-        usual_at = _at(experiment_key)(candidate)
-        knobs = [w for w in numbers.seeds if w.candidate == candidate and w.experiment == experiment_key and w.knob]
-        if not knobs:
-            return np.array([NONE])
-        n = min(len(numbers.seeds[knobs[0]]), len(numbers.seeds[usual_at]))
-        usual = numbers.metric(usual_at, name)[:n]
-        changed = [np.abs(numbers.metric(knob, name)[:n] / usual - 1) for knob in knobs]
-        # The control value with the largest mean change; another in each seed would be its noise.
-        return max(changed, key=lambda each: float(np.mean(each)))
-
-    return asked
 
 
 #: Payload that the link can carry beside datagrams of half its rate, bits per second.
@@ -227,6 +109,17 @@ QUESTIONS: Sequence[Question] = (
         unit="ms",
         scale=1e3,
         ask=measure("heavy", "delay_s", 99.0),
+        rule=Below(0.050),
+        needs=["heavy"],
+    ),
+    Question(
+        key="even",
+        section="2.6",
+        text="Keeps delay even under heavy load?",
+        measured="99th percentile of the delay less the flow's least, 19 flows",
+        unit="ms",
+        scale=1e3,
+        ask=measure("heavy", "pdv_s", 99.0),
         rule=Below(0.050),
         needs=["heavy"],
     ),
@@ -264,12 +157,33 @@ QUESTIONS: Sequence[Question] = (
         needs=["heavy"],
     ),
     Question(
+        key="spread",
+        section="2.3",
+        text="Spreads its losses?",
+        measured="median gap between losses over the mean gap, 13 flows; 0.69 is chance",
+        unit="",
+        ask=product(measure("medium", "loss_gap_pkts", 50.0), measure("medium", "loss_ratio")),
+        rule=Above(0.5),
+        needs=["medium"],
+    ),
+    Question(
         key="short",
         section="5.1.2",
         text="Lets short transfers through sooner than DropTail?",
         measured="median time of 30 packets beside a long transfer",
         unit="s",
         ask=measure("friendly-short", "fct_s", 50.0, "short"),
+        rule=Below(1.0, of_droptail=True),
+        needs=["friendly-short"],
+    ),
+    Question(
+        key="start",
+        section="2.2",
+        text="Lets transfers start sooner than DropTail?",
+        measured="median time from a transfer's first packet to its first data, beside a long transfer",
+        unit="ms",
+        scale=1e3,
+        ask=measure("friendly-short", "startup_s", 50.0, "short"),
         rule=Below(1.0, of_droptail=True),
         needs=["friendly-short"],
     ),
@@ -329,6 +243,16 @@ QUESTIONS: Sequence[Question] = (
         needs=["rtt-fairness"],
     ),
     Question(
+        key="fair",
+        section="RFC 5166",
+        text="Shares evenly between equal flows?",
+        measured="Jain's index of the goodputs, 13 flows over a minute",
+        unit="",
+        ask=metric("medium", "jain"),
+        rule=Above(0.95),
+        needs=["medium"],
+    ),
+    Question(
         key="bursts",
         section="7.2",
         text="Lets bursts of web pages through sooner than DropTail?",
@@ -376,6 +300,27 @@ QUESTIONS: Sequence[Question] = (
         measured="time until the delay stays where the phase ends",
         unit="s",
         ask=settling("varying-load"),
+        rule=Below(5.0),
+        needs=["varying-load"],
+    ),
+    Question(
+        key="steady",
+        section="RFC 5166",
+        text="Keeps the queue from swinging?",
+        measured="standard deviation of the delay over its mean, 13 flows",
+        unit="%",
+        scale=100,
+        ask=unsteadiness("medium"),
+        rule=Below(0.5),
+        needs=["medium"],
+    ),
+    Question(
+        key="converges",
+        section="RFC 5166",
+        text="Lets flows that join have their part soon?",
+        measured="time until 7 flows that join 6 have, each, over half of what those have",
+        unit="s",
+        ask=convergence("varying-load", "always", [("from 20 s", 20, 40), ("from 80 s", 80, 100)]),
         rule=Below(5.0),
         needs=["varying-load"],
     ),

@@ -105,6 +105,10 @@ def _beside(rate: str, at: float) -> Variant:
     return Variant(rate, {"traffic.1.rate": rate}, at)
 
 
+def _behind(kind: str) -> Variant:
+    return Variant(f"{kind} behind it", {"topology.link.1.aqm.kind": kind})
+
+
 ASYMMETRIC = Variant("asymmetric", {"topology.bottleneck.reverse_rate": "1 Mbit/s"})
 
 EXPERIMENTS: Sequence[Experiment] = (
@@ -172,7 +176,13 @@ EXPERIMENTS: Sequence[Experiment] = (
     ),
     Experiment(key="capacity-fast", section="8.2.6", level="must", title="Capacity that varies fast"),
     Experiment(key="mix", section="9.1", level="recommended", title="Traffic mix"),
-    Experiment(key="series", section="10.2", level="may", title="Two queues in a row"),
+    Experiment(
+        key="series",
+        section="10.2",
+        level="may",
+        title="Two queues in a row",
+        variants=[Variant(), _behind("droptail"), _behind("codel")],
+    ),
     Experiment(key="packet-sizes", section="4.4", level="should", title="Two packet sizes"),
     Experiment(key="both-ways", section="9.2", level="may", title="Congestion both ways", both_ways=True),
 )
@@ -184,9 +194,13 @@ def experiment(key: str) -> Experiment:
 
 
 def with_ecn(scenario: Scenario) -> Scenario:
-    """The same scenario with ECN at the queue and at every TCP sender (section 4.5)."""
-    entries = scenario.resolved["traffic"]
-    changes: dict[str, object] = {f"traffic.{i}.ecn": "classic" for i, each in enumerate(entries) if "ecn" in each}
+    """The same scenario with ECN at every queue and every TCP sender (section 4.5)."""
+    resolved = scenario.resolved
+    changes: dict[str, object] = {
+        f"traffic.{i}.ecn": "classic" for i, each in enumerate(resolved["traffic"]) if "ecn" in each
+    }
+    links = resolved["topology"]["link"] if resolved["topology"]["kind"] == "graph" else []
+    changes |= {f"topology.link.{i}.aqm.ecn": True for i, each in enumerate(links) if each.get("aqm") is not None}
     return scenario.set_all({"aqm.ecn": True, **changes})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.evaluation.judge import Answer
 from penstock.evaluation.page import said
 from penstock.evaluation.rfc import Experiment
 from penstock.show.table import Table, literal
@@ -31,8 +32,9 @@ def experiments_table(experiments: Sequence[Experiment]) -> Table:
 
 
 def answers_table(done: Evaluation) -> Table:
-    """Returns the answers: with their numbers where the candidates are few, else yes and no alone."""
-    few = len(done.names) <= WIDE
+    """Returns the answers: with their numbers where the candidates are few, else who says yes and no to what."""
+    if len(done.names) > WIDE:
+        return _many(done)
     table = Table("RFC 7928")
     table.add_column("question")
     for name in done.names:
@@ -41,6 +43,21 @@ def answers_table(done: Evaluation) -> Table:
         cells = []
         for name in done.names:
             judged = done.judgement.of(question, name)
-            cells.append(f"{judged.answer.value}, {said(judged)}" if few else judged.answer.value)
+            cells.append(f"{judged.answer.value}, {said(judged)}")
         table.add_row(*literal([question.text, *cells]))
+    return table
+
+
+def _many(done: Evaluation) -> Table:
+    """A row for each candidate: the questions by their keys. What is in neither column is undecided."""
+    table = Table("RFC 7928")
+    table.add_column("discipline", no_wrap=True)
+    table.add_column("yes")
+    table.add_column("no")
+    for name in done.names:
+        told = {
+            answer: ", ".join(q.key for q in done.questions if done.judgement.of(q, name).answer is answer)
+            for answer in (Answer.YES, Answer.NO)
+        }
+        table.add_row(*literal([name, told[Answer.YES], told[Answer.NO]]))
     return table

@@ -13,6 +13,7 @@ Everything is over the measured window, except the series over time, which are o
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,27 +61,58 @@ Row = tuple[str, str, float, float]
 
 
 def least_rtt_s(scenario: Mapping[str, Any]) -> float:
-    """The shortest round trip over the whole of a resolved dumbbell or parking lot, seconds.
+    """The shortest round trip over the whole of a resolved dumbbell or parking lot, or on the routes of a graph's
+    traffic, seconds.
 
     Queues and transmissions are not in it.
     """
+    topology = scenario["topology"]
+    access, egress = topology.get("access"), topology.get("egress")
+    near = _least_s(access["delay"]) if access else 0.0
+    own = [_least_s(each["access_delay"]) for each in scenario["traffic"] if each.get("access_delay") is not None]
+    near = min([near, *own]) if own else near
+    far = _least_s((egress or access)["delay"]) if egress or access else 0.0
+    if topology["kind"] == "graph":
+        ends = {(each["from"], each["to"]) for each in scenario["traffic"]}
+        between = min(_route_s(topology["link"], a, b) + _route_s(topology["link"], b, a) for a, b in ends)
+    else:
+        link, hops = topology.get("bottleneck"), 1
+        if link is None:
+            link, hops = topology["link"], topology["hops"]
+        between = 2 * hops * _least_s(link["delay"])
+    return 2 * (near + far) + between
+
+
+def _least_s(spec: Any) -> float:
+    """The least delay of a spread of delays, or the delay."""
     from penstock._penstock import parse_duration
 
-    def least(spec: Any) -> float:
-        if isinstance(spec, dict):
-            spec = min(next(iter(spec.values())), key=parse_duration)
-        return parse_duration(spec)
+    if isinstance(spec, dict):
+        spec = min(next(iter(spec.values())), key=parse_duration)
+    return parse_duration(spec)
 
-    topology = scenario["topology"]
-    link, hops = topology.get("bottleneck"), 1
-    if link is None:
-        link, hops = topology["link"], topology["hops"]
-    access, egress = topology.get("access"), topology.get("egress")
-    near = least(access["delay"]) if access else 0.0
-    own = [least(each["access_delay"]) for each in scenario["traffic"] if each.get("access_delay") is not None]
-    near = min([near, *own]) if own else near
-    far = least((egress or access)["delay"]) if egress or access else 0.0
-    return 2 * (near + hops * least(link["delay"]) + far)
+
+def _route_s(links: Sequence[Mapping[str, Any]], start: str, end: str) -> float:
+    """The propagation delay of a graph's cheapest route, one way, seconds."""
+    edges: dict[str, list[tuple[int, float, str]]] = {}
+    for link in links:
+        delay = _least_s(link["delay"])
+        edges.setdefault(link["from"], []).append((link["cost"], delay, link["to"]))
+        if not link["one_way"]:
+            back = link.get("reverse_delay")
+            edges.setdefault(link["to"], []).append(
+                (link["cost"], delay if back is None else _least_s(back), link["from"])
+            )
+    ahead, seen = [(0, 0.0, start)], set()
+    while ahead:
+        cost, delay, router = heapq.heappop(ahead)
+        if router == end:
+            return delay
+        if router not in seen:
+            seen.add(router)
+            for more, further, to in edges.get(router, ()):
+                heapq.heappush(ahead, (cost + more, delay + further, to))
+    raise ValueError(f"no route from {start} to {end}")
 
 
 def window_s(scenario: Mapping[str, Any]) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from penstock import _penstock
     from penstock.runs.probing import Probe
     from penstock.runs.result import Result
 
@@ -253,11 +254,15 @@ def _bends(*curves: Numbers) -> NDArray[np.intp]:
     return np.flatnonzero(bent)
 
 
-def window_s(result: Result) -> tuple[float, float]:
-    """Returns the measured window of a result's scenario, in seconds."""
+def window_s(result: Result, run: _penstock.RunResult | None = None) -> tuple[float, float]:
+    """Returns the measured window of a run, in seconds from its beginning, any lead-in included.
+
+    run: default: the first one.
+    """
     measure = result.scenario.resolved["measure"]
+    zero = (run or result.runs[0]).lead_in_s or 0.0
     until = measure["to"]  # null: the end of the run
-    return seconds(measure["from"]), result.scenario.duration_s if until is None else seconds(until)
+    return zero + seconds(measure["from"]), zero + (result.scenario.duration_s if until is None else seconds(until))
 
 
 def _waits_ms(result: Result) -> dict[int, Numbers]:
@@ -270,10 +275,10 @@ def _waits_ms(result: Result) -> dict[int, Numbers]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    since, until = window_s(result)
     table = result.series("events")
     waits = {}
     for run in result.runs:
+        since, until = window_s(result, run)
         rows = table.filter(pc.equal(table["seed"], run.seed))
         rows = rows.take(np.argsort(rows["flow"].to_numpy(), kind="stable"))
         flow, time = rows["flow"].to_numpy(), rows["t_ns"].to_numpy()

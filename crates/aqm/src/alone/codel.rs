@@ -240,6 +240,11 @@ impl Aqm for Codel {
         true
     }
 
+    /// When it came.
+    fn packet_bytes(&self) -> usize {
+        size_of::<Time>()
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -381,6 +381,15 @@ impl Aqm for FqCodel {
         true
     }
 
+    fn state_bytes(&self) -> usize {
+        size_of_val(self) + size_of_val(&*self.queues) + size_of_val(&*self.backlog)
+    }
+
+    /// When it came, the packet behind it, and its size.
+    fn packet_bytes(&self) -> usize {
+        size_of::<Time>() + size_of::<(u32, u32)>()
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -305,6 +305,15 @@ impl Aqm for Pie {
         self.next = now + self.t_update;
     }
 
+    /// When it came, where that is how the delay is known.
+    fn packet_bytes(&self) -> usize {
+        if self.timestamps {
+            size_of::<Time>()
+        } else {
+            0
+        }
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

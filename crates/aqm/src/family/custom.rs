@@ -384,6 +384,19 @@ impl Adapter<Profiles> for AnyAdapter {
             | AnyAdapter::PdtRed(_) => {}
         }
     }
+
+    fn heap_bytes(&self) -> usize {
+        match self {
+            AnyAdapter::DtRed(x) => Adapter::<Profiles>::heap_bytes(x),
+            AnyAdapter::None
+            | AnyAdapter::Ared(_)
+            | AnyAdapter::Feng(_)
+            | AnyAdapter::Amecn(_)
+            | AnyAdapter::Nred(_)
+            | AnyAdapter::RedAt(_)
+            | AnyAdapter::PdtRed(_) => 0,
+        }
+    }
 }
 
 /// Each adapter's own default where the key is left out, or holds what another adapter understands.

@@ -222,6 +222,10 @@ impl<P> Adapter<P> for Burst {
         self.clock.ticked();
         self.adapt(avg, q, r);
     }
+
+    fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.seen)
+    }
 }
 
 #[cfg(test)]

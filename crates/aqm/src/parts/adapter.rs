@@ -54,6 +54,11 @@ pub trait Adapter<P> {
 
     /// The time has come; the average is `avg`, the queue `q`.
     fn tick(&mut self, _avg: f64, _q: f64, _ramp: &mut Ramp, _profile: &mut P) {}
+
+    /// Returns the bytes that it keeps outside itself.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// RED has no adapter.
@@ -85,6 +90,9 @@ impl<P, A: Adapter<P>> Adapter<P> for Option<A> {
             adapter.tick(avg, q, ramp, profile);
         }
     }
+    fn heap_bytes(&self) -> usize {
+        self.as_ref().map_or(0, Adapter::heap_bytes)
+    }
 }
 
 /// Two adapters: the first retunes, the second decides packets in place of the profile.
@@ -106,6 +114,9 @@ impl<P, A: Adapter<P>, B: Adapter<P>> Adapter<P> for (A, B) {
     }
     fn tick(&mut self, avg: f64, q: f64, ramp: &mut Ramp, profile: &mut P) {
         self.0.tick(avg, q, ramp, profile);
+    }
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes() + self.1.heap_bytes()
     }
 }
 

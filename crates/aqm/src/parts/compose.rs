@@ -184,6 +184,10 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
         self.signal.codepoints()
     }
 
+    fn state_bytes(&self) -> usize {
+        size_of_val(self) + self.adapter.heap_bytes()
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(self.columns, self, out);
     }

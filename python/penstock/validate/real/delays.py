@@ -23,10 +23,10 @@ def delays(side: Result) -> list[NDArray[np.float64]]:
     """Returns what waited at each sample of the window over the link's rate, in seconds: one array per run."""
     import pyarrow.compute as pc
 
-    since, until = window_s(side)
     table = side.series("queue")
     delays = []
     for run in side.runs:
+        since, until = window_s(side, run)
         mine = table.filter(pc.equal(table["seed"], run.seed))
         times, waiting = mine["t_s"].to_numpy(), mine["queue_bytes"].to_numpy()
         inside = (times >= since) & (times < until)
