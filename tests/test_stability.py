@@ -283,7 +283,7 @@ def test_the_balance_by_hand() -> None:
 
 def test_delayed_acks_change_nothing_unless_growth_counts_acks() -> None:
     plain = one(text())
-    assert one(text(), {"traffic.0.delayed_ack": True}) .at == plain.at
+    assert one(text(), {"traffic.0.delayed_ack": True}).at == plain.at
     halved = one(text(), {"traffic.0.delayed_ack": True, "traffic.0.growth": "acks"})
     assert halved.at.window**2 * halved.at.signals == pytest.approx(1)
 
@@ -404,7 +404,9 @@ def test_the_rule_of_the_slope_by_hand() -> None:
         rared.slope_th(8e6, "0 s", 0.1)
 
 
-def test_stability_of_rared_is_that_of_its_base_and_names_the_rule(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_stability_of_rared_is_that_of_its_base_and_names_the_rule(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     plain, climbing = one(text()), one(text("rared", RED))
     assert climbing.at == plain.at
     file = tmp_path / "rared.toml"
@@ -432,9 +434,7 @@ def test_rhythm_tells_a_swing_from_noise() -> None:
 
 def test_runs_far_on_either_side_of_the_border() -> None:
     """18 ms with 250 flows settles; 318 ms with 16 flows swings at the frequency that was expected."""
-    base = ps.Scenario.load(SCENARIOS / "stability" / "red.toml").set_all(
-        {"duration": "40 s", "measure.from": "10 s"}
-    )
+    base = ps.Scenario.load(SCENARIOS / "stability" / "red.toml").set_all({"duration": "40 s", "measure.from": "10 s"})
     found = ps.stability(_alone(base, 100, "5 ms"), simulate=True, seeds=1).cases[0]
     assert found.stable
     assert found.swing is not None

@@ -206,7 +206,13 @@ def rows(compared: Mapping[Label, Paired], table: Table) -> list[str]:
             mark = {1: " better", -1: " worse", 0: ""}[better(label, compared[label])]
             cells.append(f"{shown}{mark}")
         lines.append(cells)
-    header = ["rate", "RTT", "w_q", "the rule, packets/s", *(name for name, _, _ in METRICS.values())]
+    header = [
+        "rate",
+        "RTT",
+        "w_q",
+        "the rule, packets/s",
+        *(name for name, _, _ in METRICS.values()),
+    ]
     return table(header, lines)
 
 
@@ -217,9 +223,17 @@ def counts(compared: Mapping[Label, Paired], table: Table) -> list[str]:
     """How often the rule is better and worse."""
     lines = []
     for other, (metric, (name, _, _)) in itertools.product(AGAINST, METRICS.items()):
-        found = [better(label, each) for label, each in compared.items() if label[1:] == (other, metric)]
+        found = [
+            better(label, each) for label, each in compared.items() if label[1:] == (other, metric)
+        ]
         lines.append(
-            [other, name.split(",")[0], str(found.count(1)), str(found.count(-1)), str(found.count(0))]
+            [
+                other,
+                name.split(",")[0],
+                str(found.count(1)),
+                str(found.count(-1)),
+                str(found.count(0)),
+            ]
         )
     return table(["against", "", "better", "worse", "not told apart"], lines, left=2)
 

@@ -116,7 +116,11 @@ def red_numbers(found: Stability) -> list[str]:
             for c in cases
             if c.stable
         ]
-        peak = [c.swing.peak_rad_s / (c.margins.frequency_rad_s or 1) for c in cases if c.swing.oscillates]  # type: ignore[union-attr]
+        peak = [
+            c.swing.peak_rad_s / (c.margins.frequency_rad_s or 1)
+            for c in cases
+            if c.swing.oscillates
+        ]  # type: ignore[union-attr]
         near = [c.swing.near.mean or 0 for c in cases]  # type: ignore[union-attr]
         rhythm = [c.swing.rhythm.mean or 0 for c in cases]  # type: ignore[union-attr]
         used = [c.swing.utilization.mean or 0 for c in cases]  # type: ignore[union-attr]

@@ -76,9 +76,7 @@ def _keys(ax: Axes, found: Stability) -> None:
     from matplotlib.patches import Patch
 
     names = ["below 0°: oscillates", "0° to 30°", "30° to 60°", "above 60°, or no crossover"]
-    keys: list[Any] = [
-        Patch(facecolor=colour, label=name) for (_, colour), name in zip(_BANDS, names, strict=True)
-    ]
+    keys: list[Any] = [Patch(facecolor=colour, label=name) for (_, colour), name in zip(_BANDS, names, strict=True)]
     if any(case.margins is None for case in found.cases):
         keys.append(Line2D([], [], marker="x", ls="", color=style.MUTED, label="no equilibrium"))
     if any(case.swing is not None for case in found.cases):

@@ -54,9 +54,7 @@ def pi(a: float, b: float, w: float, beta: float) -> control.TransferFunction:
     return TransferFunction([beta * (a + b) / 2, beta * (a - b) * w], [1, 0])
 
 
-def rem(
-    phi: float, gamma: float, alpha: float, period_s: float, p: float, beta: float
-) -> control.TransferFunction:
+def rem(phi: float, gamma: float, alpha: float, period_s: float, p: float, beta: float) -> control.TransferFunction:
     """Returns REM's law near the probability `p`: `β·ln φ·(1 − p)·γ·(s + α/T)/s`.
 
     The price grows by γ·(α·(q − b*) + x − c) each period T. While the queue is not empty, x − c is

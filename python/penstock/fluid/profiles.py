@@ -67,7 +67,15 @@ def red(
 
 
 def mecn(
-    min_th: float, mid_th: float, max_th: float, p1_max: float, p2_max: float, *, gate: str, above_max: str, mark_p: float
+    min_th: float,
+    mid_th: float,
+    max_th: float,
+    p1_max: float,
+    p2_max: float,
+    *,
+    gate: str,
+    above_max: str,
+    mark_p: float,
 ) -> list[Piece]:
     """Returns MECN's profile (AMECN paper, Fig. 2): two ramps, and what `above_max` says beyond.
 

@@ -139,7 +139,10 @@ def judged(core: _penstock.Scenario, resolved: Table, at: Mapping[str, Any]) -> 
     except NoBalanceError as reason:
         return Case(at=at, core=core, path=where, why=str(reason), notes=notes, slopes=slopes)
     if closed.at.window < SMALL_WINDOW:
-        notes = (*notes, f"windows below {SMALL_WINDOW:g} packets: losses often end in timeouts, which no model here has")
+        notes = (
+            *notes,
+            f"windows below {SMALL_WINDOW:g} packets: losses often end in timeouts, which no model here has",
+        )
     return Case(at=at, core=core, path=where, loop=closed, margins=margins(closed), notes=notes, slopes=slopes)
 
 
@@ -186,7 +189,7 @@ def _values(option: str, given: Any, read: Any) -> list[float]:
         if not values or not all(value > 0 and math.isfinite(value) for value in values):
             raise ScenarioError("needs values above 0")
     except ValueError as error:
-        raise ScenarioError(f'{option} {given}: {error}; it is A:B, or values with commas between them') from None
+        raise ScenarioError(f"{option} {given}: {error}; it is A:B, or values with commas between them") from None
     return values
 
 

@@ -93,7 +93,9 @@ def _slopes(cases: Sequence[Case]) -> list[str]:
     if not slopes:
         return []
     rule, force = [each[0] for each in slopes], [each[1] for each in slopes]
-    return [f"slope_th: the rule for this link, round trip and w_q gives {_span(rule)} packets/s; in force: {_span(force)}"]
+    return [
+        f"slope_th: the rule for this link, round trip and w_q gives {_span(rule)} packets/s; in force: {_span(force)}"
+    ]
 
 
 def _span(values: Sequence[float]) -> str:
