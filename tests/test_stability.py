@@ -17,7 +17,8 @@ from conftest import SCENARIOS
 from penstock.cli.app import main
 from penstock.fluid import loops, margins, model, motion, profiles, rared, simulated
 from penstock.fluid import path as paths
-from penstock.fluid.path import Answers, Path as Link
+from penstock.fluid.path import Answers
+from penstock.fluid.path import Path as Link
 
 #: The network of Hollot et al.: 15 Mbit/s of 500 B packets, 60 flows, and a queue that makes R0 = 0.246 s.
 HOLLOT = Link(capacity=3750.0, flows=60.0, rtt_s=0.246 - 175 / 3750)
@@ -101,7 +102,7 @@ def test_hollots_pi_by_hand() -> None:
 
 
 def test_pi_is_its_difference_equation() -> None:
-    """p ← p + a·(q − q_ref) − b·(q_old − q_ref) is the law under the bilinear transformation."""
+    """The bilinear transformation of the law gives p ← p + a·(q − q_ref) − b·(q_old − q_ref)."""
     a, b, w = 1.822e-5, 1.816e-5, 170.0
     sampled = control.sample_system(loops.pi(a, b, w, 1.0), 1 / w, method="tustin")
     exact = control.TransferFunction([a, -b], [1, -1], 1 / w)

@@ -1,4 +1,4 @@
-"""`make stability`: holds the fluid model against the simulator, and RARED's rule against 20 packets/s.
+"""`make stability`: the fluid model against the simulator, RARED's rule against 20 packets/s.
 
     tools/stability.py [red|others|gates|rared…]
 

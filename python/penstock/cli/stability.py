@@ -51,7 +51,7 @@ def command(
             scenario_of(file, changes), flows=flows, rtt=rtt, simulate=simulate, seeds=seeds, jobs=jobs, progress=bar
         )
     if figure is not None:
-        style.save(found.plot, str(figure))
+        style.save(found.plot(), str(figure))
     # Only now, so that a wrong scenario costs no libraries.
     from penstock.fluid.tables import lines, stability_table
 

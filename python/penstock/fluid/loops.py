@@ -40,7 +40,7 @@ def red(steepness: float, w_q: float, capacity: float) -> control.TransferFuncti
     min_th): the papers' L_RED, of which a signal costs β. MECN's law is the same with the slope of
     Σ β_i·p_i, because both of its levels look at the one average.
     """
-    return steepness * average(w_q, capacity)
+    return float(steepness) * average(w_q, capacity)
 
 
 def pi(a: float, b: float, w: float, beta: float) -> control.TransferFunction:
@@ -115,8 +115,9 @@ class Keys:
         target = self.length("target_queue")
         delay_s = parse_duration(self["target_delay"])
         automatic = target / 2 if target is not None else max(5.0, delay_s * self.rate / 2) * in_packets
-        min_th = self.length("min_th") or automatic
-        return min_th, self.length("max_th") or 3 * min_th
+        min_th, max_th = self.length("min_th"), self.length("max_th")
+        min_th = automatic if min_th is None else min_th
+        return min_th, 3 * min_th if max_th is None else max_th
 
     @property
     def w_q(self) -> float:
@@ -150,9 +151,10 @@ def _red_profile(keys: Keys, max_p: float) -> list[Piece]:
 
 def _mecn_profile(keys: Keys, p1_max: float, p2_max: float) -> list[Piece]:
     min_th, max_th = keys.thresholds
+    mid_th = keys.length("mid_th")
     return profiles.mecn(
         min_th,
-        keys.length("mid_th") or min_th + 0.625 * (max_th - min_th),
+        min_th + 0.625 * (max_th - min_th) if mid_th is None else mid_th,
         max_th,
         p1_max,
         p2_max,
@@ -255,7 +257,10 @@ def check_kind(kind: str) -> None:
 
 
 def loop(path: Path, resolved: Table) -> Loop:
-    """Returns the loop of a resolved scenario. Raises `NoBalanceError`, or `ScenarioError` for a kind without a model."""
+    """Returns the loop of a resolved scenario.
+
+    Raises `NoBalanceError` where there is no equilibrium, `ScenarioError` for a kind without a model.
+    """
     aqm, link = resolved["aqm"], resolved["topology"]["bottleneck"]
     check_kind(aqm["kind"])
     packet = parse_rate(link["rate"]) / (8 * path.capacity)

@@ -140,7 +140,7 @@ class Loop:
 
     @property
     def pole(self) -> float:
-        """a = g·N/(R²C) = g/(W·R), half of the window's own speed in rad/s."""
+        """Half of the window's own speed in rad/s: a = g·N/(R²C) = g/(W·R)."""
         return self.path.growth / (self.at.window * self.at.round_trip_s)
 
     @property

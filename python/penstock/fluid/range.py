@@ -99,7 +99,6 @@ class Stability:
         document = {"scenario": self.name, "aqm": self.kind, "points": [case.row() for case in self.cases]}
         return json.dumps(document, ensure_ascii=False)
 
-    @property
     def plot(self) -> Figure:
         """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves."""
         from penstock.fluid.figures import draw

@@ -49,13 +49,16 @@ def slope_th(rate: str | float, rtt: str | float, w_q: float, packet_bytes: floa
     return -EXCESS * capacity * math.expm1(capacity * trip_s * math.log1p(-w_q))
 
 
-def of_path(path: Path, resolved: Table, round_trip_s: float) -> tuple[float, float]:
-    """Returns the rule's threshold for a scenario with RARED, and the one in force there."""
+def of_path(path: Path, resolved: Table) -> tuple[float, float]:
+    """Returns the rule's threshold for a scenario with RARED, and the one in force there.
+
+    The round trip has the queue in it that stands in the middle of the thresholds.
+    """
     link = resolved["topology"]["bottleneck"]
     rate = parse_rate(link["rate"])
     keys = Keys(resolved["aqm"], link, rate / (8 * path.capacity))
-    wanted = slope_th(rate, round_trip_s, keys.w_q, keys.packet)
+    min_th, max_th = keys.thresholds
+    wanted = slope_th(rate, path.round_trip_s((min_th + max_th) / 2), keys.w_q, keys.packet)
     if keys["slope_th"] == "auto":
-        min_th, max_th = keys.thresholds
         return wanted, (max_th - min_th) / CROSSING_S
     return wanted, float(keys["slope_th"])

@@ -89,7 +89,7 @@ def simulate(found: Stability, seeds: int, first: int, jobs: int | None, progres
     for i, case in enumerate(found.cases):
         if case.loop is not None and case.margins is not None:
             part = share(progress, i, len(found.cases))
-            case = replace(case, swing=_swing(case, runs, jobs or cores(), part))  # noqa: PLW2901
+            case = replace(case, swing=_swing(case, runs, jobs or cores(), part))
         cases.append(case)
     return replace(found, cases=cases)
 
