@@ -213,7 +213,7 @@ def test_longer_round_trips_and_fewer_flows_take_margin_from_red() -> None:
         assert found[0] > 2 * found[-1]
 
 
-@pytest.mark.parametrize(("flows", "settles"), [(40, True), (14, False)])
+@pytest.mark.parametrize(("flows", "settles"), [(40, True), (10, False)])
 def test_the_nonlinear_model_settles_or_swings_as_the_border_says(flows: int, settles: bool) -> None:
     """The equations themselves, integrated from a little beside the balance."""
     scenario = ps.Scenario.from_toml(text(flows=flows, delay="18 ms"))
@@ -434,13 +434,13 @@ def test_rhythm_tells_a_swing_from_noise() -> None:
 
 
 def test_runs_far_on_either_side_of_the_border() -> None:
-    """18 ms with 250 flows settles; 318 ms with 16 flows swings at the frequency that was expected."""
+    """18 ms with 100 flows settles; 148 ms with 25 flows swings."""
     base = ps.Scenario.load(SCENARIOS / "stability" / "red.toml").set_all({"duration": "40 s", "measure.from": "10 s"})
     found = ps.stability(_alone(base, 100, "5 ms"), simulate=True, seeds=1).cases[0]
     assert found.stable
     assert found.swing is not None
     assert not found.swing.oscillates
-    found = ps.stability(_alone(base, 16, "155 ms"), simulate=True, seeds=1).cases[0]
+    found = ps.stability(_alone(base, 25, "70 ms"), simulate=True, seeds=1).cases[0]
     assert found.stable is False
     assert found.swing is not None
     assert found.swing.oscillates
