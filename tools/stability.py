@@ -19,7 +19,7 @@ import penstock as ps
 from penstock._files import write
 from penstock.fluid.figures import draw_spectra, map_of
 from penstock.fluid.margins import expected_sd
-from penstock.fluid.range import Case, Stability
+from penstock.fluid.range import SMALL_WINDOW, Case, Stability
 from penstock.fluid.simulated import OSCILLATES
 from penstock.show import style
 from penstock.show.progress import Bar
@@ -68,6 +68,7 @@ def red() -> None:
     fill(PAGE, "red", red_grid(found))
     fill(PAGE, "red agreement", agreement({"RED": found}))
     fill(PAGE, "red numbers", red_numbers(found))
+    fill(PAGE, "red signals", signals(found))
 
 
 def red_grid(found: Stability) -> list[str]:
@@ -149,6 +150,26 @@ def red_numbers(found: Stability) -> list[str]:
     return table(header, rows, left=1)
 
 
+def signals(found: Stability) -> list[str]:
+    """The rhythm of points that should oscillate, by the number of signals in a swing."""
+    rows = []
+    for low, high in ((0, 3), (3, 10), (10, 30), (30, math.inf)):
+        cases = [
+            c
+            for c in found.cases
+            if c.stable is False
+            and c.swing is not None
+            and low <= (c.signals_per_swing or 0) < high
+            and c.loop is not None
+            and c.loop.at.window >= SMALL_WINDOW
+        ]
+        name = f"{low} or more" if math.isinf(high) else f"{low} to {high}"
+        rhythm = [c.swing.rhythm.mean or 0 for c in cases]  # type: ignore[union-attr]
+        swings = sum(oscillates(c) for c in cases)
+        rows.append([name, str(len(cases)), str(swings), spread(rhythm)])
+    return table(["signals in a swing", "points", "oscillate in the runs", "rhythm"], rows, left=1)
+
+
 def margin(case: Case) -> float:
     """The phase margin; infinite where there is no crossover."""
     lacks = None if case.margins is None else case.margins.phase_margin_deg
@@ -167,15 +188,16 @@ def spread(values: Sequence[float]) -> str:
 def agreement(all_found: Mapping[str, Stability]) -> list[str]:
     """How often the runs do what the model says, by both of its rules."""
     rows = []
-    for name, found in all_found.items():
-        cases = [c for c in found.cases if c.swing is not None]
+    everywhere = [(name, found, False) for name, found in all_found.items()]
+    for name, found, only_sure in everywhere + [(n, f, True) for n, f, _ in everywhere]:
+        cases = [c for c in found.cases if c.swing is not None and (sure(c) or not only_sure)]
         for rule, says in RULES.items():
             swings = [c for c in cases if says(c)]
             calm = [c for c in cases if not says(c)]
             right = sum(oscillates(c) for c in swings) + sum(not oscillates(c) for c in calm)
             rows.append(
                 [
-                    name,
+                    f"{name}, without the hatched points" if only_sure else name,
                     rule,
                     f"{sum(oscillates(c) for c in swings)} of {len(swings)}",
                     f"{sum(oscillates(c) for c in calm)} of {len(calm)}",
@@ -202,6 +224,11 @@ def lively(case: Case) -> bool:
     assert case.swing is not None
     expected = case.swing.expected_rhythm
     return case.stable is False or (expected is not None and expected >= OSCILLATES)
+
+
+def sure(case: Case) -> bool:
+    """Whether nothing at a point makes the model doubtful."""
+    return not case.doubts
 
 
 RULES: Mapping[str, Callable[[Case], bool]] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.fluid.margins import frequencies, scatter
-from penstock.fluid.range import Case, Stability
+from penstock.fluid.range import FEW_SIGNALS, SMALL_WINDOW, Case, Stability
 from penstock.fluid.simulated import OSCILLATES
 from penstock.show import style
 from penstock.sweeps.values import order, text
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: What the hatched part of the map is.
+_DOUBTS = f"windows below {SMALL_WINDOW:g} packets, or\nfewer than {FEW_SIGNALS:g} signals a swing"
 #: A phase margin's stretch of the map, from below: its upper end in degrees, its colour.
 _BANDS = ((0.0, "#f6cdb4"), (30.0, "#f6ecd2"), (60.0, "#d5e8f3"), (math.inf, "#aed3ea"))
 
@@ -50,17 +52,18 @@ def draw_map(ax: Axes, found: Stability) -> None:
     ax.contourf(trips, flows, margin, levels=levels, colors=[colour for _, colour in _BANDS])
     if np.nanmin(margin) < 0 < np.nanmax(margin):
         ax.contour(trips, flows, margin, levels=[0.0], colors=[style.INK], linewidths=1.8)
+    _doubtful(ax, found, place)
     for case in found.cases:
         x, y = _trip(case), case.path.flows
         if case.margins is None:
-            ax.plot(x, y, "x", color=style.MUTED, ms=5)
+            ax.plot(x, y, "x", color=style.MUTED, ms=5, clip_on=False)
         elif case.swing is None:
-            ax.plot(x, y, ".", color=style.MUTED, ms=3)
+            ax.plot(x, y, ".", color=style.MUTED, ms=3, clip_on=False)
         else:
             look = style.look(1 if case.swing.oscillates else 0)
             face = look.colour if case.swing.oscillates else style.PAPER
             size = 3 + 8 * min(1.0, case.swing.rhythm.mean or 0.0)
-            ax.plot(x, y, "o", ms=size, mfc=face, mec=look.colour, mew=1.2)
+            ax.plot(x, y, "o", ms=size, mfc=face, mec=look.colour, mew=1.2, clip_on=False, zorder=3)
     for scale, values in ((ax.xaxis, trips), (ax.yaxis, flows)):
         scale.axes.set(**{f"{scale.axis_name}scale": "log"})
         _ticks(scale, values)
@@ -70,6 +73,14 @@ def draw_map(ax: Axes, found: Stability) -> None:
     ax.set_title(f"{found.kind}: phase margin")
 
 
+def _doubtful(ax: Axes, found: Stability, place: Mapping[tuple[float, float], Case]) -> None:
+    """Hatches where the model says that the queue oscillates, and may be wrong."""
+    flows, trips = _grid(found)
+    doubts = np.array([[float(bool((case := place.get((n, t))) and case.doubts)) for t in trips] for n in flows])
+    if doubts.any():
+        ax.contourf(trips, flows, doubts, levels=[0.5, 1.5], colors="none", hatches=["////"])
+
+
 def _keys(ax: Axes, found: Stability) -> None:
     """Says beside the map what its colours and marks are."""
     from matplotlib.lines import Line2D
@@ -77,6 +88,8 @@ def _keys(ax: Axes, found: Stability) -> None:
 
     names = ["below 0°: oscillates", "0° to 30°", "30° to 60°", "above 60°, or no crossover"]
     keys: list[Any] = [Patch(facecolor=colour, label=name) for (_, colour), name in zip(_BANDS, names, strict=True)]
+    if any(case.doubts for case in found.cases):
+        keys.append(Patch(facecolor="none", edgecolor=style.MUTED, hatch="////", lw=0, label=_DOUBTS))
     if any(case.margins is None for case in found.cases):
         keys.append(Line2D([], [], marker="x", ls="", color=style.MUTED, label="no equilibrium"))
     if any(case.swing is not None for case in found.cases):
@@ -162,12 +175,15 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
         if at is not None:
             ax.axvline(at, color=style.MUTED, lw=1)
             ax.text(at, 0.04, " expected", transform=ax.get_xaxis_transform(), color=style.MUTED, size=8)
-        top = float(np.max(case.swing.power))
-        ax.set_ylim(top * 1e-5, top * 4)
+        at = at or case.swing.omega[-1]
+        ax.set_xlim(at / 20, at * 20)
         lacks = case.margins.phase_margin_deg
         margin = "no crossover" if lacks is None else f"phase margin {lacks:+.0f}°"
-        ax.set_title(f"N = {case.path.flows:g}, {_trip(case):.3g} ms: {margin}", fontsize=9)
+        ax.set_title(f"{case.path.flows:g} flows: {margin}", fontsize=9)
         ax.set_xlabel("frequency [rad/s]")
+    top = max(float(np.max(case.swing.power)) for case in cases if case.swing is not None)
+    for ax in axes:
+        ax.set_ylim(top * 1e-5, top * 4)
     axes[0].set_ylabel("power [packets²/Hz]")
     axes[0].legend(frameon=False, loc="upper right")
 
@@ -214,4 +230,4 @@ def _ticks(axis: Any, values: Sequence[float]) -> None:
 
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_major_formatter(lambda value, _: f"{value:.3g}")

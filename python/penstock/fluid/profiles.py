@@ -31,7 +31,8 @@ def spaced(gate: str, p: float) -> float:
     """Returns the share of packets that a gate signals where the ramp says `p`.
 
     RED spreads the gaps between two signals evenly over 1 … 1/p − 1, whose mean is 1/(2p): twice as
-    many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1.
+    many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1. Both
+    hold where 1/p is a whole number, and within 8 % in between.
 
     >>> spaced("uniform", 0.05), spaced("geometric", 0.05)
     (0.1, 0.05)
@@ -79,7 +80,8 @@ def mecn(
 ) -> list[Piece]:
     """Returns MECN's profile (AMECN paper, Fig. 2): two ramps, and what `above_max` says beyond.
 
-    A packet that gets a moderate mark gets no incipient one.
+    A packet that gets a moderate mark gets no incipient one. RED's gate then tries the next packet,
+    so that P1 is a little larger than here: by 8 % at the ramps' upper ends, by less below.
     """
     first, second = ramp(min_th, max_th, p1_max), ramp(mid_th, max_th, p2_max)
 

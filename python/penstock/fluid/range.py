@@ -31,6 +31,8 @@ STEPS = 8
 MOST_POINTS = 10_000
 #: Below this window the model's senders would often lose a whole window, and wait for a timer.
 SMALL_WINDOW = 4.0
+#: Signals in the time of one swing below which they are single events, and no fluid.
+FEW_SIGNALS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +61,30 @@ class Case:
         """Whether small motions die out; `None` where there is no balance."""
         return None if self.margins is None else self.margins.stable
 
+    @property
+    def signals_per_swing(self) -> float | None:
+        """Signals to all flows in a period of the frequency at which a swing is looked for."""
+        if self.loop is None or self.margins is None or self.margins.frequency_rad_s is None:
+            return None
+        return self.path.capacity * self.loop.at.signals * 2 * math.pi / self.margins.frequency_rad_s
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the model may be wrong about this point."""
+        found = []
+        if self.loop is not None and self.loop.at.window < SMALL_WINDOW:
+            found.append(
+                f"windows below {SMALL_WINDOW:g} packets: losses often end in timeouts, which are not modelled"
+            )
+        signals = self.signals_per_swing
+        if self.stable is False and signals is not None and signals < FEW_SIGNALS:
+            found.append(f"fewer than {FEW_SIGNALS:g} signals in a swing: single events, of which no rhythm comes")
+        return found
+
     def row(self) -> dict[str, Any]:
         """Returns the point as plain numbers, each with its unit in the name."""
         found: dict[str, Any] = {"at": dict(self.at), "flows": self.path.flows, "rtt_s": self.path.rtt_s}
-        found |= {"stable": self.stable, "why": self.why, "notes": list(self.notes)}
+        found |= {"stable": self.stable, "why": self.why, "notes": [*self.notes, *self.doubts]}
         if self.loop is not None and self.margins is not None:
             at, margin = self.loop.at, self.margins
             found |= {
@@ -71,6 +93,7 @@ class Case:
                 "round_trip_s": at.round_trip_s,
                 "window_pkts": at.window,
                 "signal_ratio": at.signals,
+                "signals_per_swing": self.signals_per_swing,
                 "crossover_rad_s": margin.crossover_rad_s,
                 "phase_margin_deg": margin.phase_margin_deg,
                 "turn_rad_s": margin.turn_rad_s,
@@ -137,11 +160,6 @@ def judged(core: _penstock.Scenario, resolved: Table, at: Mapping[str, Any]) -> 
         closed = loop(where, resolved)
     except NoBalanceError as reason:
         return Case(at=at, core=core, path=where, why=str(reason), notes=notes, slopes=slopes)
-    if closed.at.window < SMALL_WINDOW:
-        notes = (
-            *notes,
-            f"windows below {SMALL_WINDOW:g} packets: losses often end in timeouts, which no model here has",
-        )
     return Case(at=at, core=core, path=where, loop=closed, margins=margins(closed), notes=notes, slopes=slopes)
 
 

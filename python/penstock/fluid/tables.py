@@ -39,7 +39,9 @@ def lines(found: Stability) -> list[str]:
     """Returns what is to be said besides the table: why points have no margins, notes, RARED's threshold."""
     said: dict[str, int] = {}
     for case in found.cases:
-        for line in ([f"no margin: {case.why}"] if case.why else []) + [f"note: {note}" for note in case.notes]:
+        for line in ([f"no margin: {case.why}"] if case.why else []) + [
+            f"note: {note}" for note in [*case.notes, *case.doubts]
+        ]:
             said[line] = said.get(line, 0) + 1
     told = [line if len(found.cases) == 1 else f"{line} ({_points(n)})" for line, n in _few(said)]
     return told + _slopes(found.cases)
