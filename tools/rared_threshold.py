@@ -75,7 +75,7 @@ class Place:
         """RED's weight: "rtt" is a time constant of ten round trips, as ns-2 guesses them."""
         if not isinstance(self.weight, str):
             return self.weight
-        return self.scenario_keys().w_q
+        return float(self.scenario_keys().w_q)
 
     @property
     def rule(self) -> float:

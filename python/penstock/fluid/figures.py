@@ -171,11 +171,9 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
         if case.stable:
             shown = np.geomspace(case.swing.omega[0], case.swing.omega[-1], 400)
             ax.loglog(shown, scatter(case.loop, shown), color=style.look(0).colour, ls="dashed", label="model")
-        at = case.margins.frequency_rad_s
-        if at is not None:
-            ax.axvline(at, color=style.MUTED, lw=1)
-            ax.text(at, 0.04, " expected", transform=ax.get_xaxis_transform(), color=style.MUTED, size=8)
-        at = at or case.swing.omega[-1]
+        at = case.swing.frequency_rad_s
+        ax.axvline(at, color=style.MUTED, lw=1)
+        ax.text(at, 0.04, " expected", transform=ax.get_xaxis_transform(), color=style.MUTED, size=8)
         ax.set_xlim(at / 20, at * 20)
         lacks = case.margins.phase_margin_deg
         margin = "no crossover" if lacks is None else f"phase margin {lacks:+.0f}°"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class _Curve:
     def turns(self) -> list[float]:
         """Returns where the phase falls through −180°."""
         falls = _falls(self.phase + math.pi)
-        return [_root(lambda w, i=i: self.lacks(i, w), self.omega[i], self.omega[i + 1]) for i in falls]
+        return [_root(partial(self.lacks, i), self.omega[i], self.omega[i + 1]) for i in falls]
 
     def encirclements(self) -> int:
         """Returns how often 1 + L turns around zero more than a stable loop's would (Nyquist).
@@ -105,7 +106,7 @@ class _Curve:
         """
         angle = np.unwrap(np.angle(1 + self.values))
         begins = -math.pi / 2 if _integrates(self.loop) else 0.0
-        return round((angle[-1] - angle[0] + begins) / math.pi)
+        return round(float(angle[-1] - angle[0] + begins) / math.pi)
 
 
 def margins(loop: Loop, *, simplified: bool = False) -> Margins:
@@ -163,7 +164,7 @@ def scatter(loop: Loop, omega: Omega) -> Any:
     is C·W²·Σ β²p, besides its mean motion. The loop answers to it as to any disturbance, with 1/(1 +
     L). This holds where the queue does not run empty.
     """
-    s = 1j * omega
+    s: Response = np.asarray(1j * omega)
     power = loop.path.capacity * loop.at.window**2 * loop.at.scatter
     free = 1 / loop.at.round_trip_s / loop.window_and_queue(s)
     return power * np.abs(free / (1 + loop.response(omega))) ** 2

@@ -172,7 +172,7 @@ class Loop:
 
     def response(self, omega: Omega, *, simplified: bool = False) -> Response:
         """Returns `L(jω)`: discipline, flows, queue, and the delay R."""
-        s = 1j * omega
+        s: Response = np.asarray(1j * omega)
         gain = self.path.capacity**2 / self.path.flows * np.exp(-s * self.at.round_trip_s)
         law: Any = self.discipline(s)
         return np.asarray(law * gain / self.window_and_queue(s, simplified=simplified))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock.estimate import Estimate
-from penstock.fluid.margins import expected_correlation
+from penstock.fluid.margins import Margins, expected_correlation
 from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Stability
 from penstock.model.scenario import seconds
@@ -31,6 +31,8 @@ SEEDS = 3
 OSCILLATES = 0.375
 #: Periods over which the correlation is looked at.
 PERIODS = 2.0
+#: Periods that a run must have of a crossover; else the turn, which is faster, is looked for.
+ENOUGH = 10
 #: Samples in a period, and the shortest and longest interval between two, seconds.
 SAMPLES, SHORTEST_S, LONGEST_S = 40, 1e-3, 0.1
 #: Samples of a piece of the run of which a spectrum is taken, in periods.
@@ -41,6 +43,7 @@ PIECE = 16
 class Swing:
     """How the simulator's queue moves, over the runs' measured windows.
 
+    frequency_rad_s: at which a swing was looked for.
     queue_pkts, sd_pkts: its mean and standard deviation.
     rhythm: see above. expected_rhythm: the linear model's; `None` where the model oscillates.
     near: the share of the variance within half an octave of the expected frequency.
@@ -49,6 +52,7 @@ class Swing:
     omega, power: the spectrum, packets² per Hz, of both signs, mean over the runs.
     """
 
+    frequency_rad_s: float
     queue_pkts: Estimate
     sd_pkts: Estimate
     rhythm: Estimate
@@ -78,6 +82,7 @@ class Swing:
             **found,
             "oscillates": self.oscillates,
             "expected_rhythm": self.expected_rhythm,
+            "frequency_rad_s": self.frequency_rad_s,
             "peak_rad_s": self.peak_rad_s,
         }
 
@@ -127,10 +132,10 @@ def expected_rhythm(loop: Loop, frequency: float) -> float:
 def _swing(case: Case, seeds: Sequence[int], jobs: int, progress: Progress | None) -> Swing:
     assert case.loop is not None
     assert case.margins is not None
-    frequency = case.margins.frequency_rad_s or 2 * case.loop.pole
+    from_s, to_s = _window(case)
+    frequency = _frequency(case.margins, to_s - from_s) or 2 * case.loop.pole
     interval_s = min(LONGEST_S, max(SHORTEST_S, round(period_s(frequency) / SAMPLES, 3)))
     runs = execute(case.core, list(seeds), jobs, progress=progress, series_interval_s=interval_s)
-    from_s, to_s = _window(case)
     queues = []
     for run in runs:
         table = recorded(run, "queue")
@@ -140,6 +145,7 @@ def _swing(case: Case, seeds: Sequence[int], jobs: int, progress: Progress | Non
     omega, power = spectra[0][0], np.mean([power for _, power in spectra], axis=0)
     lags = round(PERIODS * period_s(frequency) / interval_s)
     return Swing(
+        frequency_rad_s=frequency,
         queue_pkts=Estimate.of([float(np.mean(queue)) for queue in queues]),
         sd_pkts=Estimate.of([float(np.std(queue)) for queue in queues]),
         rhythm=Estimate.of([rhythm(correlation(queue, lags)) for queue in queues]),
@@ -150,6 +156,13 @@ def _swing(case: Case, seeds: Sequence[int], jobs: int, progress: Progress | Non
         omega=omega,
         power=power,
     )
+
+
+def _frequency(margins: Margins, window_s: float) -> float | None:
+    """Returns the frequency at which a swing is looked for: one of which the window has enough periods."""
+    expected = margins.frequency_rad_s
+    slow = expected is not None and ENOUGH * period_s(expected) > window_s
+    return margins.turn_rad_s if slow else expected
 
 
 def _window(case: Case) -> tuple[float, float]:
