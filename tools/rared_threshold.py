@@ -31,7 +31,7 @@ FIGURE = ROOT / "docs" / "stability" / "rared.png"
 RUNS = ROOT / "out" / "stability" / "rared"
 SEEDS = 10
 
-RATES_MBIT = (1.5, 10, 100)
+RATES_MBIT = (1.5, 10, 50)
 TRIPS_MS = (20, 100, 300)
 WEIGHTS: tuple[str | float, ...] = ("rtt", 0.002)
 #: The paper's, and one that nothing reaches: RED.
