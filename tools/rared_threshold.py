@@ -9,7 +9,6 @@ packets before the rise and of 5 after it. Runs of one seed are paired.
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +134,6 @@ def swept() -> Mapping[tuple[Place, str, str], Mapping[int, float | None]]:
         for place in places()
         for name, slope in place.thresholds().items()
     ]
-    shutil.rmtree(RUNS, ignore_errors=True)  # runs of another build would be beside these
     with Bar("rared") as bar:
         ps.sweep(
             BASE,
@@ -147,23 +145,19 @@ def swept() -> Mapping[tuple[Place, str, str], Mapping[int, float | None]]:
     paths = list(listed[0][2])
     read = store.read(RUNS, [*paths, "seed", *METRICS]).to_pylist()
     found: dict[tuple[Place, str, str], dict[int, float | None]] = {}
-    for place, name, _ in listed:
+    for place, name, changes in listed:
         for row in read:
-            if _is(row, place, place.thresholds()[name]):
+            if _is(row, changes):
                 for metric in METRICS:
                     found.setdefault((place, name, metric), {})[row["seed"]] = row[metric]
     return found
 
 
-def _is(row: Mapping[str, Any], place: Place, slope: float) -> bool:
+def _is(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a run is that of a place and a threshold."""
-    wanted = place.changes()
-    return (
-        row["topology.bottleneck.rate"] == wanted["topology.bottleneck.rate"]
-        and row["topology.bottleneck.delay"] == wanted["topology.bottleneck.delay"]
-        and str(row["aqm.w_q"]) == str(wanted["aqm.w_q"])
-        and float(row["aqm.slope_th"]) == slope
-    )
+    told = ("topology.bottleneck.rate", "topology.bottleneck.delay", "aqm.w_q")
+    same = all(str(row[path]) == str(wanted[path]) for path in told)
+    return same and float(row["aqm.slope_th"]) == wanted["aqm.slope_th"]
 
 
 Label = tuple[Place, str, str]
