@@ -323,7 +323,7 @@ def row(name: str, each: Seen) -> list[str]:
         f"{each.flows:g}",
         f"{each.trip_ms} ms",
         f"{each.loop.at.window:.1f}",
-        f"{each.case.signals_per_swing or math.nan:.2g}",
+        f"{float(f'{each.case.signals_per_swing or math.nan:.2g}'):,.10g}",
         degrees(each),
         "–" if crossover is None else f"{crossover:.2g}",
         f"{each.loop.at.queue:.0f}, {mean(each.swing.queue_pkts):.0f}",
