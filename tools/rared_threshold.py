@@ -260,5 +260,5 @@ def figure(compared: Mapping[Label, Paired]) -> Any:
             ax.set_title(name)
             ax.set_xlabel("the rule's slope_th [packets/s]")
         axes[0].set_ylabel("difference to 20 packets/s")
-        axes[-1].legend(frameon=False, title="round trip")
+        axes[-1].legend(frameon=False, title="round trip", loc="lower right")
         return drawn
