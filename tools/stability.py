@@ -20,10 +20,11 @@ import penstock as ps
 from penstock._files import write
 from penstock.estimate import Estimate
 from penstock.fluid.figures import draw_spectra, map_of
+from penstock.fluid.limits import OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import Margins, expected_sd
 from penstock.fluid.model import Loop
-from penstock.fluid.range import SMALL_WINDOW, Case, Stability
-from penstock.fluid.simulated import OSCILLATES, Swing
+from penstock.fluid.range import Case, Stability
+from penstock.fluid.simulated import Swing
 from penstock.show import style
 from penstock.show.progress import Bar
 

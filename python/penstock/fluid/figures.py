@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.fluid.limits import FEW_SIGNALS, OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import frequencies, scatter
-from penstock.fluid.range import FEW_SIGNALS, SMALL_WINDOW, Case, Stability
-from penstock.fluid.simulated import OSCILLATES
 from penstock.show import style
 from penstock.sweeps.values import order, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from penstock.fluid.range import Case, Stability
 
 #: What the hatched part of the map is.
 _DOUBTS = f"windows below {SMALL_WINDOW:g} packets, or\nfewer than {FEW_SIGNALS:g} signals a swing"

@@ -32,7 +32,7 @@ def spaced(gate: str, p: float) -> float:
 
     RED spreads the gaps between two signals evenly over 1 … 1/p − 1, whose mean is 1/(2p): twice as
     many packets are signalled as the ramp says. ns-2's `wait` spreads them over 1/p … 2/p − 1. Both
-    hold where 1/p is a whole number, and within 8 % in between.
+    hold where 1/p is a whole number, and in between, up to p = 1/2, within 8 %.
 
     >>> spaced("uniform", 0.05), spaced("geometric", 0.05)
     (0.1, 0.05)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _penstock
 from penstock.errors import ScenarioError
 from penstock.fluid import rared
+from penstock.fluid.limits import FEW_SIGNALS, SMALL_WINDOW
 from penstock.fluid.loops import check_kind, loop
 from penstock.fluid.margins import Margins, expected_sd, margins
 from penstock.fluid.model import Loop, NoBalanceError
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 STEPS = 8
 #: The most points of one call.
 MOST_POINTS = 10_000
-#: Below this window the model's senders would often lose a whole window, and wait for a timer.
-SMALL_WINDOW = 4.0
-#: Signals in the time of one swing below which they are single events, and no fluid.
-FEW_SIGNALS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock.estimate import Estimate
+from penstock.fluid.limits import OSCILLATES
 from penstock.fluid.margins import Margins, expected_correlation
 from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Stability
@@ -27,8 +28,6 @@ from penstock.runs.result import recorded
 
 #: Runs of every point.
 SEEDS = 3
-#: The rhythm from which on a queue oscillates: (r + r²)/2 with r² = 1/4.
-OSCILLATES = 0.375
 #: Periods over which the correlation is looked at.
 PERIODS = 2.0
 #: Periods that a run must have of a crossover; else the turn, which is faster, is looked for.

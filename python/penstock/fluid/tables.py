@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from penstock.estimate import Estimate
+from penstock.fluid.limits import OSCILLATES
 from penstock.fluid.range import Case, Stability
-from penstock.fluid.simulated import OSCILLATES
 from penstock.show.numbers import number
 from penstock.show.table import Table, literal
 from penstock.sweeps.values import text
