@@ -370,7 +370,7 @@ def test_adaptive_ceilings_hold_the_target() -> None:
     assert amecn.at.queue == pytest.approx(200)
     assert amecn.at.where.startswith("first ramp")
     # So few flows that even max_p = 0.01 is more than they need: the queue is short.
-    light = one(text("ared", "min_th = 100\nmax_th = 700\nw_q = 0.002", flows=2, delay="155 ms"))
+    light = one(text("ared", "min_th = 100\nmax_th = 700\nw_q = 0.002", flows=5, delay="155 ms"))
     assert light.at.queue < 400
     assert "floor" in light.at.where
 
