@@ -37,7 +37,7 @@ def slope_th(rate: str | float, rtt: str | float, w_q: float, packet_bytes: floa
     >>> round(slope_th("1.5 Mbit/s", "200 ms", 0.0019, 1000), 1)
     6.5
     >>> round(slope_th("100 Mbit/s", "100 ms", 0.0019, 1000))
-    5398
+    5670
     """
     bits = parse_rate(rate) if isinstance(rate, str) else rate
     trip_s = seconds(rtt)
