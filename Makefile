@@ -20,7 +20,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce nearest evaluate picture test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -53,6 +53,9 @@ evaluate: setup ## every discipline by RFC 7928, ten seeds: out/judged, docs/eva
 
 picture: reproduce ## the report's first screen as docs/img/report.png, for the README; needs Chromium
 	$(BIN)/python tools/picture.py
+
+stability: setup ## the fluid model against the simulator, RARED's rule against 20 packets/s: docs/stability.md, its figures; minutes
+	$(BIN)/python tools/stability.py
 
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet

@@ -25,6 +25,7 @@ FLOORS = (
     {"show"},
     {"runs"},
     {"sweeps", "emulation"},
+    {"fluid"},  # it runs points of a sweep
     {"validate"},
     {"evaluation"},
     {"reproduce"},  # it draws what ns-2 measured, which `validate` has

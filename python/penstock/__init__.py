@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.errors import SimulationError as SimulationError
     from penstock.estimate import Estimate as Estimate
     from penstock.evaluation.start import evaluate as evaluate
+    from penstock.fluid.start import stability as stability
     from penstock.model import aqm as aqm
     from penstock.model import kinds as kinds
     from penstock.model.aqm import *  # noqa: F403
@@ -47,6 +48,7 @@ _NAMES = {
     "errors": ("Error", "ScenarioError", "SimulationError"),
     "estimate": ("Estimate",),
     "evaluation.start": ("evaluate",),
+    "fluid.start": ("stability",),
     "model.scenario": ("Scenario",),
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),

@@ -31,6 +31,7 @@ COMMANDS = {
     "run": "Run the scenario in FILE.",
     "schema": "Print the JSON Schema of a scenario, for editors.",
     "show": "Show METRIC of a sweep's runs over any axis.",
+    "stability": "Say by the fluid model whether FILE's queue settles.",
     "sweep": "Run every point of FILE's [sweep] with every seed.",
     "validate": "Run ns-2's cases, and compare with it pair by pair.",
     "validate-real": "Compare the simulator with real packets, by metric.",

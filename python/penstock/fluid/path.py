@@ -1,0 +1,210 @@
+"""What the fluid model takes from a scenario: one link, and the long transfers over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from penstock._penstock import parse_duration, parse_rate
+from penstock.errors import ScenarioError
+
+#: A scenario's table with every key's value in force.
+Table: TypeAlias = Mapping[str, Any]
+
+#: Bytes of each unit in which a resolved scenario writes a size.
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+#: The TCPs whose window grows by a segment per round trip and is halved at a loss.
+RENO = ("tahoe", "reno", "newreno", "sack")
+#: What Reno gives up for a loss, and for a mark of classic ECN (RFC 5681, RFC 3168).
+HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The share of its window that a sender gives up for one signal of each level."""
+
+    incipient: float = HALF
+    moderate: float = HALF
+    loss: float = HALF
+
+    def decrease(self, shares: Sequence[float]) -> float:
+        """Returns the share of a window that one packet costs on average: `D = Σ β_i·p_i`.
+
+        shares: the shares of packets that are signalled, in the order of the levels.
+        """
+        return sum(beta * p for beta, p in zip(self._all, shares, strict=True))
+
+    def square(self, shares: Sequence[float]) -> float:
+        """Returns `Σ β_i²·p_i`, which says how much the decreases scatter."""
+        return sum(beta**2 * p for beta, p in zip(self._all, shares, strict=True))
+
+    @property
+    def _all(self) -> tuple[float, float, float]:
+        return self.incipient, self.moderate, self.loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A link and the flows over it, all alike.
+
+    capacity: C, packets per second.
+    flows: N.
+    rtt_s: the round trip while the queue is empty, the papers' T_p.
+    answers: what a signal costs.
+    growth: segments by which a window grows in a round trip without a signal.
+    window_limit, buffer: the longest window of a flow, and the longest queue, in packets.
+    """
+
+    capacity: float
+    flows: float
+    rtt_s: float
+    answers: Answers = Answers()
+    growth: float = 1.0
+    window_limit: float = float("inf")
+    buffer: float = float("inf")
+
+    def round_trip_s(self, queue: float) -> float:
+        """Returns R = T_p + q/C."""
+        return self.rtt_s + queue / self.capacity
+
+    def window(self, queue: float) -> float:
+        """Returns the window at which the flows together just fill the link, W = RC/N."""
+        return self.round_trip_s(queue) * self.capacity / self.flows
+
+
+def path(resolved: Table) -> tuple[Path, tuple[str, ...]]:
+    """Returns the path of a resolved scenario, and what of the scenario it leaves out.
+
+    Raises `ScenarioError` where the model says nothing about such a scenario.
+    """
+    link = _link(resolved)
+    groups, notes = _groups(resolved)
+    flows = sum(each["flows"] for each in groups)
+    packet = _common("size of a packet", [_wire_bytes(resolved, each) for each in groups])
+    rate = parse_rate(link["rate"])
+    trips = [_rtt_s(resolved, each, packet, rate) for each in groups]
+    if max(trips) > 1.1 * min(trips):
+        notes.append("the groups' round trips differ: their mean is taken")
+    made = Path(
+        capacity=rate / (8 * packet),
+        flows=flows,
+        rtt_s=sum(trip * each["flows"] for trip, each in zip(trips, groups, strict=True)) / flows,
+        answers=_common("answer to a signal", [answers(resolved["aqm"], each) for each in groups]),
+        growth=_common("growth of the window", [_growth(each) for each in groups]),
+        window_limit=min(each["window"] for each in groups),
+        buffer=packets(link["buffer"], False, size(resolved["aqm"]["mean_packet"]), packet),
+    )
+    return made, tuple(notes)
+
+
+def modelled(resolved: Table) -> list[int]:
+    """Returns which entries of `[[traffic]]` are the model's flows: FTP without an end."""
+    wanted = {"kind": "ftp", "bytes": None, "stop": None}
+    return [
+        i
+        for i, each in enumerate(resolved["traffic"])
+        if all(each.get(key) == value for key, value in wanted.items()) and each.get("direction") in (None, "forward")
+    ]
+
+
+def answers(aqm: Table, group: Table) -> Answers:
+    """Returns what a group's senders give up for the signals of a discipline.
+
+    A packet that is not ECN-capable is dropped at every level. A classic receiver does not see an
+    incipient mark.
+    """
+    ecn = group["ecn"]
+    loss = group["beta3"] if ecn == "mecn" else HALF
+    if ecn == "off" or not aqm["ecn"]:
+        return Answers(incipient=loss, moderate=loss, loss=loss)
+    if ecn != "mecn":
+        return Answers(incipient=0.0, moderate=HALF, loss=HALF)
+    if group["incipient"] != "decrease":
+        raise ScenarioError(f'incipient = "{group["incipient"]}": the model has a decrease by beta1 only')
+    return Answers(incipient=group["beta1"], moderate=group["beta2"], loss=loss)
+
+
+def packets(length: str, in_bytes: bool, mean: float, packet: float) -> float:
+    """Returns a length as packets of the size `packet`.
+
+    in_bytes: whether the queue counts bytes. mean: bytes that the discipline takes for a packet.
+    """
+    number, unit = _quantity(length)
+    if unit in _BYTES:
+        return number * _BYTES[unit] / (packet if in_bytes else mean)
+    return number * mean / packet if in_bytes else number
+
+
+def size(text: str) -> float:
+    """Returns a size such as `"1000 B"` in bytes."""
+    number, unit = _quantity(text)
+    return number * _BYTES[unit]
+
+
+def _quantity(text: str) -> tuple[float, str]:
+    matched = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z]*)\s*", str(text))
+    if matched is None:
+        raise ScenarioError(f"{text}: no length of a queue")
+    return float(matched[1]), matched[2]
+
+
+def _link(resolved: Table) -> Table:
+    kind = resolved["topology"]["kind"]
+    if kind != "dumbbell":
+        raise ScenarioError(f'topology.kind = "{kind}": the model has one bottleneck; it takes a dumbbell')
+    link: Table = resolved["topology"]["bottleneck"]
+    if link["schedule"] is not None:
+        raise ScenarioError("topology.bottleneck.schedule: the model has one rate")
+    if link["loss"] != 0.0:
+        raise ScenarioError("topology.bottleneck.loss: the model has no losses on the wire")
+    return link
+
+
+def _groups(resolved: Table) -> tuple[list[Table], list[str]]:
+    """Returns the long transfers, and a note about the rest."""
+    chosen = modelled(resolved)
+    if not chosen:
+        raise ScenarioError("traffic: the model needs long transfers: ftp forward, without bytes and stop")
+    groups = [resolved["traffic"][i] for i in chosen]
+    for each in groups:
+        if each["tcp"] not in RENO:
+            raise ScenarioError(f'tcp = "{each["tcp"]}": the model has Reno\'s window; it takes {", ".join(RENO)}')
+    others = len(resolved["traffic"]) - len(groups)
+    return groups, [f"left out: {others} of {others + len(groups)} traffic groups"] if others else []
+
+
+def _common(what: str, values: Sequence[Any]) -> Any:
+    if any(value != values[0] for value in values):
+        raise ScenarioError(f"traffic: the model's flows are all alike, and here the {what} differs between groups")
+    return values[0]
+
+
+def _wire_bytes(resolved: Table, group: Table) -> float:
+    return size(group["segment"]) + size(group["header"] or resolved["overhead"])
+
+
+def _growth(group: Table) -> float:
+    """A delayed ACK answers two segments. Where growth counts ACKs, the window grows half as fast."""
+    return 0.5 if group["delayed_ack"] and group["growth"] == "acks" else 1.0
+
+
+def _rtt_s(resolved: Table, group: Table, packet: float, rate: float) -> float:
+    """Returns a group's mean round trip over empty queues, the packet's transmissions included."""
+    topology = resolved["topology"]
+    link, access = topology["bottleneck"], topology.get("access")
+    egress = topology.get("egress") or access
+    near = _mean_s(access["delay"]) if access else 0.0
+    if group.get("access_delay") is not None:
+        near = _mean_s(group["access_delay"])
+    far = _mean_s(egress["delay"]) if egress else 0.0
+    back = link["reverse_delay"] or link["delay"]
+    sending = packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))
+    return 2 * (near + far) + parse_duration(link["delay"]) + parse_duration(back) + sending
+
+
+def _mean_s(delay: Any) -> float:
+    """Returns the mean of a delay, of which flows may have different ones."""
+    ends = next(iter(delay.values())) if isinstance(delay, Mapping) else [delay]
+    return sum(map(parse_duration, ends)) / len(ends)
