@@ -27,6 +27,7 @@ FLOORS = (
     {"sweeps", "emulation"},
     {"validate"},
     {"evaluation"},
+    {"tuning"},  # its page has the frame of `evaluation`'s
     {"reproduce"},  # it draws what ns-2 measured, which `validate` has
     {"cli"},
     {"__main__"},
