@@ -148,6 +148,8 @@ class Runner:
             condition = self._conditions[unseen][i]
             values = [*condition.values, *setting.changes]
             made = self._base(setting.kind, setting.plain).core.point(condition.variant, values)
+            if made.aqm != setting.kind:
+                raise ScenarioError(f"variant {condition.variant} sets aqm.kind, which is what is tuned")
             text, canonical = made.canonical_json()
             self._points[where] = Point(identity(canonical), text, condition.variant), made
         return self._points[where]

@@ -18,10 +18,10 @@ from penstock.runs.execute import cores
 from penstock.runs.tasks import Engine
 from penstock.sweeps.drive import Threads
 from penstock.tuning.bench import Runner, under
-from penstock.tuning.candidates import Setting
+from penstock.tuning.candidates import Ask, Setting
 from penstock.tuning.compare import Ground, beside, feasible_alone, finals
 from penstock.tuning.conditions import conditions, unseen
-from penstock.tuning.facts import facts
+from penstock.tuning.facts import Facts, amount, facts
 from penstock.tuning.files import tuned_toml, write_files, written
 from penstock.tuning.goals import Aims, Goal, aims
 from penstock.tuning.hunt import Budget, Hunt
@@ -30,7 +30,7 @@ from penstock.tuning.page import write_page
 from penstock.tuning.racing import Heat, Race
 from penstock.tuning.rules import Rule, first_candidates
 from penstock.tuning.search import Search
-from penstock.tuning.space import Space, amount, key_name, space
+from penstock.tuning.space import Space, automatic, key_name, space
 from penstock.tuning.statement import Statement
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def run(
             )
         runner.total.runs = _expected(task, len(seen), len(others))
         _refuse_without_metric(task, runner, [each.name for each in seen])
+        task.budget.runs += runner.asked
         hunt.run(task.budget)
         if not hunt.best():
             raise Error(f"no candidate is a scenario: {hunt.refused[0]}" if hunt.refused else "no candidate has run")
@@ -164,7 +165,7 @@ def _task(wanted: Wanted) -> _Task:
         if path in axes:
             raise ScenarioError(f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary")
     first = first_candidates(kind, searched, found, aimed)
-    own = _own(searched, resolved, found.mean_packet, kind)
+    own = _own(searched, resolved, found)
     plain = under(scenario, kind, plain=True).resolved["aqm"]
     rules = first if own is None or resolved == plain else [own, *first]
     budget = Budget(runs=wanted.runs or RUNS) if wanted.time is None else Budget(seconds=_seconds(wanted.time))
@@ -172,11 +173,12 @@ def _task(wanted: Wanted) -> _Task:
     return _Task(wanted, aimed, judge, scenario, resolved != plain, searched, _once(rules), budget, seeds)
 
 
-def _own(searched: Space, resolved: Mapping[str, Any], mean_packet: float, kind: str) -> Rule | None:
-    """Returns what the file says about the searched keys; `None` where it leaves one to the discipline."""
-    values = {key.name: amount(resolved.get(key.name), key.kind, mean_packet) for key in searched.keys}
+def _own(searched: Space, resolved: Mapping[str, Any], found: Facts) -> Rule | None:
+    """Returns what the file says about the searched keys; `None` where a key has no value."""
+    values = {key.name: amount(resolved.get(key.name), key.kind, found.mean_packet) for key in searched.keys}
+    values = {name: automatic(name, found) if value is None else value for name, value in values.items()}
     given = {name: value for name, value in values.items() if value is not None}
-    return Rule("the file's", f"[aqm] of the file, for {kind}", given) if len(given) == len(values) else None
+    return Rule("the file's", "[aqm] of the file", given) if len(given) == len(values) else None
 
 
 def _once(rules: Sequence[Rule]) -> list[Rule]:
@@ -220,8 +222,6 @@ def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) ->
     for setting in asked:
         if not any(missing.values()):
             return
-        from penstock.tuning.candidates import Ask
-
         (found,) = runner.measure([Ask(setting, range(len(names)), task.seeds[:1])])
         for metric, values in found.items():
             missing[metric] &= {i for i in range(len(names)) if math.isnan(values[i, 0])}

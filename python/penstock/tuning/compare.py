@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -270,8 +269,3 @@ def feasible_alone(hunt: Hunt, ground: Ground) -> dict[Goal, bool]:
             mean = over(ground.judge, part[goal.metric], goal.lower).estimate.mean
             found[goal] = found[goal] or (mean is not None and goal.margin(mean) > 0)
     return found
-
-
-def spelled(setting: Setting) -> str:
-    """Returns a setting's changes as options of `penstock run`."""
-    return " ".join(f"--set {path}={json.loads(value)}" for path, value in setting.changes)

@@ -46,11 +46,11 @@ def conditions(scenario: Scenario) -> list[Condition]:
             "an empty range: the scenario has no [sweep]; name the conditions that the setting is for, for example "
             '"traffic.0.flows" = [5, 50, 200] under [sweep]'
         )
-    drawn = list(samples(scenario.core))
+    drawn = list(itertools.islice(samples(scenario.core), MOST + 1))
     if count * len(drawn) > MOST:
         raise ScenarioError(
-            f"[sweep] has {count * len(drawn)} points, and each candidate runs under all of them; at most {MOST}: "
-            "give fewer values, or ranges with samples = 12"
+            f"[sweep] has more than {MOST} points, and each candidate runs under all of them: give fewer values, or "
+            "ranges with samples = 12"
         )
     found = []
     for listed in itertools.product(*(values for _, values in axes)):

@@ -92,7 +92,7 @@ class Hunt:
                 new += [made] if made else []
             asked.append(self._known[key])
         self.race.run(new, self.best(), left)
-        self.candidates += new
+        self.candidates += [each for each in new if each.done]
         for each in asked:
             self.search.tell(None if each is None or not each.costs else each.costs)
         return bool(new)

@@ -1,4 +1,4 @@
-"""The optimiser: where to look next. `docs/decisions/0011-tuning.md` says why it is Optuna.
+"""The optimiser: where to look next. `docs/decisions/0013-tuning.md` says why it is Optuna.
 
 Every axis is the unit interval; `space` makes values of it. The same seed and the same answers give the same
 questions.
