@@ -240,8 +240,8 @@ def settings(kind: str, *goals: str) -> dict[str, Mapping[str, float]]:
         ("pie", "defaults", {"qdelay_ref": 0.015, "alpha": 0.125, "beta": 1.25}),  # RFC 8033, section 4.2
         ("pie", "PIE at 20 ms", {"qdelay_ref": 0.02, "alpha": 0.125, "beta": 1.25}),
         ("codel", "defaults", {"target": 0.005, "interval": 0.1}),  # RFC 8289, section 4.4
-        ("codel", "interval of the longest round trip, target 5% of it", {"target": 0.01, "interval": 0.2}),
-        ("codel", "interval of the longest round trip, target 10% of it", {"target": 0.02, "interval": 0.2}),
+        ("codel", "interval of the longest round trip, target 5 % of it", {"target": 0.01, "interval": 0.2}),
+        ("codel", "interval of the longest round trip, target 10 % of it", {"target": 0.02, "interval": 0.2}),
         ("step", "a seventh of the bandwidth-delay product", {"threshold": 36}),  # 1250 · 0.2 / 7 = 35.7
         ("rem", "REM's constants at 20 ms", {"gamma": 0.001, "alpha": 0.1, "b_star": 25}),
         ("blue", "defaults", {"d2": 0.00025, "d1": 0.0025, "freeze_time": 0.1}),
@@ -258,7 +258,7 @@ def test_every_first_candidate_cites_its_source_and_is_a_scenario(kind: str) -> 
     scenario = ps.Scenario.from_toml(LINK).with_aqm(kind)
     searched = space(kind, scenario.resolved["aqm"], FACTS, [], [])
     found = rules.first_candidates(kind, searched, FACTS, aims(["delay_p99_s < 20 ms"], [], []))
-    assert len(found) >= 2
+    assert len(found) >= (1 if kind == "avq" else 2), "AVQ's published constants are its defaults"
     for rule in found:
         assert rule.source
         scenario.set_all(searched.changes(rule.values))

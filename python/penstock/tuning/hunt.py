@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from penstock.tuning.candidates import Bench, Candidate, Setting
@@ -57,11 +57,8 @@ class Hunt:
     refused: list[str] = field(default_factory=list)
     _known: dict[tuple[float, ...], Candidate | None] = field(default_factory=dict)
 
-    def run(self, budget: Budget, told: Callable[[], object] | None = None) -> None:
-        """Searches until the budget is spent, or nothing new is left.
-
-        told: called after each race.
-        """
+    def run(self, budget: Budget) -> None:
+        """Searches until the budget is spent, or nothing new is left."""
         rules, idle = list(self.first), 0
         while idle < USED_UP:
             left = budget.left(self.bench.asked)
@@ -69,10 +66,7 @@ class Hunt:
             if count < 1:
                 return
             count = max(count, min(len(rules), int(left // self.race.least_runs)))
-            new = self._step(count, rules, left)
-            idle = 0 if new else idle + 1
-            if told is not None:
-                told()
+            idle = 0 if self._step(count, rules, left) else idle + 1
 
     def best(self) -> list[Candidate]:
         """Returns those that ran under all conditions and that nobody beats."""

@@ -57,7 +57,7 @@ class Judge:
         """Returns what the number is, in words."""
         if self.share is None:
             return "the mean over the conditions"
-        return "the worst condition" if self.share == 1.0 else f"what {self.share:.0%} of the conditions keep"
+        return "the worst condition" if self.share == 1.0 else f"what {100 * self.share:.0f} % of the conditions keep"
 
     def over(self, means: Array, lower: bool) -> float:
         """Returns the number for the conditions' means.

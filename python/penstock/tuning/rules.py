@@ -96,7 +96,8 @@ def _from_round_trips(kind: str, facts: Facts, rtt_s: float) -> Iterator[Rule]:
     if kind in ("codel", "fq-codel"):
         for share in (0.05, 0.1):
             values = {"interval": rtt_s, "target": max(share * rtt_s, 1 / facts.rate_pps[0])}
-            yield Rule(f"interval of the longest round trip, target {share:.0%} of it", "RFC 8289, section 4.3", values)
+            name = f"interval of the longest round trip, target {100 * share:.0f} % of it"
+            yield Rule(name, "RFC 8289, section 4.3", values)
     if kind == "step":
         values = {"threshold": facts.rate_pps[0] * rtt_s / 7}
         yield Rule("a seventh of the bandwidth-delay product", "Alizadeh and others 2010, section 3.4", values)

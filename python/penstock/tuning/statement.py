@@ -124,10 +124,12 @@ class Statement:
             yield f"The Pareto front has {len(self.finals.front)} points; this one is nearest to the best of each objective."
 
     def _decided(self, wanted: Goal | Objective) -> str:
-        words = self.judge.words
+        where = self.where(self._seen, wanted)
         if self.judge.share is None:
-            return f"{words}; worst at {self.where(self._seen, wanted)}"
-        return f"{words}, at {self.where(self._seen, wanted)}"
+            return f"the mean over the conditions, the worst of which is {where}"
+        if self.judge.share == 1.0:
+            return f"in the worst condition, {where}"
+        return f"{self.judge.words}, the last of them {where}"
 
     def _limits(self) -> Iterator[str]:
         goal = self._seen.binding(self.aims)
