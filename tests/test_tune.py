@@ -1,4 +1,4 @@
-"""`penstock tune` without a simulation: what is wanted, the range, the rules' numbers, the judge, races and the search."""
+"""`penstock tune` without a simulation: goals, the range, the rules' numbers, the judge, races, the search."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_conditions_are_the_points_of_the_sweep() -> None:
 
 
 def test_variants_are_conditions_too() -> None:
-    variants = '[[variant]]\nname = "web"\nset = { "traffic.0.tcp" = "cubic" }\n[[variant]]\nname = "plain"\n'
+    variants = '[[variant]]\nname = "web"\nset = { "traffic.0.tcp" = "cubic" }\n[[variant]]\nname = "plain"\nset = {}\n'
     found = conditions(ps.Scenario.from_toml(LINK + variants))
     assert len(found) == 12
     assert {each.variant for each in found} == {"web", "plain"}
@@ -195,9 +195,10 @@ def test_amecns_target_rule_by_hand() -> None:
 
 
 def test_hollots_pi_rule_gives_the_published_gains() -> None:
-    """z = 120/(0.246² · 3750) = 0.5288, (2N)²/(RC)³ = 14400/922.5³ = 1.834e-5, K = 0.5288 · 1.0084 · that = 9.78e-6.
+    """With z = 120/(0.246² · 3750) = 0.5288, (2N)²/(RC)³ = 14400/922.5³ = 1.834e-5, K = 0.5288 · 1.0084 · that.
 
-    a = K·(1.8911 + 0.0029) = 1.853e-5, b = K·(1.8911 − 0.0029) = 1.847e-5: the paper prints 1.822e-5 and 1.816e-5.
+    K = 9.78e-6, a = K·(1.8911 + 0.0029) = 1.853e-5, b = K·(1.8911 − 0.0029) = 1.847e-5; the paper
+    prints 1.822e-5 and 1.816e-5.
     """
     found = rules.hollot_pi(HOLLOT, QUEUE_S)
     assert found["a"] == pytest.approx(1.853e-5, rel=1e-3)
@@ -253,7 +254,7 @@ def test_rules_as_first_candidates(kind: str, rule: str, values: Mapping[str, fl
     assert settings(kind)[rule] == values
 
 
-@pytest.mark.parametrize("kind", [kind for kind in rules._CONSTANTS])
+@pytest.mark.parametrize("kind", list(rules._CONSTANTS))
 def test_every_first_candidate_cites_its_source_and_is_a_scenario(kind: str) -> None:
     scenario = ps.Scenario.from_toml(LINK).with_aqm(kind)
     searched = space(kind, scenario.resolved["aqm"], FACTS, [], [])
@@ -454,14 +455,14 @@ def hunting(
 
 
 def bowl(x: float, y: float, condition: int) -> Mapping[str, float]:
-    """The best utilization is at (0.3, 0.6), for the worst condition; the delay grows with x, most under condition 4."""
+    """The utilization is best at (0.3, 0.6) and worst under condition 4; the delay grows with x, there most."""
     distance = (x - 0.3) ** 2 + (y - 0.6) ** 2
     return {"utilization": 0.95 - distance - 0.01 * condition, "delay_p99_s": 0.02 * (0.5 + x) * (1 + condition / 4)}
 
 
 def test_a_planted_optimum_is_found() -> None:
     hunt, ground = hunting(Planted(bowl, 5, 0.002), ([], ["utilization"], []))
-    hunt.run(Budget(runs=3000))
+    hunt.run(Budget(runs=1500))
     best = finals(ground, hunt, {}).best
     assert best.values["max_p"] == pytest.approx(0.3, abs=0.06)
     assert best.values["w_q"] == pytest.approx(0.6, abs=0.06)
@@ -471,7 +472,7 @@ def test_a_planted_optimum_is_found() -> None:
 def test_a_planted_optimum_under_a_goal_lies_at_its_bound() -> None:
     """The worst condition's delay is 0.04·(0.5 + x): below 28 ms for x < 0.2."""
     hunt, ground = hunting(Planted(bowl, 5, 0.0002), (["delay_p99_s < 28 ms"], ["utilization"], []))
-    hunt.run(Budget(runs=3000))
+    hunt.run(Budget(runs=1500))
     best = finals(ground, hunt, {}).best
     assert best.standing(ground.aims) is Standing.MET
     assert 0.12 < best.values["max_p"] < 0.2
@@ -490,7 +491,7 @@ def test_goals_without_an_objective_are_met_with_the_widest_margin() -> None:
 def test_several_objectives_give_a_front() -> None:
     """With y = 0.6 less x costs utilization and saves delay: the front is y = 0.6, x from 0 to 0.3."""
     hunt, ground = hunting(Planted(bowl, 5, 0.0002), ([], ["utilization"], ["delay_p99_s"]))
-    hunt.run(Budget(runs=4000))
+    hunt.run(Budget(runs=1500))
     found = finals(ground, hunt, {})
     assert len(found.front) >= 4
     assert found.best in found.front
@@ -522,8 +523,8 @@ def test_races_spare_most_of_the_runs_and_drop_what_is_worse() -> None:
     def truth(each: Candidate) -> float:
         return bowl(each.values["max_p"], each.values["w_q"], 4)["utilization"]
 
-    best = max(map(truth, hunt.candidates))
-    assert sum(truth(each) > best - 1e-3 for each in dropped) <= 1
+    kept = max(truth(each) for each in hunt.candidates if not each.out)
+    assert [each.number for each in dropped if truth(each) > kept] == []
     assert any(len(each.done) == 3 for each in dropped), "some after half of the conditions"
 
 

@@ -18,8 +18,8 @@ from penstock.tuning.compare import Standing
 #: Four conditions of milliseconds each.
 TINY = """\
 name = "tiny"
-duration = "6 s"
-measure = { from = "2 s" }
+duration = "20 s"
+measure = { from = "5 s" }
 
 [topology]
 kind = "dumbbell"
@@ -91,7 +91,7 @@ def test_the_statement_says_what_an_engineer_signs(done: Tuning) -> None:
     said = "\n".join(done.statement.sentences())
     for words in (
         *("min_th =", "max_th =", "max_p =", "w_q ="),
-        *(GOAL, "flows=", "Against red, defaults", "Against droptail", "Against codel"),
+        *(GOAL, "flows=", "Compared with red, defaults", "with droptail (which misses a goal)", "Compared with codel"),
         *("that the search has not seen", "The same file, options and version give this statement again"),
     ):
         assert words in said

@@ -28,9 +28,9 @@ from penstock.tuning.hunt import Budget, Hunt
 from penstock.tuning.judge import Judge
 from penstock.tuning.page import write_page
 from penstock.tuning.racing import Heat, Race
-from penstock.tuning.rules import Rule, first_candidates
+from penstock.tuning.rules import Rule, complete, first_candidates
 from penstock.tuning.search import Search
-from penstock.tuning.space import Space, automatic, key_name, space
+from penstock.tuning.space import Space, key_name, space
 from penstock.tuning.statement import Statement
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Tuning:
     scenario: with the parameters.
     parameters: key path → value.
     met: whether the goals are met, over the range and on unseen conditions: `True`, `False`, or `None`: not decided.
-    statement: all of it; `print("\\n".join(done.statement.sentences()))`.
+    statement: all of it; `sentences()` is the text.
     page: the page.
     """
 
@@ -163,7 +163,9 @@ def _task(wanted: Wanted) -> _Task:
     axes = {path for each in seen for path, _ in each.values}
     for path in ("aqm.kind", *(key.path for key in searched.keys)):
         if path in axes:
-            raise ScenarioError(f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary")
+            raise ScenarioError(
+                f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary"
+            )
     first = first_candidates(kind, searched, found, aimed)
     own = _own(searched, resolved, found)
     plain = under(scenario, kind, plain=True).resolved["aqm"]
@@ -176,9 +178,8 @@ def _task(wanted: Wanted) -> _Task:
 def _own(searched: Space, resolved: Mapping[str, Any], found: Facts) -> Rule | None:
     """Returns what the file says about the searched keys; `None` where a key has no value."""
     values = {key.name: amount(resolved.get(key.name), key.kind, found.mean_packet) for key in searched.keys}
-    values = {name: automatic(name, found) if value is None else value for name, value in values.items()}
-    given = {name: value for name, value in values.items() if value is not None}
-    return Rule("the file's", "[aqm] of the file", given) if len(given) == len(values) else None
+    given = complete({name: value for name, value in values.items() if value is not None}, searched, found)
+    return None if given is None else Rule("the file's", "[aqm] of the file", given)
 
 
 def _once(rules: Sequence[Rule]) -> list[Rule]:

@@ -59,7 +59,8 @@ class Measured:
 
     def costs(self, aims: Aims) -> list[float]:
         """Returns by how much goals are broken, and the objectives; smaller is better."""
-        return jackknife(self.runs, lambda means: costs_of(aims, self.judge, means))[0].tolist()
+        found = jackknife(self.runs, lambda means: costs_of(aims, self.judge, means))[0]
+        return [float(cost) for cost in found]
 
     def binding(self, aims: Aims) -> Goal | None:
         """Returns the goal with the least margin; `None` without goals."""
@@ -126,7 +127,9 @@ class Ground:
     conditions: int
     unseen: int
 
-    def measured(self, wanted: Mapping[str, tuple[Setting, Mapping[str, float]]], unseen: bool = False) -> list[Measured]:
+    def measured(
+        self, wanted: Mapping[str, tuple[Setting, Mapping[str, float]]], unseen: bool = False
+    ) -> list[Measured]:
         """Runs settings with all seeds, under the range or under the unseen conditions.
 
         wanted: name → setting, values.
@@ -152,7 +155,7 @@ def finals(ground: Ground, hunt: Hunt, beside: Mapping[str, Setting]) -> Finals:
     others = [each for each in measured if each is not best]
     kept = [each for each in measured if each.standing(ground.aims) is best.standing(ground.aims)]
     points = [kept[i] for i in front([each.costs(ground.aims) for each in kept])] if several else []
-    compared = {name: (setting, {}) for name, setting in beside.items()}
+    compared: dict[str, tuple[Setting, Mapping[str, float]]] = {name: (setting, {}) for name, setting in beside.items()}
     held_out = {"tuned": (best.setting, best.values), **compared}
     return Finals(
         best,
@@ -211,13 +214,12 @@ def neighbours(ground: Ground, hunt: Hunt, best: Measured) -> list[Neighbour]:
     for names, factor, values, _, refused in wanted:
         there = found.get(f"{names} × {factor:g}")
         effects = [] if there is None else [difference(there.over(w), best.over(w)) for w in ground.aims.wanted]
-        made.append(Neighbour(names, factor, values, refused, effects, there and there.standing(ground.aims)))
+        standing = None if there is None else there.standing(ground.aims)
+        made.append(Neighbour(names, factor, values, refused, effects, standing))
     return made
 
 
-def _changed(
-    space: Space, name: str, factor: float, values: Mapping[str, float]
-) -> tuple[str, dict[str, float]]:
+def _changed(space: Space, name: str, factor: float, values: Mapping[str, float]) -> tuple[str, dict[str, float]]:
     """Returns the keys that are changed, and all values; whole numbers move by one at least."""
     keys = [key for key in space.keys if key.name == name or key.near == name]
     changed = dict(values)

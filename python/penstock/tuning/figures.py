@@ -147,7 +147,8 @@ def plane(
 
 def progress(statement: Statement, candidates: Sequence[Candidate]) -> Figure:
     """Draws the first objective, or the first goal's metric, of each candidate in its order."""
-    wanted = [*statement.aims.objectives, *statement.aims.goals][0]
+    first: Sequence[Goal | Objective] = [*statement.aims.objectives, *statement.aims.goals]
+    wanted = first[0]
     whole = [each for each in candidates if len(each.done) == len(statement.seen)]
     factor, unit = _scaled(wanted, [statement.finals.best])
     values = factor * _numbers(statement, whole, wanted)

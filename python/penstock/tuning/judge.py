@@ -189,7 +189,9 @@ def jackknife(runs: Runs, of: Callable[[Mapping[str, Array]], Array]) -> tuple[A
     for left_out in range(seeds):
         less = of({metric: _means(np.delete(each, left_out, axis=1)) for metric, each in runs.items()})
         finite = np.isfinite(value) & np.isfinite(less)
-        rows.append(np.where(finite, seeds * np.where(finite, value, 0) - (seeds - 1) * np.where(finite, less, 0), value))
+        rows.append(
+            np.where(finite, seeds * np.where(finite, value, 0) - (seeds - 1) * np.where(finite, less, 0), value)
+        )
     return value, np.array(rows)
 
 

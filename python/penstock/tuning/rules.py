@@ -40,18 +40,33 @@ def first_candidates(kind: str, space: Space, facts: Facts, aims: Aims) -> list[
 
     Keys that a rule says nothing about have their defaults. No two have the same values.
     """
-    usual = {key.name: key.default for key in space.keys}
-    usual = {name: automatic(name, facts) if value is None else value for name, value in usual.items()}
     found: dict[tuple[tuple[str, float], ...], Rule] = {}
     for rule in (Rule("defaults", "the declared defaults", {}), *published(kind, facts, delays_s(aims))):
-        given = {name: rule.values.get(name, value) for name, value in usual.items()}
-        if rule.values and not rule.values.keys() & usual.keys():
+        if rule.values and not rule.values.keys() & set(space.names):
             continue
-        keys = {key.name: key for key in space.keys}
-        values = {name: keys[name].rounded(value) for name, value in given.items() if value is not None}
-        if len(values) == len(keys):
+        values = complete(rule.values, space, facts)
+        if values is not None:
             found.setdefault(tuple(values.items()), Rule(rule.name, rule.source, values))
     return list(found.values())
+
+
+def complete(given: Mapping[str, float], space: Space, facts: Facts) -> dict[str, float] | None:
+    """Returns a value for each searched key: the given one, or what the discipline has where the key is left out.
+
+    Thresholds that are left out follow from those that are not, as the declarations say. `None` where a key has none.
+    """
+    min_th = given.get("min_th", automatic("min_th", facts))
+    assert min_th is not None
+    max_th = given.get("max_th", 3 * min_th)
+    following = {"min_th": min_th, "max_th": max_th, "mid_th": min_th + 0.625 * (max_th - min_th)}
+    values = {}
+    for key in space.keys:
+        left_out = key.default if key.default is not None else automatic(key.name, facts)
+        value = given.get(key.name, following.get(key.name, left_out))
+        if value is None:
+            return None
+        values[key.name] = key.rounded(value)
+    return values
 
 
 def delays_s(aims: Aims) -> list[float]:

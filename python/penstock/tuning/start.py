@@ -59,7 +59,18 @@ def tune(
 
     given = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     file = None if isinstance(scenario, Scenario) else Path(scenario)
-    lists = [[each] if isinstance(each, str) else list(each) for each in (goals, maximize, minimize)]
-    number = SEEDS if seeds is None else seeds
-    wanted = Wanted(given, file, aqm, *lists, judge, vary, fix or {}, runs, time, number)
+    wanted = Wanted(
+        given,
+        file,
+        aqm,
+        [goals] if isinstance(goals, str) else goals,
+        [maximize] if isinstance(maximize, str) else maximize,
+        [minimize] if isinstance(minimize, str) else minimize,
+        judge,
+        vary,
+        fix or {},
+        runs,
+        time,
+        SEEDS if seeds is None else seeds,
+    )
     return run(wanted, Path(out), jobs, scheduler, progress)

@@ -121,7 +121,8 @@ class Statement:
         for wanted in self.aims.objectives:
             yield f"{wanted.metric} is {self.at(self._seen, wanted)}, {self._decided(wanted)}."
         if len(self.finals.front) > 1:
-            yield f"The Pareto front has {len(self.finals.front)} points; this one is nearest to the best of each objective."
+            points = len(self.finals.front)
+            yield f"The Pareto front has {points} points; this one is nearest to the best of each objective."
 
     def _decided(self, wanted: Goal | Objective) -> str:
         where = self.where(self._seen, wanted)
@@ -160,8 +161,8 @@ class Statement:
                 f"{wanted.metric} {said(wanted.metric, self.against(other, wanted), sign=True)}"
                 for wanted in self.aims.wanted
             ]
-            goals = "" if not self.aims.goals else f" It {_KEEPS[other.standing(self.aims)]}."
-            yield f"Against {other.name}: {', '.join(dict.fromkeys(changes))}.{goals}"
+            goals = "" if not self.aims.goals else f" (which {_KEEPS[other.standing(self.aims)]})"
+            yield f"Compared with {other.name}{goals}: {', '.join(dict.fromkeys(changes))}."
 
     def against(self, other: Measured, wanted: Goal | Objective) -> Estimate:
         """Returns the result less another setting, paired by seed."""
@@ -198,9 +199,9 @@ class Statement:
         )
         refused = f", {self.refused} were no scenario" if self.refused else ""
         return (
-            f"Found {found} among {self.candidates} candidates over {len(self.seen)} conditions, of which races dropped "
-            f"{self.dropped}{refused}; {self.runs} runs; the intervals are of 95 % over seeds {self.seeds[0]} to "
-            f"{self.seeds[-1]}. {again}"
+            f"Found {found} among {self.candidates} candidates, of which races dropped {self.dropped}{refused}, over "
+            f"{len(self.seen)} conditions, with {self.runs} runs. The intervals are of 95 % over seeds {self.seeds[0]} "
+            f"to {self.seeds[-1]}. {again}"
         )
 
 
