@@ -92,7 +92,11 @@ def test_the_statement_says_what_an_engineer_signs(done: Tuning) -> None:
     for words in (
         *("min_th =", "max_th =", "max_p =", "w_q ="),
         *(GOAL, "flows=", "Compared with red, defaults", "with droptail (which misses a goal)", "Compared with codel"),
-        *("that the search has not seen", "The same file, options and version give this statement again"),
+        *(
+            "seeds that the search has not seen",
+            "6 other conditions",
+            "The same file, options and version give this statement again",
+        ),
     ):
         assert words in said
     assert len(done.statement.finals.neighbours) == 8, "each of four parameters down and up"
@@ -109,7 +113,7 @@ def test_the_tables_hold_every_number(done: Tuning) -> None:
     out = done.page.parent
     ranged = rows(out / "range.csv")
     assert {row["setting"] for row in ranged} == {"tuned", "red, defaults", "droptail", "codel"}
-    assert len(ranged) == 4 * 2 * (len(done.statement.seen) + len(done.statement.unseen))
+    assert len(ranged) == 2 * (5 * len(done.statement.seen) + 4 * len(done.statement.unseen))
     candidates = rows(out / "candidates.csv")
     assert len(candidates) == done.statement.candidates
     assert any(row["source"].startswith("Floyd, Gummadi, Shenker 2001") for row in candidates)

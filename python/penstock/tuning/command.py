@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from penstock.sweeps.drive import Sweep
 
 #: Runs of a search, and seeds of its statement, unless something else is asked for.
-RUNS, SEEDS = 2000, 10
+RUNS, SEEDS = 6000, 10
 #: Seeds after each heat of a race.
 HEATS = (Heat(3, half=True), Heat(3), Heat(6))
 #: The seeds of the validation begin so far after the search's.

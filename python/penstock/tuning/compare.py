@@ -100,7 +100,9 @@ class Finals:
 
     best: the result. others: the other finalists, or the other points of the Pareto front.
     front: with several objectives, the front, `best` among them.
-    beside: defaults and other disciplines. held_out: the same on unseen conditions and seeds, `best` first.
+    beside: defaults and other disciplines.
+    again: the result over the range once more, with unseen seeds.
+    held_out: the result, then `beside`, on unseen conditions with unseen seeds.
     """
 
     best: Measured
@@ -108,6 +110,7 @@ class Finals:
     front: Sequence[Measured]
     beside: Sequence[Measured]
     neighbours: Sequence[Neighbour]
+    again: Measured
     held_out: Sequence[Measured]
 
 
@@ -128,14 +131,13 @@ class Ground:
     unseen: int
 
     def measured(
-        self, wanted: Mapping[str, tuple[Setting, Mapping[str, float]]], unseen: bool = False
+        self, wanted: Mapping[str, tuple[Setting, Mapping[str, float]]], seeds: Sequence[int], unseen: bool = False
     ) -> list[Measured]:
-        """Runs settings with all seeds, under the range or under the unseen conditions.
+        """Runs settings with these seeds, under the range or under the unseen conditions.
 
         wanted: name → setting, values.
         """
         places = range(self.unseen if unseen else self.conditions)
-        seeds = self.unseen_seeds if unseen else self.seeds
         asks = [Ask(setting, places, seeds, unseen) for setting, _ in wanted.values()]
         found = self.bench.measure(asks)
         named = zip(wanted.items(), found, strict=True)
@@ -150,20 +152,21 @@ def finals(ground: Ground, hunt: Hunt, beside: Mapping[str, Setting]) -> Finals:
     several = len(ground.aims.objectives) > 1
     chosen = _front(hunt) if several else _finalists(hunt, ground)
     named = {f"number {each.number}": (each.setting, each.values) for each in chosen}
-    measured = ground.measured(named)
+    measured = ground.measured(named, ground.seeds)
     best = choose(measured, ground.aims)
     others = [each for each in measured if each is not best]
     kept = [each for each in measured if each.standing(ground.aims) is best.standing(ground.aims)]
     points = [kept[i] for i in front([each.costs(ground.aims) for each in kept])] if several else []
     compared: dict[str, tuple[Setting, Mapping[str, float]]] = {name: (setting, {}) for name, setting in beside.items()}
-    held_out = {"tuned": (best.setting, best.values), **compared}
+    tuned = {"tuned": (best.setting, best.values)}
     return Finals(
         best,
         others,
         sorted(points, key=lambda each: each.costs(ground.aims)[1]),
-        ground.measured(compared),
+        ground.measured(compared, ground.seeds),
         neighbours(ground, hunt, best),
-        ground.measured(held_out, unseen=True),
+        ground.measured(tuned, ground.unseen_seeds)[0],
+        ground.measured({**tuned, **compared}, ground.unseen_seeds, unseen=True),
     )
 
 
@@ -209,7 +212,7 @@ def neighbours(ground: Ground, hunt: Hunt, best: Measured) -> list[Neighbour]:
             setting = setting_of(hunt.kind, hunt.space, values)
             wanted.append((names, factor, values, setting, ground.bench.refuses(setting) or ""))
     runnable = {f"{each[0]} × {each[1]:g}": (each[3], each[2]) for each in wanted if not each[4]}
-    found = {each.name: each for each in ground.measured(runnable)}
+    found = {each.name: each for each in ground.measured(runnable, ground.seeds)}
     made = []
     for names, factor, values, _, refused in wanted:
         there = found.get(f"{names} × {factor:g}")

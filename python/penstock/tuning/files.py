@@ -44,6 +44,7 @@ def document(statement: Statement) -> dict[str, Any]:
         "standing": statement.standing.name.lower(),
         "parameters": {f"aqm.{name}": value for name, value in written(statement, best).items()},
         "range": {each.metric: _plain(best.over(each)) for each in statement.aims.wanted},
+        "other_seeds": {each.metric: _plain(statement.finals.again.over(each)) for each in statement.aims.wanted},
         "held_out": {each.metric: _plain(statement.finals.held_out[0].over(each)) for each in statement.aims.wanted},
         "statement": statement.sentences(),
     }
@@ -125,7 +126,11 @@ def _range(statement: Statement) -> Iterable[Sequence[Any]]:
     """Yields each setting under each condition."""
     yield ("setting", "range", "condition", "metric", "mean", "ci95", "n", "decides")
     finals = statement.finals
-    for word, measured in (("searched", [finals.best, *finals.beside]), ("held out", finals.held_out)):
+    for word, measured in (
+        ("searched", [finals.best, *finals.beside]),
+        ("searched, other seeds", [finals.again]),
+        ("held out", finals.held_out),
+    ):
         conditions = statement.unseen if word == "held out" else statement.seen
         for each in measured:
             name = "tuned" if each.values else each.name

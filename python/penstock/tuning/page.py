@@ -70,6 +70,7 @@ def _settings(statement: Statement) -> list[dict[str, Any]]:
     finals = statement.finals
     rows = [_setting(statement, finals.best, "tuned", "")]
     rows += [_setting(statement, each, each.name, "") for each in finals.beside]
+    rows.append(_setting(statement, finals.again, "tuned", "unseen seeds"))
     unseen = "unseen conditions and seeds"
     return [*rows, *(_setting(statement, each, each.name, unseen) for each in finals.held_out)]
 

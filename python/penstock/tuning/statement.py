@@ -54,7 +54,8 @@ class Statement:
     @property
     def standing(self) -> Standing:
         """Returns whether the result keeps all goals, on the range and on what the search has not seen."""
-        return max(self._seen.standing(self.aims), self._unseen.standing(self.aims), key=lambda each: each.value)
+        found = (self._seen, self.finals.again, self._unseen)
+        return max((each.standing(self.aims) for each in found), key=lambda each: each.value)
 
     @property
     def _seen(self) -> Measured:
@@ -96,7 +97,7 @@ class Statement:
         if self._seen.standing(self.aims) is Standing.MISSED:
             return f"No candidate meets the goals over the range. The nearest {kind}: {values}."
         if standing is Standing.MISSED:
-            return f"{kind} breaks a goal on conditions that the search has not seen, with {values}."
+            return f"{kind} misses a goal with seeds or conditions that the search has not seen, with {values}."
         return f"Whether {kind} meets the goals over the range is not decided, with {values}: more --seeds may tell."
 
     def _goals(self) -> Iterator[str]:
@@ -182,12 +183,14 @@ class Statement:
         return met and neighbour.standing not in (None, Standing.MET)
 
     def _validation(self) -> Iterator[str]:
-        numbers = [f"{wanted.metric} {self.at(self._unseen, wanted)}" for wanted in self.aims.wanted]
-        goals = "" if not self.aims.goals else f"; the result {_KEEPS[self._unseen.standing(self.aims)]}"
-        yield (
-            f"On {len(self.unseen)} conditions and {len(self.unseen_seeds)} seeds that the search has not seen: "
-            f"{', '.join(dict.fromkeys(numbers))}{goals}."
-        )
+        count = len(self.unseen_seeds)
+        for where, measured in (
+            (f"Over the same range with {count} seeds that the search has not seen", self.finals.again),
+            (f"On {len(self.unseen)} other conditions, with those seeds", self._unseen),
+        ):
+            numbers = [f"{wanted.metric} {self.at(measured, wanted)}" for wanted in self.aims.wanted]
+            goals = "" if not self.aims.goals else f"; the result {_KEEPS[measured.standing(self.aims)]}"
+            yield f"{where}: {', '.join(dict.fromkeys(numbers))}{goals}."
 
     def _method(self) -> str:
         origin, source = self.origin

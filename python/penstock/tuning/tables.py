@@ -20,7 +20,11 @@ def settings_table(done: Tuning) -> Table:
         table.add_column(wanted.metric, justify="right")
     if statement.aims.goals:
         table.add_column("goals")
-    rows = [("tuned", finals.best), *((each.name, each) for each in finals.beside)]
+    rows = [
+        ("tuned", finals.best),
+        *((each.name, each) for each in finals.beside),
+        ("other seeds: tuned", finals.again),
+    ]
     for name, measured in [*rows, *((f"unseen: {each.name}", each) for each in finals.held_out)]:
         cells = [statement.at(measured, wanted) for wanted in statement.aims.wanted]
         goals = [measured.standing(statement.aims).name.lower()] if statement.aims.goals else []
