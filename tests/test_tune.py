@@ -1,4 +1,6 @@
-"""`penstock tune` without a simulation: goals, the range, the rules' numbers, the judge, races, the search."""
+"""`penstock tune` without a simulation: goals, the range, the rules' numbers, the judge, races, the
+search.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ flows = 5
 """
 #: 10 Mbit/s in packets of 1000 B; round trips of 20 to 200 ms.
 FACTS = Facts((1250.0, 1250.0), (0.02, 0.2), (5, 200), 250, 1000.0)
-#: The network of Hollot and others 2001: 60 flows, 3750 packets a second, 246 ms with the queue (here 46 ms of it).
+#: The network of Hollot and others 2001: 60 flows, 3750 packets a second, 246 ms with the queue
+#: (here 46 ms of it).
 HOLLOT, QUEUE_S = Facts((3750.0, 3750.0), (0.1, 0.2), (60, 60), 800, 500.0), 0.046
 
 
@@ -180,7 +183,9 @@ def test_the_facts_of_the_link() -> None:
 
 
 def test_floyds_automatic_setting_by_hand() -> None:
-    """20 ms at 1250 packets/s: min_th = 20 ms · 1250 / 2 = 12.5, max_th = 37.5; w_q = 1 − exp(−1/1250)."""
+    """20 ms at 1250 packets/s: min_th = 20 ms · 1250 / 2 = 12.5, max_th = 37.5; w_q = 1 −
+    exp(−1/1250).
+    """
     found = rules.floyd(FACTS, 0.02)
     assert (found["min_th"], found["max_th"], found["max_p"]) == (12.5, 37.5, 0.1)
     assert found["w_q"] == pytest.approx(0.00079968, rel=1e-5)
@@ -188,14 +193,17 @@ def test_floyds_automatic_setting_by_hand() -> None:
 
 
 def test_amecns_target_rule_by_hand() -> None:
-    """20 ms at 1250 packets/s: the target is 25 packets, min_th half of it, mid_th 2.25 and max_th 3 times that."""
+    """20 ms at 1250 packets/s: the target is 25 packets, min_th half of it, mid_th 2.25 and max_th
+    3 times that.
+    """
     found = rules.amecn(FACTS, 0.02)
     thresholds = (found["target_queue"], found["min_th"], found["mid_th"], found["max_th"])
     assert thresholds == (25.0, 12.5, 28.125, 37.5)
 
 
 def test_hollots_pi_rule_gives_the_published_gains() -> None:
-    """With z = 120/(0.246² · 3750) = 0.5288, (2N)²/(RC)³ = 14400/922.5³ = 1.834e-5, K = 0.5288 · 1.0084 · that.
+    """With z = 120/(0.246² · 3750) = 0.5288, (2N)²/(RC)³ = 14400/922.5³ = 1.834e-5, K = 0.5288 ·
+    1.0084 · that.
 
     K = 9.78e-6, a = K·(1.8911 + 0.0029) = 1.853e-5, b = K·(1.8911 − 0.0029) = 1.847e-5; the paper
     prints 1.822e-5 and 1.816e-5.
@@ -209,7 +217,9 @@ def test_hollots_pi_rule_gives_the_published_gains() -> None:
 
 
 def test_hollots_red_rule_gives_the_published_slope() -> None:
-    """√101 · 1.834e-5 = 1.843e-4 a packet; the paper's L_RED is 1.86e-4. min_th = 0.046 · 3750 / 2 = 86.25."""
+    """√101 · 1.834e-5 = 1.843e-4 a packet; the paper's L_RED is 1.86e-4. min_th = 0.046 · 3750 / 2
+    = 86.25.
+    """
     found = rules.hollot_red(HOLLOT, QUEUE_S)
     assert found["min_th"] == 86.25
     slope = found["max_p"] / (found["max_th"] - found["min_th"])
@@ -401,11 +411,14 @@ def test_clearly_above_needs_more_than_a_larger_mean() -> None:
     assert clearly_above(np.array([math.inf] * 3), flat, 0.05)
 
 
-# ------------------------------------------------------------ races and search, with a bench that computes nothing
+# ------------------------------------------------------------ races and search, with a bench that
+# computes nothing
 
 
 class Planted:
-    """A bench with a known answer: metrics are functions of the two searched keys, the condition and the seed."""
+    """A bench with a known answer: metrics are functions of the two searched keys, the condition
+    and the seed.
+    """
 
     def __init__(self, of: Callable[[float, float, int], Mapping[str, float]], conditions: int, noise: float) -> None:
         self._of, self._conditions, self._noise = of, conditions, noise
@@ -455,7 +468,9 @@ def hunting(
 
 
 def bowl(x: float, y: float, condition: int) -> Mapping[str, float]:
-    """The utilization is best at (0.3, 0.6) and worst under condition 4; the delay grows with x, there most."""
+    """The utilization is best at (0.3, 0.6) and worst under condition 4; the delay grows with x,
+    there most.
+    """
     distance = (x - 0.3) ** 2 + (y - 0.6) ** 2
     return {"utilization": 0.95 - distance - 0.01 * condition, "delay_p99_s": 0.02 * (0.5 + x) * (1 + condition / 4)}
 
@@ -529,7 +544,9 @@ def test_races_spare_most_of_the_runs_and_drop_what_is_worse() -> None:
 
 
 def test_a_race_pairs_by_seed() -> None:
-    """The seeds differ by ten times what the candidates do: only paired is a difference seen with three seeds."""
+    """The seeds differ by ten times what the candidates do: only paired is a difference seen with
+    three seeds.
+    """
     hunt, _ = hunting(Planted(bowl, 5, 0.02), ([], ["utilization"], []), heats=(Heat(3),))
     hunt.run(Budget(runs=600))
     assert sum("clearly worse" in each.out for each in hunt.candidates) > 10

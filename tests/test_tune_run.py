@@ -1,4 +1,6 @@
-"""`penstock tune` with the simulator: it finds something better, repeats, goes on after a kill, refuses bad input."""
+"""`penstock tune` with the simulator: it finds something better, repeats, goes on after a kill,
+refuses bad input.
+"""
 
 from __future__ import annotations
 

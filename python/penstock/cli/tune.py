@@ -65,9 +65,10 @@ def command(
 ) -> int:
     """Find a discipline's parameters for a range of conditions.
 
-    The points of FILE's [sweep] are the range. DIR/index.html states what was found, how it stands beside the defaults
-    and DropTail, and how it does on conditions and seeds that the search has not seen; DIR/tuned.toml is the scenario
-    with the parameters. Killed at any moment, the same command goes on.
+    The points of FILE's [sweep] are the range. DIR/index.html states what was found, how it stands
+    beside the defaults and DropTail, and how it does on conditions and seeds that the search has
+    not seen; DIR/tuned.toml is the scenario with the parameters. Killed at any moment, the same
+    command goes on.
     """
     scenario = scenario_of(file, changes)
     check_writable(out=out)

@@ -97,7 +97,9 @@ class Runner:
         return len(self._asked)
 
     def made(self, setting: Setting, condition: int, unseen: bool = False) -> _penstock.Scenario:
-        """Returns the scenario of a setting under a condition. Raises `ScenarioError` if there is none."""
+        """Returns the scenario of a setting under a condition. Raises `ScenarioError` if there is
+        none.
+        """
         return self._point(setting, unseen, condition)[1]
 
     def refuses(self, setting: Setting) -> str | None:

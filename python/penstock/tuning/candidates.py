@@ -16,7 +16,8 @@ class Setting:
     """A discipline with parameters, as it is put into the scenario.
 
     changes: key path → value as JSON text.
-    plain: with the discipline's own defaults beneath the changes; else with what the scenario's `[aqm]` says.
+    plain: with the discipline's own defaults beneath the changes; else with what the scenario's
+        `[aqm]` says.
     """
 
     kind: str
@@ -51,11 +52,15 @@ class Bench(Protocol):
         ...
 
     def refuses(self, setting: Setting) -> str | None:
-        """Returns why a setting is no scenario under some condition; `None` where it is one under all."""
+        """Returns why a setting is no scenario under some condition; `None` where it is one under
+        all.
+        """
         ...
 
     def measure(self, asks: Sequence[Ask]) -> list[Runs]:
-        """Runs what is not known yet. Returns, for each question, metric → a row for each condition."""
+        """Runs what is not known yet. Returns, for each question, metric → a row for each
+        condition.
+        """
         ...
 
 

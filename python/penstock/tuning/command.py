@@ -70,7 +70,8 @@ class Tuning:
 
     scenario: with the parameters.
     parameters: key path → value.
-    met: whether the goals are met, over the range and on unseen conditions: `True`, `False`, or `None`: not decided.
+    met: whether the goals are met, over the range and on unseen conditions: `True`, `False`, or
+        `None`: not decided.
     statement: all of it; `sentences()` is the text.
     page: the page.
     """
@@ -154,7 +155,8 @@ def _task(wanted: Wanted) -> _Task:
     if wanted.runs is not None and wanted.time is not None:
         raise Error("--runs and --time: give one of them")
     fix = {f"aqm.{key_name(path)}": value for path, value in wanted.fix.items()}
-    # The fixed keys belong to the tuned discipline, so that this is what the scenario has from here on.
+    # The fixed keys belong to the tuned discipline, so that this is what the scenario has from here
+    # on.
     scenario = wanted.scenario.set_all({"aqm.kind": kind, **fix}) if fix else wanted.scenario
     made, seen = under(scenario, kind, plain=False), conditions(scenario)
     found = facts([made.core.point(each.variant, list(each.values)) for each in seen])
@@ -217,7 +219,9 @@ def _expected(task: _Task, seen: int, others: int) -> int:
 
 
 def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) -> None:
-    """Raises `Error` for a metric that has no value under a condition, neither here nor under DropTail."""
+    """Raises `Error` for a metric that has no value under a condition, neither here nor under
+    DropTail.
+    """
     asked = [Setting(task.wanted.kind, plain=True), Setting("droptail", plain=True)]
     missing = {metric: set(range(len(names))) for metric in task.aims.metrics}
     for setting in asked:

@@ -1,4 +1,6 @@
-"""What the best candidate is held against: its neighbours, the defaults, other disciplines, conditions unseen."""
+"""What the best candidate is held against: its neighbours, the defaults, other disciplines,
+conditions unseen.
+"""
 
 from __future__ import annotations
 
@@ -184,8 +186,9 @@ def beside(kind: str, changed: bool) -> dict[str, Setting]:
 def choose(measured: Sequence[Measured], aims: Aims) -> Measured:
     """Returns the best: of those that are known to keep the goals the best by the objective.
 
-    Where no goal is known to be kept, those come next that are not known to break one; then what breaks them least. Of
-    several objectives, the point that is nearest to the best of each, each taken over the front's span.
+    Where no goal is known to be kept, those come next that are not known to break one; then what
+    breaks them least. Of several objectives, the point that is nearest to the best of each, each
+    taken over the front's span.
     """
     least = min(each.standing(aims).value for each in measured)
     kept = [each for each in measured if each.standing(aims).value == least]
@@ -210,7 +213,9 @@ def neighbours(ground: Ground, hunt: Hunt, best: Measured) -> list[Neighbour]:
         for factor in CHANGES:
             names, values = _changed(hunt.space, key.name, factor, best.values)
             setting = setting_of(hunt.kind, hunt.space, values)
-            wanted.append((names, factor, values, setting, ground.bench.refuses(setting) or ""))
+            least = key.kind == "queue" and values[key.name] < key.low and key.hard[0]
+            refused = "no smaller value" if least else ground.bench.refuses(setting) or ""
+            wanted.append((names, factor, values, setting, refused))
     runnable = {f"{each[0]} × {each[1]:g}": (each[3], each[2]) for each in wanted if not each[4]}
     found = {each.name: each for each in ground.measured(runnable, ground.seeds)}
     made = []

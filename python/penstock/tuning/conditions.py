@@ -1,10 +1,13 @@
-"""The range of conditions: the points of the scenario's `[sweep]`, and others of the same axes that stay unseen."""
+"""The range of conditions: the points of the scenario's `[sweep]`, and others of the same axes that
+stay unseen.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +66,8 @@ def conditions(scenario: Scenario) -> list[Condition]:
 def unseen(scenario: Scenario, count: int, seed: int) -> list[Condition]:
     """Returns other points of the same axes, for the validation: a Latin hypercube.
 
-    An axis of numbers is sampled between its least and its greatest value, an axis of words takes its words in turn.
+    An axis of numbers is sampled between its least and its greatest value, an axis of words takes
+    its words in turn.
     seed: of the design.
     """
     ranges = {path: _range(values) for path, values in _axes(scenario)}
@@ -97,8 +101,19 @@ def _variants(scenario: Scenario) -> list[str | None]:
 
 def _condition(variant: str | None, values: Mapping[str, Any]) -> Condition:
     named = {**values, **({} if variant is None else {"variant": variant})}
-    name = ", ".join(f"{short}={text(value)}" for short, value in zip(_short(list(named)), named.values(), strict=True))
+    name = ", ".join(
+        f"{short}={_brief(value)}" for short, value in zip(_short(list(named)), named.values(), strict=True)
+    )
     return Condition(variant, tuple((path, json.dumps(value)) for path, value in values.items()), name)
+
+
+def _brief(value: Any) -> str:
+    """Returns a value in at most four figures.
+
+    >>> _brief("15.818769 ms")
+    '15.82 ms'
+    """
+    return re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.4g}", text(value))
 
 
 def _short(paths: Sequence[str]) -> list[str]:
@@ -108,7 +123,9 @@ def _short(paths: Sequence[str]) -> list[str]:
 
 
 def _range(values: Sequence[Any]) -> dict[str, list[Any]] | None:
-    """Returns the range that listed numbers span, as `[sweep]` has it, or `None` for words and for a single value."""
+    """Returns the range that listed numbers span, as `[sweep]` has it, or `None` for words and for
+    a single value.
+    """
     if len(values) < 2 or any(order(value)[0] != 1 for value in values):
         return None
     low, high = min(values, key=order), max(values, key=order)

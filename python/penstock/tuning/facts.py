@@ -1,4 +1,6 @@
-"""What the range says about the link: rate, round trips, flows, buffer. Rules and ranges follow from it."""
+"""What the range says about the link: rate, round trips, flows, buffer. Rules and ranges follow
+from it.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ def size_bytes(value: Any) -> float:
 
 
 def amount(value: Any, kind: str, mean_packet: float) -> float | None:
-    """Returns a key's value as a number: seconds, bytes, packets, or the number itself; `None` for a word.
+    """Returns a key's value as a number: seconds, bytes, packets, or the number itself; `None` for
+    a word.
 
     kind: the key's type, as it is declared.
 

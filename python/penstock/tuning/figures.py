@@ -65,7 +65,9 @@ def drawings(statement: Statement, candidates: Sequence[Candidate]) -> list[Draw
 
 
 def pair(statement: Statement) -> tuple[Goal | Objective, Goal | Objective] | None:
-    """Returns two wanted metrics to draw against each other: two objectives, or a goal and an objective."""
+    """Returns two wanted metrics to draw against each other: two objectives, or a goal and an
+    objective.
+    """
     aims = statement.aims
     if len(aims.objectives) > 1:
         return aims.objectives[0], aims.objectives[1]
@@ -76,7 +78,9 @@ def pair(statement: Statement) -> tuple[Goal | Objective, Goal | Objective] | No
 
 
 def over_range(statement: Statement) -> Figure:
-    """Draws each wanted metric under each condition: the result, the defaults, and other disciplines."""
+    """Draws each wanted metric under each condition: the result, the defaults, and other
+    disciplines.
+    """
     shown = list({each.metric: each for each in reversed(statement.aims.wanted)}.values())[::-1]
     settings = [statement.finals.best, *statement.finals.beside]
     height = 1.2 + 0.26 * len(statement.seen)

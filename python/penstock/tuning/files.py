@@ -59,8 +59,8 @@ def written(statement: Statement, measured: Measured) -> dict[str, float | int |
 def tuned_toml(file: Path | None, tuned: Scenario, original: Scenario, changes: Mapping[str, object]) -> str:
     """Returns the tuned scenario as a file.
 
-    file: what the scenario was read from: only its `[aqm]` changes, and comments stay. Where that cannot say it, or
-        without a file, every key stands there with its value in force.
+    file: what the scenario was read from: only its `[aqm]` changes, and comments stay. Where that
+        cannot say it, or without a file, every key stands there with its value in force.
     changes: keys of `[aqm]` with their new values.
     """
     if file is not None:
@@ -89,7 +89,9 @@ def _edited(text: str, changes: Mapping[str, object]) -> str:
 
 
 def _spelled(resolved: Mapping[str, Any]) -> str:
-    """Returns a resolved scenario as TOML: a table for each part, what is inside it on one line each."""
+    """Returns a resolved scenario as TOML: a table for each part, what is inside it on one line
+    each.
+    """
     plain = {key: value for key, value in _present(resolved).items() if not isinstance(value, (dict, list))}
     lines = [f"{key} = {literal(value)}" for key, value in plain.items()]
     for key, value in _present(resolved).items():

@@ -45,10 +45,12 @@ class Goal:
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """Returns the goal that a text such as `"delay_p99_s < 20 ms"` or `"utilization > 90 %"` names.
+        """Returns the goal that a text such as `"delay_p99_s < 20 ms"` or `"utilization > 90 %"`
+        names.
 
-        A metric whose name ends in `_s` takes a time with its unit, one in `_bps` a rate, a share a number or percent.
-        Raises `Error` for a metric that does not exist, and for a bound that no run can keep or break.
+        A metric whose name ends in `_s` takes a time with its unit, one in `_bps` a rate, a share a
+        number or percent. Raises `Error` for a metric that does not exist, and for a bound that no
+        run can keep or break.
 
         >>> Goal.parse("delay_p99_s < 20 ms")
         Goal(metric='delay_p99_s', lower=True, bound=0.02)
@@ -62,7 +64,9 @@ class Goal:
         return goal
 
     def margin(self, value: float) -> float:
-        """Returns by how much a value keeps the bound, as a share of the bound; below zero it breaks it."""
+        """Returns by how much a value keeps the bound, as a share of the bound; below zero it
+        breaks it.
+        """
         distance = self.bound - value if self.lower else value - self.bound
         return distance / (abs(self.bound) or 1.0)
 
@@ -75,7 +79,8 @@ class Goal:
 class Aims:
     """All that is wanted.
 
-    objectives: several make a Pareto front; with none, the least margin of the goals is to be large.
+    objectives: several make a Pareto front; with none, the least margin of the goals is to be
+        large.
     """
 
     goals: Sequence[Goal]
@@ -96,7 +101,9 @@ class Aims:
 
 
 def aims(goals: Sequence[str | Goal], maximize: Sequence[str], minimize: Sequence[str]) -> Aims:
-    """Returns what is wanted. Raises `Error` where nothing is, or where two wishes contradict each other."""
+    """Returns what is wanted. Raises `Error` where nothing is, or where two wishes contradict each
+    other.
+    """
     bounds = [each if isinstance(each, Goal) else Goal.parse(each) for each in goals]
     objectives = [Objective(metric_named(name, f"--maximize {name}"), False) for name in maximize]
     objectives += [Objective(metric_named(name, f"--minimize {name}"), True) for name in minimize]

@@ -14,7 +14,8 @@ from penstock.tuning.rules import Rule
 from penstock.tuning.search import Search, front
 from penstock.tuning.space import Space
 
-#: Candidates of a race. It does not depend on the number of threads, so that neither does the result.
+#: Candidates of a race. It does not depend on the number of threads, so that neither does the
+#: result.
 BATCH = 8
 #: Races without a new candidate after which a search ends: a small space is used up.
 USED_UP = 5

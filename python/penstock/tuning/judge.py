@@ -1,10 +1,12 @@
-"""One number over the range: the worst condition, a quantile of them, or their mean, with its interval.
+"""One number over the range: the worst condition, a quantile of them, or their mean, with its
+interval.
 
-A metric is first averaged over the seeds, condition by condition, and the judge then looks at these means. The
-interval comes from the jackknife over the seeds (Tukey 1958): leaving out one seed after the other gives a value for
-each seed, the pseudo-value, and Student's t on these gives the interval. Of a mean they are the seeds' own means; of a
-worst case that one condition decides they are that condition's runs. Two candidates on the same seeds are compared by
-the differences of their pseudo-values, seed by seed.
+A metric is first averaged over the seeds, condition by condition, and the judge then looks at these
+means. The interval comes from the jackknife over the seeds (Tukey 1958): leaving out one seed after
+the other gives a value for each seed, the pseudo-value, and Student's t on these gives the
+interval. Of a mean they are the seeds' own means; of a worst case that one condition decides they
+are that condition's runs. Two candidates on the same seeds are compared by the differences of their
+pseudo-values, seed by seed.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from penstock.estimate import Estimate
 from penstock.tuning.goals import Aims, Goal, Objective
 
 Array: TypeAlias = NDArray[np.float64]
-#: Metric → values, a row for each condition, a column for each seed; NaN where the metric does not apply.
+#: Metric → values, a row for each condition, a column for each seed; NaN where the metric does not
+#: apply.
 Runs: TypeAlias = Mapping[str, Array]
 
 #: Stands for infinity while quantiles are interpolated.
@@ -36,7 +39,8 @@ _HUGE = 1e300
 class Judge:
     """How the conditions become one number.
 
-    share: 1: the worst condition; 0.9: 90 % of the conditions are at least as good; `None`: their mean.
+    share: 1: the worst condition; 0.9: 90 % of the conditions are at least as good; `None`: their
+        mean.
     """
 
     name: str
@@ -125,9 +129,11 @@ def difference(ours: Over, theirs: Over) -> Estimate:
 def verdict(goal: Goal, found: Over, judge: Judge) -> Verdict:
     """Returns whether a goal is kept.
 
-    The worst case keeps it where the interval of every condition does, which needs no correction for their number: all
-    must pass (an intersection-union test, Berger 1982). It breaks it where one condition's interval does, at a level
-    divided by their number (Bonferroni). Any other judge's number has one interval.
+    The worst case keeps it where the interval of every condition does, which needs no correction
+        for their number: all
+    must pass (an intersection-union test, Berger 1982). It breaks it where one condition's interval
+    does, at a level divided by their number (Bonferroni). Any other judge's number has one
+    interval.
     """
     if judge.share != 1.0:
         return _side(goal, found.estimate, 1)
@@ -140,7 +146,9 @@ def verdict(goal: Goal, found: Over, judge: Judge) -> Verdict:
 
 
 def _side(goal: Goal, estimate: Estimate, tests: int) -> Verdict:
-    """Returns on which side of the bound an interval lies; `tests`: of so many, each gets its share of the 5 %."""
+    """Returns on which side of the bound an interval lies; `tests`: of so many, each gets its share
+    of the 5 %.
+    """
     if estimate.mean is None:
         return Verdict.MISSED  # it does not apply: nothing was sent, say
     if estimate.ci95 is None:
@@ -196,7 +204,9 @@ def jackknife(runs: Runs, of: Callable[[Mapping[str, Array]], Array]) -> tuple[A
 
 
 def clearly_above(ours: Array, theirs: Array, level: float) -> bool:
-    """Returns whether a paired one-sided t test calls ours larger; arrays of pseudo-values, seed by seed."""
+    """Returns whether a paired one-sided t test calls ours larger; arrays of pseudo-values, seed by
+    seed.
+    """
     both = np.isfinite(ours) & np.isfinite(theirs)
     if not np.all(both):
         return bool(np.any(np.isposinf(ours)) and np.all(np.isfinite(theirs)))

@@ -1,8 +1,11 @@
 """Races: seeds and conditions go to the candidates that may still be the best.
 
-All candidates run with the same seeds, so that what a seed does to all of them cancels out. A race has heats. After
-each, a candidate is dropped that a paired t test calls worse than one of the best: it breaks the goals more, or, where
-neither breaks them, it is worse by every objective. Under the worst case a race begins with those conditions that
+All candidates run with the same seeds, so that what a seed does to all of them cancels out. A race
+has heats. After
+each, a candidate is dropped that a paired t test calls worse than one of the best: it breaks the
+    goals more, or, where
+neither breaks them, it is worse by every objective. Under the worst case a race begins with those
+conditions that
 decided most often so far: no other condition can make a candidate's worst case better.
 """
 
@@ -18,7 +21,8 @@ from penstock.tuning.goals import Aims
 from penstock.tuning.judge import Array, Judge, Runs, clearly_above, costs, jackknife, over
 from penstock.tuning.search import front
 
-#: The level of each test. A candidate that is dropped wrongly costs the search a chance, and no claim its truth.
+#: The level of each test. A candidate that is dropped wrongly costs the search a chance, and no
+#: claim its truth.
 LEVEL = 0.05
 #: Candidates that must have run under all conditions before a race begins with half of them.
 BEFORE_HALF = 4
@@ -53,7 +57,9 @@ class Race:
 
     @property
     def least_runs(self) -> int:
-        """Returns the runs of a candidate that is dropped after the first heat under all conditions."""
+        """Returns the runs of a candidate that is dropped after the first heat under all
+        conditions.
+        """
         return self._conditions * next(heat.seeds for heat in self._heats if not heat.half)
 
     def run(self, racers: Sequence[Candidate], best: Sequence[Candidate], room: float) -> None:
@@ -104,7 +110,9 @@ class Race:
         return sorted(ranked[: math.ceil(self._conditions / 2)])
 
     def _drop(self, racers: Sequence[Candidate], best: Sequence[Candidate]) -> None:
-        """Drops those that are clearly worse than one of the best of all that have run under every condition."""
+        """Drops those that are clearly worse than one of the best of all that have run under every
+        condition.
+        """
         whole = [each for each in (*best, *racers) if len(each.done) == self._conditions]
         rivals = [whole[i] for i in front([each.costs for each in whole])]
         for each in racers:

@@ -1,8 +1,8 @@
 """Published rules for setting a discipline's parameters: the first candidates of a search.
 
-Each takes what the range says about the link (`Facts`) and the delay that is aimed at. C is the bottleneck's rate in
-mean packets a second, the least of the range; N the least number of long transfers; R the longest base round trip plus
-the delay aimed at.
+Each takes what the range says about the link (`Facts`) and the delay that is aimed at. C is the
+bottleneck's rate in mean packets a second, the least of the range; N the least number of long
+transfers; R the longest base round trip plus the delay aimed at.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Rule:
 
 
 def first_candidates(kind: str, space: Space, facts: Facts, aims: Aims) -> list[Rule]:
-    """Returns the settings that a search begins with: the defaults, what the file has, and the published rules.
+    """Returns the settings that a search begins with: the defaults, what the file has, and the
+    published rules.
 
     Keys that a rule says nothing about have their defaults. No two have the same values.
     """
@@ -51,9 +52,11 @@ def first_candidates(kind: str, space: Space, facts: Facts, aims: Aims) -> list[
 
 
 def complete(given: Mapping[str, float], space: Space, facts: Facts) -> dict[str, float] | None:
-    """Returns a value for each searched key: the given one, or what the discipline has where the key is left out.
+    """Returns a value for each searched key: the given one, or what the discipline has where the
+    key is left out.
 
-    Thresholds that are left out follow from those that are not, as the declarations say. `None` where a key has none.
+    Thresholds that are left out follow from those that are not, as the declarations say. `None`
+    where a key has none.
     """
     min_th = given.get("min_th", automatic("min_th", facts))
     assert min_th is not None
@@ -70,7 +73,9 @@ def complete(given: Mapping[str, float], space: Space, facts: Facts) -> dict[str
 
 
 def delays_s(aims: Aims) -> list[float]:
-    """Returns the delays to aim at: the tightest bound on a delay, and half of it; without one, the usual 5 ms."""
+    """Returns the delays to aim at: the tightest bound on a delay, and half of it; without one, the
+    usual 5 ms.
+    """
     bounds = [goal.bound for goal in aims.goals if goal.lower and "delay" in goal.metric and goal.metric.endswith("_s")]
     return [min(bounds), min(bounds) / 2] if bounds else [USUAL_DELAY_S]
 
@@ -81,11 +86,11 @@ def published(kind: str, facts: Facts, aimed_s: Sequence[float]) -> Iterator[Rul
         yield from _CONSTANTS[kind]
     for delay in aimed_s:
         at = f"at {delay * 1e3:g} ms"
-        source = "Floyd, Gummadi, Shenker 2001, sections 4 and 5"
-        yield Rule(f"Floyd's automatic setting {at}", source, floyd(facts, delay))
         if kind in ("mecn", "amecn"):
             yield Rule(f"AMECN's target rule {at}", "AMECN paper, section 3.3.3", amecn(facts, delay))
-        if kind in ("pie",):
+        source = "Floyd, Gummadi, Shenker 2001, sections 4 and 5"
+        yield Rule(f"Floyd's automatic setting {at}", source, floyd(facts, delay))
+        if kind == "pie":
             yield Rule(f"PIE {at}", "RFC 8033, section 4.2", {"qdelay_ref": delay, "alpha": 0.125, "beta": 1.25})
         if kind == "step":
             yield Rule(f"threshold {at}", "the queue that waits so long", {"threshold": delay * facts.rate_pps[0]})
@@ -119,8 +124,8 @@ def _from_round_trips(kind: str, facts: Facts, rtt_s: float) -> Iterator[Rule]:
 
 
 def floyd(facts: Facts, delay_s: float) -> dict[str, float]:
-    """Returns RED's automatic setting for an average delay: min_th = max(5, delay·C/2), max_th = 3·min_th, w_q = 1 −
-    exp(−1/C), so that the middle of the ramp is the delay's queue.
+    """Returns RED's automatic setting for an average delay: min_th = max(5, delay·C/2), max_th =
+    3·min_th, w_q = 1 − exp(−1/C), so that the middle of the ramp is the delay's queue.
     """
     rate = facts.rate_pps[0]
     min_th = min(max(5.0, delay_s * rate / 2), max(1.0, facts.room / 3))
@@ -128,8 +133,8 @@ def floyd(facts: Facts, delay_s: float) -> dict[str, float]:
 
 
 def amecn(facts: Facts, delay_s: float) -> dict[str, float]:
-    """Returns AMECN's setting: the target queue is 2·min_th, mid_th 2.25·min_th, max_th 3·min_th; the average's time
-    constant is one second.
+    """Returns AMECN's setting: the target queue is 2·min_th, mid_th 2.25·min_th, max_th 3·min_th;
+    the average's time constant is one second.
     """
     rate = facts.rate_pps[0]
     min_th = min(max(1.0, delay_s * rate / 2), max(1.0, facts.room / 3))
@@ -148,9 +153,9 @@ def _loop(facts: Facts, delay_s: float) -> tuple[float, float, float, float]:
 def hollot_red(facts: Facts, delay_s: float) -> dict[str, float]:
     """Returns a RED that is stable for at least N flows and round trips of at most R.
 
-    The crossover is a tenth of the slower pole of TCP and queue, ω_g = 0.1·min(2N/(R²C), 1/R); the average's pole K is
-    a tenth of that, as in the paper's example; and the slope L = max_p/(max_th − min_th) follows from L·(RC)³/(2N)² =
-    √(ω_g²/K² + 1).
+    The crossover is a tenth of the slower pole of TCP and queue, ω_g = 0.1·min(2N/(R²C), 1/R); the
+    average's pole K is a tenth of that, as in the paper's example; and the slope L = max_p/(max_th
+    − min_th) follows from L·(RC)³/(2N)² = √(ω_g²/K² + 1).
     """
     rate, flows, trip, inverse = _loop(facts, delay_s)
     crossover = 0.1 * min(2 * flows / (trip**2 * rate), 1 / trip)
@@ -163,7 +168,8 @@ def hollot_red(facts: Facts, delay_s: float) -> dict[str, float]:
 def _pi_gains(facts: Facts, delay_s: float) -> tuple[float, float]:
     """Returns PI's gain K and zero z: C(s) = K·(s/z + 1)/s.
 
-    The zero cancels TCP's pole, z = 2N/(R²C), and the loop's gain is 1 at ω_g = z: K = ω_g·√(1 + (ω_g·R)²)·(2N)²/(RC)³.
+    The zero cancels TCP's pole, z = 2N/(R²C), and the loop's gain is 1 at ω_g = z: K = ω_g·√(1 +
+    (ω_g·R)²)·(2N)²/(RC)³.
     """
     rate, flows, trip, inverse = _loop(facts, delay_s)
     zero = 2 * flows / (trip**2 * rate)
@@ -171,7 +177,9 @@ def _pi_gains(facts: Facts, delay_s: float) -> tuple[float, float]:
 
 
 def hollot_pi(facts: Facts, delay_s: float) -> dict[str, float]:
-    """Returns PI's gains by the bilinear transform, a = K·(1/z + T/2), b = K·(1/z − T/2), and the delay's queue."""
+    """Returns PI's gains by the bilinear transform, a = K·(1/z + T/2), b = K·(1/z − T/2), and the
+    delay's queue.
+    """
     gain, zero = _pi_gains(facts, delay_s)
     half = 1 / PI_HZ / 2
     return {"a": gain * (1 / zero + half), "b": gain * (1 / zero - half), "q_ref": delay_s * facts.rate_pps[0]}
@@ -180,8 +188,9 @@ def hollot_pi(facts: Facts, delay_s: float) -> dict[str, float]:
 def rem(facts: Facts, delay_s: float) -> dict[str, float]:
     """Returns REM's steps for the PI controller of `hollot_pi`.
 
-    The price sums γ·(α·(q − b*) + x − c), and x − c sums to the queue's change. With a probability of ln φ·price, which
-    it is while small, this is a PI controller with the gains γ·ln φ = K/z and γ·α·ln φ/period = K.
+    The price sums γ·(α·(q − b*) + x − c), and x − c sums to the queue's change. With a probability
+    of ln φ·price, which it is while small, this is a PI controller with the gains γ·ln φ = K/z and
+    γ·α·ln φ/period = K.
     """
     gain, zero = _pi_gains(facts, delay_s)
     gamma = gain / zero / math.log(PHI)

@@ -1,7 +1,7 @@
 """The optimiser: where to look next. `docs/decisions/0013-tuning.md` says why it is Optuna.
 
-Every axis is the unit interval; `space` makes values of it. The same seed and the same answers give the same
-questions.
+Every axis is the unit interval; `space` makes values of it. The same seed and the same answers give
+the same questions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Search:
     def tell(self, costs: Sequence[float] | None) -> None:
         """Answers the oldest open question.
 
-        costs: by how much goals are broken, then each objective; all are to be small. `None`: no such scenario.
+        costs: by how much goals are broken, then each objective; all are to be small. `None`: no
+            such scenario.
         """
         trial = self._asked.popleft()
         with _quiet(self._optuna):
@@ -72,10 +73,12 @@ class Search:
 
 
 def front(costs: Sequence[Sequence[float]]) -> list[int]:
-    """Returns the numbers of those that no other one beats: first the goals, then the objectives (Deb 2000).
+    """Returns the numbers of those that no other one beats: first the goals, then the objectives
+    (Deb 2000).
 
-    One that breaks the goals less is better than one that breaks them more, whatever their objectives. Of those that
-    keep them, one is better that is at least as good by every objective and better by one.
+    One that breaks the goals less is better than one that breaks them more, whatever their
+    objectives. Of those that keep them, one is better that is at least as good by every objective
+    and better by one.
 
     >>> front([[0.0, 1.0, 3.0], [0.0, 2.0, 2.0], [0.0, 2.0, 4.0], [0.5, 0.0, 0.0]])
     [0, 1]

@@ -1,7 +1,8 @@
 """Which keys of a discipline are searched, and between which values.
 
-The optimiser sees a unit cube. Here each of its axes becomes a key's value: on a logarithmic scale where the range
-spans more than a decade, rounded to three figures (whole packets for thresholds), and so that what must be in order is
+The optimiser sees a unit cube. Here each of its axes becomes a key's value: on a logarithmic scale
+where the range spans more than a decade, rounded to three figures (whole packets for thresholds),
+and so that what must be in order is
 in order: `max_th` is drawn between `min_th` and its own upper end.
 """
 
@@ -21,8 +22,8 @@ from penstock.errors import Error, ScenarioError
 from penstock.evaluation.points import own_keys
 from penstock.tuning.facts import Facts, amount
 
-#: Kind → the keys that are searched unless `--vary` names others: those that its paper sets for a link. A key below
-#: another in `ORDERS` stands before it.
+#: Kind → the keys that are searched unless `--vary` names others: those that its paper sets for a
+#: link. A key below another in `ORDERS` stands before it.
 SEARCHED: Mapping[str, Sequence[str]] = {
     "red": ("min_th", "max_th", "max_p", "w_q"),
     "ared": ("min_th", "max_th", "w_q"),
@@ -51,14 +52,15 @@ ORDERS = (
     *(("d2", "d1"), ("target", "interval"), ("n_min", "n_max"), ("share_low", "share_high")),
     *(("target_low", "target_high"), ("max_p_low", "max_p_high")),
 )
-#: A key → the key that it lies just below. PI's b is a·(1 − x): only their difference makes the queue settle, so that
-#: x is what is searched, between these ends.
+#: A key → the key that it lies just below. PI's b is a·(1 − x): only their difference makes the
+#: queue settle, so that x is what is searched, between these ends.
 NEAR = {"b": "a"}
 NEAR_ENDS = (1e-4, 0.5)
-#: (Kind, key) → ends that no declaration has. AVQ's γ is the utilisation that it aims at. NRED starts at n_0 = 2, which
-#: must lie between n_min and n_max.
+#: (Kind, key) → ends that no declaration has. AVQ's γ is the utilisation that it aims at. NRED
+#: starts at n_0 = 2, which must lie between n_min and n_max.
 ENDS = {("avq", "gamma"): (0.5, 1.0), ("nred", "n_min"): (0.1, 2.0), ("nred", "n_max"): (2.0, 20.0)}
-#: A range goes from the usual value over this factor to the usual value times it, within what is declared.
+#: A range goes from the usual value over this factor to the usual value times it, within what is
+#: declared.
 FACTORS = {"number": 100.0, "int": 10.0, "duration": 20.0, "size": 10.0}
 #: From this ratio of its ends on, a range is searched on a logarithmic scale.
 DECADE = 10.0
@@ -70,9 +72,11 @@ _DECLARED = re.compile(r"in ([\[(])([^,]+), ([^\])]+)[\])]")
 class Key:
     """A key that is searched.
 
-    kind: its type, as it is declared: number, int, queue (packets), duration (seconds), size (bytes).
+    kind: its type, as it is declared: number, int, queue (packets), duration (seconds), size
+        (bytes).
     default: its usual value; `None` where the declaration has none.
     near: of a key of `NEAR`, the other key; `low` and `high` are then the ends of x.
+    hard: whether no value is below `low`, above `high`: a declared end, one packet, the buffer.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Key:
     high: float
     default: float | None
     near: str | None = None
+    hard: tuple[bool, bool] = (False, False)
 
     @property
     def path(self) -> str:
@@ -114,7 +119,9 @@ class Key:
         if isinstance(written, str):
             return written
         figures = f"{written:.7g}" if self.near else f"{written:.4g}"
-        return f"{figures} packets" if self.kind == "queue" else figures
+        if self.kind == "queue":
+            return f"{figures} packet" if written == 1 else f"{figures} packets"
+        return figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,9 @@ class Space:
         return values
 
     def encode(self, values: Mapping[str, float]) -> list[float]:
-        """Returns the point of the unit cube nearest to these values; the middle where a value is missing."""
+        """Returns the point of the unit cube nearest to these values; the middle where a value is
+        missing.
+        """
         point = []
         for key in self.keys:
             low, high = self._ends(key, values)
@@ -186,7 +195,8 @@ def space(kind: str, resolved: Mapping[str, Any], facts: Facts, vary: Sequence[s
     vary: only these keys, each perhaps with ends: `"aqm.max_p=0.01..0.5"`.
     fix: names of keys that stay as they are.
 
-    Raises `Error` for a key that does not exist or is no number, and where nothing is left to search.
+    Raises `Error` for a key that does not exist or is no number, and where nothing is left to
+    search.
     """
     wanted = dict(map(_varied, vary)) or dict.fromkeys(SEARCHED.get(kind, ()))
     wanted = {name: ends for name, ends in wanted.items() if name not in fix}
@@ -216,8 +226,8 @@ def key_name(path: str) -> str:
 
 
 def automatic(name: str, facts: Facts) -> float | None:
-    """Returns the value that a key has where it is left out, at the least rate of the range (Floyd, Gummadi, Shenker
-    2001, sections 4 and 5).
+    """Returns the value that a key has where it is left out, at the least rate of the range (Floyd,
+    Gummadi, Shenker 2001, sections 4 and 5).
     """
     min_th = min(max(5.0, 0.005 * facts.rate_pps[0] / 2), facts.room / 2)
     values = {"w_q": -math.expm1(-1 / facts.rate_pps[0]), "min_th": min_th, "max_th": 3 * min_th}
@@ -232,7 +242,9 @@ def _declarations(kind: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _rank(kind: str, name: str) -> tuple[int, int]:
-    """Returns a place in the order in which keys are decided: that of `SEARCHED`, then the declaration's."""
+    """Returns a place in the order in which keys are decided: that of `SEARCHED`, then the
+    declaration's.
+    """
     listed = SEARCHED.get(kind, ())
     first = list(listed).index(name) if name in listed else len(listed)
     return first, list(_declarations(kind)).index(name)
@@ -254,32 +266,37 @@ def _key(kind: str, declared: Mapping[str, Any], given: tuple[str, str] | None, 
         raise Error(f"--vary aqm.{name}: is no number, it is {declared['range']}")
     default = amount(_plain(declared["default"]), type_, facts.mean_packet)
     usual = default or automatic(name, facts)
-    near = NEAR.get(name) if kind == "pi" else None
+    near, hard = (NEAR.get(name) if kind == "pi" else None), (False, False)
     if given is not None:
         low, high = _given(name, type_, given, facts)
         near = None
     elif near is not None:
         low, high = NEAR_ENDS
     elif (kind, name) in ENDS:
-        low, high = ENDS[kind, name]
+        (low, high), hard = ENDS[kind, name], (True, True)
     else:
-        low, high = _ends(type_, declared["range"], usual, facts)
+        low, high, hard = _ends(type_, declared["range"], usual, facts)
     if not low < high:
         raise Error(f"--vary aqm.{name}: needs its ends, as in aqm.{name}=1..10; its usual value gives none")
-    return Key(name, type_, low, high, usual, near)
+    return Key(name, type_, low, high, usual, near, hard)
 
 
-def _ends(type_: str, declared: str, usual: float | None, facts: Facts) -> tuple[float, float]:
-    """Returns the ends that follow from the declaration and the usual value; of a threshold, from the buffer."""
+def _ends(type_: str, declared: str, usual: float | None, facts: Facts) -> tuple[float, float, tuple[bool, bool]]:
+    """Returns the ends that follow from the declaration and the usual value, and whether they are
+    hard.
+
+    Those of a threshold are one packet and the buffer.
+    """
     if type_ == "queue":
-        return 1.0, float(max(2, facts.room))
+        return 1.0, float(max(2, facts.room)), (True, True)
     if not usual:
-        return 0.0, 0.0
+        return 0.0, 0.0, (False, False)
     low, high = usual / FACTORS[type_], usual * FACTORS[type_]
     found = _DECLARED.search(declared)
-    if found is not None:
-        low, high = max(low, float(found[2])), min(high, float(found[3]))
-    return low, high
+    if found is None:
+        return low, high, (False, False)
+    least, greatest = float(found[2]), float(found[3])
+    return max(low, least), min(high, greatest), (low <= least, high >= greatest)
 
 
 def _given(name: str, type_: str, ends: tuple[str, str], facts: Facts) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The function `penstock.tune`.
 
-It loads what it needs when it is called, as `penstock.sweep` does: the package's names are all loaded before a
-discipline in Python runs.
+It loads what it needs when it is called, as `penstock.sweep` does: the package's names are all
+loaded before a discipline in Python runs.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ def tune(
     goals: bounds that must be kept: `"delay_p99_s < 20 ms"`.
     maximize, minimize: metrics; several give a Pareto front.
     judge: over the range: `"worst"`, `"mean"`, or a quantile such as `"q90"`.
-    vary: the keys that are searched, perhaps with ends: `["aqm.max_p=0.01..0.5"]`; default: the usual ones.
+    vary: the keys that are searched, perhaps with ends: `["aqm.max_p=0.01..0.5"]`; default: the
+        usual ones.
     fix: key → value of the discipline, that stays.
-    runs: of the search; the statement takes some more; default: 6000. The same call gives the same statement.
+    runs: of the search; the statement takes some more; default: 6000. The same call gives the same
+        statement.
     time: of the search, instead (`"5 min"`, or seconds). What is found then depends on the machine.
     seeds: of the statement, under each condition; default: 10.
     out: the folder of the page and the runs; what it holds is not run again.

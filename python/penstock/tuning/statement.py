@@ -13,7 +13,7 @@ from penstock.tuning.conditions import Condition
 from penstock.tuning.goals import Aims, Goal, Objective
 from penstock.tuning.hunt import SEARCHED
 from penstock.tuning.judge import Judge, Verdict, difference
-from penstock.tuning.space import Space
+from penstock.tuning.space import Key, Space
 
 #: A goal whose margin is below this share of its bound limits the result.
 TIGHT = 0.1
@@ -53,7 +53,9 @@ class Statement:
 
     @property
     def standing(self) -> Standing:
-        """Returns whether the result keeps all goals, on the range and on what the search has not seen."""
+        """Returns whether the result keeps all goals, on the range and on what the search has not
+        seen.
+        """
         found = (self._seen, self.finals.again, self._unseen)
         return max((each.standing(self.aims) for each in found), key=lambda each: each.value)
 
@@ -137,24 +139,23 @@ class Statement:
         goal = self._seen.binding(self.aims)
         mean = None if goal is None else self._seen.over(goal).estimate.mean
         if goal is not None and mean is not None and 0 <= goal.margin(mean) < TIGHT:
-            yield f"What limits it: the goal {goal} is kept by {goal.margin(mean):.1%} of its bound."
-        at_end = [key.name for key in self.space.keys if self.edge(key.name)]
-        if at_end:
-            ends = ", ".join(f"{name} ({self.edge(name)})" for name in at_end)
-            yield f"At the end of its range: {ends}. A wider range (--vary) may give more."
+            yield f"What limits it: the goal {goal} is kept by {100 * goal.margin(mean):.1f} % of its bound."
+        for key in self.space.keys:
+            end = self._end(key)
+            if end is not None:
+                name = "greatest" if end else "least"
+                more = "" if key.hard[end] else " A wider range (--vary) may give more."
+                yield f"{key.name} stands at the {name} value that was searched.{more}"
 
-    def edge(self, name: str) -> str:
-        """Returns which end of its range a value stands at; empty where it stands at none."""
-        key = next(key for key in self.space.keys if key.name == name)
-        value = self._seen.values.get(name)
+    def _end(self, key: Key) -> int | None:
+        """Returns which end of its range a value stands at, 0 or 1; `None` where it stands at none."""
+        value = self._seen.values.get(key.name)
         if value is None or key.near is not None:
-            return ""
+            return None
         place = (value - key.low) / (key.high - key.low)
         if key.log:
             place = math.log(max(value, key.low) / key.low) / math.log(key.high / key.low)
-        if place < EDGE:
-            return f"least value {key.text(key.low)}"
-        return f"greatest value {key.text(key.high)}" if place > 1 - EDGE else ""
+        return 0 if place < EDGE else 1 if place > 1 - EDGE else None
 
     def _beside(self) -> Iterator[str]:
         for other in self.finals.beside:
