@@ -97,7 +97,7 @@ def test_the_statement_says_what_an_engineer_signs(done: Tuning) -> None:
         *(
             "seeds that the search has not seen",
             "6 other conditions",
-            "The same file, options and version give this statement again",
+            "The same file, options and versions give this statement again",
         ),
     ):
         assert words in said

@@ -197,7 +197,7 @@ class Statement:
         origin, source = self.origin
         found = "by the search" if origin == SEARCHED else f"as {origin}" + (f" ({source})" if source else "")
         again = (
-            "The same file, options and version give this statement again."
+            "The same file, options and versions give this statement again."
             if self.repeats
             else "The search ended by the clock (--time): another call may find something else."
         )
