@@ -409,6 +409,8 @@ def test_clearly_above_needs_more_than_a_larger_mean() -> None:
     assert not clearly_above(flat - 1.0, flat, 0.05)
     assert not clearly_above(np.array([0.0, 5.0, 1.0]), flat, 0.05)
     assert clearly_above(np.array([math.inf] * 3), flat, 0.05)
+    spread = np.array([1.0, 12.0, 5.0])
+    assert clearly_above(spread + np.array([0.10, 0.11, 0.09]), spread, 0.05), "paired by seed"
 
 
 # ------------------------------------------------------------ races and search, with a bench that
@@ -541,15 +543,6 @@ def test_races_spare_most_of_the_runs_and_drop_what_is_worse() -> None:
     kept = max(truth(each) for each in hunt.candidates if not each.out)
     assert [each.number for each in dropped if truth(each) > kept] == []
     assert any(len(each.done) == 3 for each in dropped), "some after half of the conditions"
-
-
-def test_a_race_pairs_by_seed() -> None:
-    """The seeds differ by ten times what the candidates do: only paired is a difference seen with
-    three seeds.
-    """
-    hunt, _ = hunting(Planted(bowl, 5, 0.02), ([], ["utilization"], []), heats=(Heat(3),))
-    hunt.run(Budget(runs=600))
-    assert sum("clearly worse" in each.out for each in hunt.candidates) > 10
 
 
 def test_the_budget_is_kept_and_the_search_repeats() -> None:
