@@ -28,6 +28,7 @@ FLOORS = (
     {"fluid"},  # it runs points of a sweep
     {"validate"},
     {"evaluation"},
+    {"tuning"},  # its page has the frame of `evaluation`'s
     {"reproduce"},  # it draws what ns-2 measured, which `validate` has
     {"cli"},
     {"__main__"},

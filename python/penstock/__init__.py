@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.runs.runner import compare as compare
     from penstock.runs.runner import run as run
     from penstock.sweeps.start import sweep as sweep
+    from penstock.tuning.start import tune as tune
 
 #: Module → the names that this package has from it.
 _NAMES = {
@@ -54,6 +55,7 @@ _NAMES = {
     "runs.result": ("Comparison", "Result"),
     "runs.runner": ("compare", "run"),
     "sweeps.start": ("sweep",),
+    "tuning.start": ("tune",),
 }
 #: Modules that are names here themselves, and every name of whose `__all__` is one, too.
 _WHOLE = {"aqm": "model.aqm", "kinds": "model.kinds"}

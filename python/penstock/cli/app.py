@@ -33,6 +33,7 @@ COMMANDS = {
     "show": "Show METRIC of a sweep's runs over any axis.",
     "stability": "Say by the fluid model whether FILE's queue settles.",
     "sweep": "Run every point of FILE's [sweep] with every seed.",
+    "tune": "Find a discipline's parameters for a range of conditions.",
     "validate": "Run ns-2's cases, and compare with it pair by pair.",
     "validate-real": "Compare the simulator with real packets, by metric.",
 }

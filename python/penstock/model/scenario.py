@@ -198,15 +198,15 @@ def _toml(value: object) -> str:
     """A value as TOML; a string as it is, since the core reads bare words and TOML alike."""
     if isinstance(value, str):
         return value
-    return _literal(plain(value))
+    return literal(plain(value))
 
 
-def _literal(value: object) -> str:
+def literal(value: object) -> str:
     """A plain value as a TOML literal."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_literal(each)}" for key, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(key)} = {literal(each)}" for key, each in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_literal(each) for each in value) + "]"
+        return "[" + ", ".join(literal(each) for each in value) + "]"
     if isinstance(value, (bool, int, float, str)):
         return json.dumps(value)
     raise TypeError(f"a scenario holds no {type(value).__name__}: {value!r}")
