@@ -24,7 +24,7 @@ FLOORS = (
     {"model"},
     {"show"},
     {"runs"},
-    {"sweeps", "emulation"},
+    {"sweeps", "emulation", "operators"},
     {"validate"},
     {"evaluation"},
     {"reproduce"},  # it draws what ns-2 measured, which `validate` has
