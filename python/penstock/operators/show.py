@@ -72,6 +72,8 @@ def error_text(value: Value) -> str:
         return "0"
     if not math.isfinite(value.error):
         return "–"
+    if value.error < 1e-5:
+        return "< 0.001 %"
     return f"{100 * value.error:.2g} %" if value.error < 1 else f"× {1 + value.error:.3g}"
 
 

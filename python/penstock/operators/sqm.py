@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators import tc
+from penstock.operators.linux.delays import FRAME_MEMORY
 from penstock.operators.model import Codel, Place, Refused, Value, Wanted, Written
 
 #: Qdisc → the script that sets it without classes.
@@ -38,7 +39,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         "ingress_ecn": "ECN" if wanted.ecn else "NOECN",
         "egress_ecn": "ECN" if wanted.ecn else "NOECN",
         "qdisc_really_really_advanced": "1",
-        **(_fq_codel(wanted, wants) if qdisc == "fq_codel" else _cake(wants)),
+        **(_fq_codel(wanted, wants) if qdisc == "fq_codel" else _cake(wanted, wants)),
     }
     text = "config queue\n" + "".join(f"\toption {key} '{value}'\n" for key, value in options.items())
     rate = Value(name="rate", wanted=wanted.rate_bps / 1e3, used=up, unit="kbit/s", why="whole kbit/s")
@@ -76,6 +77,7 @@ def _fq_codel(wanted: Wanted, wants: Codel) -> dict[str, str]:
     }
 
 
-def _cake(wants: Codel) -> dict[str, str]:
-    more = f"rtt {_microseconds(wants.interval_s)}us flows nonat"
+def _cake(wanted: Wanted, wants: Codel) -> dict[str, str]:
+    limit = min(wants.limit_pkts, wanted.buffer_pkts)
+    more = f"rtt {_microseconds(wants.interval_s)}us flows nonat memlimit {limit * FRAME_MEMORY}"
     return {"iqdisc_opts": f"{more} ingress", "eqdisc_opts": more}

@@ -179,8 +179,8 @@ def cake(wanted: Wanted) -> Line:
     target_ns, interval_ns = cake_times_us(told, wanted.rate_bps)
     bytes_per_s = round(wanted.rate_bps / 8)
     quantum = max(min(bytes_per_s >> 12, FRAME), 300)
-    memory = max(4 * 1024 * 1024, 4 * bytes_per_s * told // 1_000_000)
-    limit = max(1, min(memory, 10240 * FRAME) // FRAME_MEMORY)
+    limit = min(wants.limit_pkts or wanted.buffer_pkts, wanted.buffer_pkts)
+    memory = min(2**32 - 1, limit * FRAME_MEMORY)
     values = (
         Value(
             name="target",
@@ -194,10 +194,10 @@ def cake(wanted: Wanted) -> Line:
         Value(name="quantum", wanted=wants.quantum_bytes, used=quantum, unit="B", why="follows from the rate"),
         Value(
             name="buffer",
-            wanted=min(wants.limit_pkts or wanted.buffer_pkts, wanted.buffer_pkts),
-            used=limit,
+            wanted=limit,
+            used=memory // FRAME_MEMORY,
             unit="packets",
-            why="4·rate·rtt, at least 4 MiB, of which a full frame takes about 2304 B",
+            why=f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B",
         ),
     )
     lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
@@ -209,7 +209,8 @@ def cake(wanted: Wanted) -> Line:
     return Line(
         qdisc="cake",
         arguments=(
-            f"bandwidth {rate}bit rtt {told}us besteffort flows nonat nowash no-ack-filter split-gso raw",
+            f"bandwidth {rate}bit rtt {told}us besteffort flows nonat nowash no-ack-filter split-gso raw "
+            f"memlimit {memory}",
         ),
         values=values,
         aqm={
@@ -223,7 +224,7 @@ def cake(wanted: Wanted) -> Line:
             "limit": limit,
         },
         buffer=f"{limit} packets",
-        readback={"bandwidth": bytes_per_s, "target_us": target_ns // 1000, "interval_us": interval_ns // 1000},
+        readback={"bandwidth": bytes_per_s, "rtt": told, "memlimit": memory, "target_us": target_ns // 1000, "interval_us": interval_ns // 1000},
         lost=tuple(lost),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),
     )

@@ -235,7 +235,7 @@ def step(wanted: Wanted) -> Line:
         lost=(f"no average: the queue is averaged with w_q = 2^-{told.n}",),
         notes=(
             *unit_notes(wanted, wants.bytes_counted),
-            *(["what the box does is run with packets dropped that cannot be marked"] if spare else []),
+            *(["`nodrop` lets packets pass that cannot be marked; the simulation of the box drops them"] if spare else []),
         ),
     )
 
