@@ -14,7 +14,7 @@ import pytest
 import penstock as ps
 from conftest import SMALL
 from penstock.operators import dpdk
-from penstock.operators.model import Place, Ramp, Refused, Wanted
+from penstock.operators.model import Place, Ramp, RefusedError, Wanted
 
 CACHE = Path.home() / ".cache" / "penstock-dpdk"
 SOURCE = Path(__file__).parent / "helpers" / "dpdk_red.c"
@@ -25,7 +25,9 @@ librte-ring23 librte-telemetry23 libbsd0 libfdt1 libnuma1 libmd0".split()
 
 @functools.cache
 def program() -> Path:
-    """The program that asks DPDK, built once; skips where Debian's packages or a compiler are not to be had."""
+    """The program that asks DPDK, built once; skips where Debian's packages or a compiler are not
+    to be had.
+    """
     if shutil.which("cc") is None or shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         pytest.skip("needs a C compiler and Debian's packages")
     root = CACHE / "root"
@@ -98,15 +100,15 @@ def test_dpdk_takes_a_hundred_random_ones() -> None:
     assert answers == [[0]] * 100
 
 
-@pytest.mark.parametrize(
-    "beyond", ["13 5 15 10", "0 5 15 10", "9 5 1024 10", "9 15 15 10", "9 5 15 256", "9 5 15 0"]
-)
+@pytest.mark.parametrize("beyond", ["13 5 15 10", "0 5 15 10", "9 5 1024 10", "9 15 15 10", "9 5 15 256", "9 5 15 0"])
 def test_dpdk_refuses_what_we_never_write(beyond: str) -> None:
     assert ask([f"config {beyond}"]) != [[0]]
 
 
 def test_the_library_drops_the_share_that_was_promised() -> None:
-    """At the middle of the ramp, half of 1/inverse: gaps are uniform on 1…2/p_b, so their mean is 1/p_b + 1/2."""
+    """At the middle of the ramp, half of 1/inverse: gaps are uniform on 1…2/p_b, so their mean is
+    1/p_b + 1/2.
+    """
     count = 400_000
     for inverse in (5, 10, 50, 255):
         (dropped, longest), *_ = ask([f"hold 9 100 300 {inverse} 200 {count}"])
@@ -134,5 +136,5 @@ def test_a_threshold_beyond_its_packets_is_refused() -> None:
     from dataclasses import replace
 
     ramp = Ramp(kind="red", min_bytes=1500, max_bytes=1500 * 1024, max_p=0.1, w_q=0.002)
-    with pytest.raises(Refused, match="at most 1023"):
+    with pytest.raises(RefusedError, match="at most 1023"):
         dpdk.write(replace(wanted(rng), aqm=ramp), Place())

@@ -1,4 +1,6 @@
-"""What `penstock config --to tc` writes, loaded into a real kernel: it reports what was predicted."""
+"""What `penstock config --to tc` writes, loaded into a real kernel: it reports what was
+predicted.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,7 @@ def flat(qdisc: dict[str, Any]) -> dict[str, Any]:
     options = dict(qdisc["options"])
     for queue in options.pop("vqs", []):
         options |= {key: value for key, value in queue.items() if key != "flags"}
-        options |= {flag: True for flag in (*options.get("flags", []), *queue.get("flags", []))}
+        options |= dict.fromkeys((*options.get("flags", []), *queue.get("flags", [])), True)
     return options
 
 
@@ -177,10 +179,18 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
 
 
 def test_the_tables_of_the_arithmetic() -> None:
-    """tc's default burst, (2·min + max)/(3·avpkt), makes 0.125 of what is thought to be 0.002."""
+    """The default burst of tc, (2·min + max)/(3·avpkt), makes 0.125 of what is thought to be
+    0.002.
+    """
     assert arithmetic.weight_log(5000, (2 * 5000 + 15000) // 3000, 1000) == 3
     # The ranges of burst that give an exponent at min/avpkt 5 and 30.
-    for low, n, first, last in ((5, 9, 48, 65), (5, 4, 10, 13), (5, 12, 130, 182), (30, 9, 133, 182), (30, 12, 356, 497)):
+    for low, n, first, last in (
+        (5, 9, 48, 65),
+        (5, 4, 10, 13),
+        (5, 12, 130, 182),
+        (30, 9, 133, 182),
+        (30, 12, 356, 497),
+    ):
         assert [arithmetic.weight_log(low * 1000, burst, 1000) for burst in (first, last)] == [n, n]
         assert arithmetic.weight_log(low * 1000, first - 1, 1000) == n - 1
         assert arithmetic.weight_log(low * 1000, last + 1, 1000) == n + 1

@@ -1,4 +1,5 @@
-"""A real kernel's word on queue disciplines: what `tc -d -s -j qdisc show` reports after loading them.
+"""A real kernel's word on queue disciplines: what `tc -d -s -j qdisc show` reports after loading
+them.
 
 The same virtual machine as oracle.py's, with another guest program. Nothing is sent.
 """
@@ -21,7 +22,8 @@ MODULES = ("veth", "sch_red", "sch_gred", "sch_choke", "sch_codel", "sch_fq_code
 
 
 def loaded(cases: Sequence[Sequence[str]], cache: Path, limit_s: float = 600) -> list[list[dict[str, Any]] | str]:
-    """Returns what the kernel reports for each case, or what tc said where it or the kernel refused.
+    """Returns what the kernel reports for each case, or what tc said where it or the kernel
+    refused.
 
     cases: each the commands of tc that set up `DEVICE`.
 

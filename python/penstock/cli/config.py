@@ -70,8 +70,8 @@ def command(
 ) -> None:
     """Write FILE's queue as a router takes it, or read one.
 
-    The configuration goes to the standard output or to --out; what the box will really use, what is lost, and what
-    the rounding costs in a simulation go to the standard error.
+    The configuration goes to the standard output or to --out; what the box will really use, what is
+    lost, and what the rounding costs in a simulation go to the standard error.
     """
     if only_list:
         draw(platforms_table())

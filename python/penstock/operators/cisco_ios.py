@@ -1,15 +1,15 @@
 """Cisco IOS: WRED in a policy map.
 
-Facts: Cisco's command references and "Cisco IOS in a Nutshell" (random-detect precedence, exponential-weighting-
-constant, ecn): thresholds in packets 1 to 4096, the share at max_th as one over a whole number, the weight as 2^-n
-with n from 1 to 16. Not checked on a router: that each packet is decided by itself, and that packets above max_th are
-dropped with ECN, too.
+Facts: Cisco's command references and "Cisco IOS in a Nutshell" (random-detect precedence,
+exponential-weighting- constant, ecn): thresholds in packets 1 to 4096, the share at max_th as one
+over a whole number, the weight as 2^-n with n from 1 to 16. Not checked on a router: that each
+packet is decided by itself, and that packets above max_th are dropped with ECN, too.
 """
 
 from __future__ import annotations
 
 from penstock.operators import wred
-from penstock.operators.model import Place, Refused, Value, Wanted, Written, power_of_two, slug, weight_value
+from penstock.operators.model import Place, RefusedError, Value, Wanted, Written, power_of_two, slug, weight_value
 
 MOST_PACKETS = 4096
 MOST_DENOMINATOR = 65535
@@ -18,9 +18,13 @@ PRECEDENCES = range(8)
 
 
 def write(wanted: Wanted, place: Place) -> Written:
-    """Returns a policy map that shapes to the bottleneck's rate, so that the queue forms at this router."""
+    """Returns a policy map that shapes to the bottleneck's rate, so that the queue forms at this
+    router.
+    """
     if wanted.aqm.kind == "step":
-        raise Refused("cisco-ios: WRED drops above max_th, also with ECN, so it cannot mark everything above a step")
+        raise RefusedError(
+            "cisco-ios: WRED drops above max_th, also with ECN, so it cannot mark everything above a step"
+        )
     ramp = wred.ramp_of(wanted, "cisco-ios")
     mean = wanted.mean_packet
     low = min(MOST_PACKETS - 1, max(1, round(ramp.min_bytes / mean)))

@@ -14,7 +14,7 @@ from penstock._names import known
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.operators import platforms, simulate, sonic_state, tc_state, wanted
-from penstock.operators.model import Place, Refused, Written
+from penstock.operators.model import Place, RefusedError, Written
 from penstock.operators.state import Given
 from penstock.runs.execute import Progress
 from penstock.runs.result import Comparison
@@ -88,7 +88,9 @@ def configure(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Configuration:
-    """Writes, and runs what the box will do. Raises `Refused` with the reason where the platform cannot."""
+    """Writes, and runs what the box will do. Raises `RefusedError` with the reason where the
+    platform cannot.
+    """
     written = write(scenario, to, place)
     if exact is not None:
         check_exact(written, to, exact)
@@ -117,7 +119,7 @@ def _with_note(written: Written, note: str) -> Written:
 
 
 def check_exact(written: Written, to: str, most: float) -> None:
-    """Raises `Refused` if a value is off by more than `most`, or anything is lost."""
+    """Raises `RefusedError` if a value is off by more than `most`, or anything is lost."""
     wrong = [
         f"{each.name} is {each.used:.4g} for {each.wanted:.4g} {each.unit}".rstrip() + f" ({100 * each.error:.2g} %)"
         for each in written.values
@@ -125,7 +127,7 @@ def check_exact(written: Written, to: str, most: float) -> None:
     ]
     wrong += [f"lost is {each}" for each in written.lost]
     if wrong:
-        raise Refused(f"--exact {100 * most:g}%: {to} does not do that: {'; '.join(wrong)}")
+        raise RefusedError(f"--exact {100 * most:g}%: {to} does not do that: {'; '.join(wrong)}")
 
 
 def read(text: str, from_: str, given: Given, name: str = "<text>") -> str:
@@ -149,12 +151,12 @@ def read(text: str, from_: str, given: Given, name: str = "<text>") -> str:
 
 
 def difference(running: str, from_: str, given: Given, scenario: Scenario, place: Place, name: str) -> str:
-    """Returns what changes on the box, as a unified diff of the two configurations; empty where nothing does."""
+    """Returns what changes on the box, as a unified diff of the two configurations; empty where
+    nothing does.
+    """
     before = write(Scenario.from_toml(read(running, from_, given, name)), from_, place).text
     after = write(scenario, from_, place).text
-    return "".join(
-        difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"{name} (running)", "wanted")
-    )
+    return "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"{name} (running)", "wanted"))
 
 
 def readers() -> Mapping[str, object]:

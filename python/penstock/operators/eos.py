@@ -1,8 +1,9 @@
 """Arista EOS: WRED and ECN thresholds of a transmit queue, in a QoS profile.
 
-Facts: the schema of aristanetworks/avd (qos_profiles: units, thresholds 1 to 256000000, per cent 1 to 100, weight 0 to
-15) and published configurations (`random-detect ecn minimum-threshold … max-mark-probability … weight …`). A weight n
-is taken for 2^-n, 0 for no average. Not checked on a switch: the hardware also rounds thresholds to its own cells.
+Facts: the schema of aristanetworks/avd (qos_profiles: units, thresholds 1 to 256000000, per cent 1
+to 100, weight 0 to 15) and published configurations (`random-detect ecn minimum-threshold …
+max-mark-probability … weight …`). A weight n is taken for 2^-n, 0 for no average. Not checked on a
+switch: the hardware also rounds thresholds to its own cells.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from penstock.operators import wred
 from penstock.operators.model import (
     Place,
-    Refused,
+    RefusedError,
     Step,
     Value,
     Wanted,
@@ -44,7 +45,7 @@ def write(wanted: Wanted, place: Place) -> Written:
             wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=2.0**-weight, beyond="mark"
         )
     if high > MOST:
-        raise Refused(f"max_th = {high} B: EOS takes at most {MOST}")
+        raise RefusedError(f"max_th = {high} B: EOS takes at most {MOST}")
     name, dev = slug(wanted.name), place.dev or "Ethernet1"
     ends = f"minimum-threshold {low} bytes maximum-threshold {high} bytes"
     rule = (
@@ -52,9 +53,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         if wanted.ecn
         else f"random-detect drop {ends} drop-probability {share} weight {weight}"
     )
-    text = (
-        f"qos profile {name}\n   uc-tx-queue 0\n      {rule}\n!\ninterface {dev}\n   service-profile {name}\n!\n"
-    )
+    text = f"qos profile {name}\n   uc-tx-queue 0\n      {rule}\n!\ninterface {dev}\n   service-profile {name}\n!\n"
     return Written(
         text=text,
         values=(

@@ -1,14 +1,15 @@
 """Junos: drop profiles.
 
-Facts: Juniper's "RED Drop Profiles Overview" and the statements drop-profiles, schedulers: fill level and probability
-in whole per cent, up to 64 points with straight lines between them, a random number for each packet, no average on
-most hardware, drops at the head of the queue. Not checked on a router.
+Facts: Juniper's "RED Drop Profiles Overview" and the statements drop-profiles, schedulers: fill
+level and probability in whole per cent, up to 64 points with straight lines between them, a random
+number for each packet, no average on most hardware, drops at the head of the queue. Not checked on
+a router.
 """
 
 from __future__ import annotations
 
 from penstock.operators import wred
-from penstock.operators.model import Place, Ramp, Refused, Value, Wanted, Written, bytes_text, per_cent, slug
+from penstock.operators.model import Place, Ramp, RefusedError, Value, Wanted, Written, bytes_text, per_cent, slug
 
 MOST_POINTS = 64
 
@@ -16,15 +17,19 @@ Points = list[tuple[int, int]]
 
 
 def write(wanted: Wanted, place: Place) -> Written:
-    """Returns a drop profile, a scheduler with a buffer of the scenario's size, and its place at the interface."""
+    """Returns a drop profile, a scheduler with a buffer of the scenario's size, and its place at
+    the interface.
+    """
     if wanted.aqm.kind == "step":
-        raise Refused("junos: a step on fill levels of whole per cent of the buffer; give a ramp (kind = \"red\")")
+        raise RefusedError('junos: a step on fill levels of whole per cent of the buffer; give a ramp (kind = "red")')
     ramp = wred.ramp_of(wanted, "junos", ["nlred"])
     buffer = wanted.buffer_bytes
     low, high = _level(ramp.min_bytes, buffer), _level(ramp.max_bytes, buffer)
     high = max(high, low + 1)
     if high > 100:
-        raise Refused(f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; levels end at 100 %")
+        raise RefusedError(
+            f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; levels end at 100 %"
+        )
     gentle = ramp.gentle and 2 * high <= 100
     share = per_cent(ramp.share())
     points = profile(ramp, low, high, gentle)
@@ -62,7 +67,9 @@ def write(wanted: Wanted, place: Place) -> Written:
 
 
 def profile(ramp: Ramp, low: int, high: int, gentle: bool) -> Points:
-    """Returns fill levels and probabilities, both in per cent: straight lines, as the box draws them."""
+    """Returns fill levels and probabilities, both in per cent: straight lines, as the box draws
+    them.
+    """
     top = per_cent(ramp.share())
     points: Points = [(0, 0), (low, 0)] if low else [(0, 0)]
     if ramp.kind == "nlred":  # a parabola, in as many points as whole levels and the box allow

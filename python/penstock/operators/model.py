@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 from penstock.errors import ScenarioError
 
 
-class Refused(ScenarioError):
+class RefusedError(ScenarioError):
     """What a platform cannot express, with the reason."""
 
 
-#: Signals per packet at one max_p, by how RED spaces them. Even gaps on 1…1/p − 1 have a mean of 1/(2p), those on
-#: 1/p…2/p − 1 a mean of 3/(2p); an independent coin has one of 1/p.
+#: Signals per packet at one max_p, by how RED spaces them. Even gaps on 1…1/p − 1 have a mean of
+#: 1/(2p), those on 1/p…2/p − 1 a mean of 3/(2p); an independent coin has one of 1/p.
 SHARE = {"uniform": 2.0, "wait": 2.0 / 3.0, "geometric": 1.0}
 
 
@@ -48,7 +48,9 @@ class Ramp:
     byte_mode: bool = False
 
     def share(self) -> float:
-        """Returns the share of packets that are signalled at the end of the ramp; NLRED's ends at 1.5·max_p."""
+        """Returns the share of packets that are signalled at the end of the ramp; NLRED's ends at
+        1.5·max_p.
+        """
         top = 1.5 * self.max_p if self.kind == "nlred" else self.max_p
         return min(1.0, top * SHARE[self.gate])
 
@@ -158,7 +160,8 @@ class Value:
     wanted, used: in the same unit.
     unit: of both: `B`, `ms`, `packets`, `%`; empty for a bare number.
     why: why the box does not take the number as it is.
-    shown: how the platform writes what it uses, such as `2^-9`; empty where it is the number itself.
+    shown: how the platform writes what it uses, such as `2^-9`; empty where it is the number
+        itself.
     """
 
     name: str
@@ -186,7 +189,8 @@ class Written:
     notes: what whoever pastes it should know, a sentence each.
     aqm: the discipline that the box will really run, as a scenario's `[aqm]`.
     buffer: what may wait at the box, as a scenario says it.
-    readback: of tc: kind and options that `tc -j -d qdisc show` will report, to hold against a real kernel.
+    readback: of tc: kind and options that `tc -j -d qdisc show` will report, to hold against a real
+        kernel.
     """
 
     text: str

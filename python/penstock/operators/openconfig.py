@@ -1,8 +1,9 @@
 """OpenConfig: a queue-management profile, as gNMI and NETCONF take it.
 
-Facts: openconfig-qos-mem-mgmt.yang 0.11.1: thresholds in bytes (uint64), the weight n of 2^-n (uint32), the share in
-whole per cent, `enable-ecn`, `drop`. RFC 7951 writes a uint64 as a string. What a box makes of the numbers is its own
-affair; the simulation takes them as the model defines them.
+Facts: openconfig-qos-mem-mgmt.yang 0.11.1: thresholds in bytes (uint64), the weight n of 2^-n
+(uint32), the share in whole per cent, `enable-ecn`, `drop`. RFC 7951 writes a uint64 as a string.
+What a box makes of the numbers is its own affair; the simulation takes them as the model defines
+them.
 """
 
 from __future__ import annotations

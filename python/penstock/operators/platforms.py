@@ -1,4 +1,6 @@
-"""The platforms, each declared once: the command line, the messages and the documentation take their words here."""
+"""The platforms, each declared once: the command line, the messages and the documentation take
+their words here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock._names import known
 from penstock.operators import cisco_ios, dpdk, eos, junos, openconfig, sonic, sqm, tc, vyos
-from penstock.operators.model import Place, Refused, Wanted, Written
+from penstock.operators.model import Place, RefusedError, Wanted, Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +91,12 @@ PLATFORMS: Mapping[str, Platform] = {
 
 
 def write(wanted: Wanted, to: str, place: Place) -> Written:
-    """Returns what a platform makes of it. Raises `Refused` with the reason where it cannot."""
+    """Returns what a platform makes of it. Raises `RefusedError` with the reason where it
+    cannot.
+    """
     platform = PLATFORMS[known(to, PLATFORMS, "platform")]
     if place.variant is not None and not platform.variants:
-        raise Refused(f"--as {place.variant}: {to} has one form only")
+        raise RefusedError(f"--as {place.variant}: {to} has one form only")
     if place.shape and to != "tc":
-        raise Refused("--shape: is for tc alone")
+        raise RefusedError("--shape: is for tc alone")
     return platform.write(wanted, place)

@@ -15,7 +15,9 @@ WANTED, BOX = "wanted", "box"
 def compared(
     scenario: Scenario, box: Scenario, seeds: int, jobs: int | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Returns both runs, paired by seed; `difference("box")` is what the box does more than wanted."""
+    """Returns both runs, paired by seed; `difference("box")` is what the box does more than
+    wanted.
+    """
     return Comparison(
         {
             WANTED: run(scenario, seeds, jobs=jobs, progress=share(progress, 0, 2)),

@@ -1,7 +1,7 @@
 """SONiC's config DB: the table WRED_PROFILE.
 
-Facts: sonic-buildimage's sonic-wred-profile.yang (revision 2021-04-01: names, ranges, defaults) and sonic-swss's
-orchagent/qosorch.cpp, which sets SAI's weight to 0: no average.
+Facts: sonic-buildimage's sonic-wred-profile.yang (revision 2021-04-01: names, ranges, defaults) and
+sonic-swss's orchagent/qosorch.cpp, which sets SAI's weight to 0: no average.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         share, value = wred.whole_per_cent(ramp)
         lost = wred.losses(ramp, wanted.ecn, beyond="mark")
         values += [wred.instantaneous(ramp, lost), value]
-        aqm = wred.aqm(
-            wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=1.0, beyond="mark"
-        )
+        aqm = wred.aqm(wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=1.0, beyond="mark")
     profile = {f"wred_{colour}_enable": "true" for colour in COLOURS}
     profile["ecn"] = "ecn_all" if wanted.ecn else "ecn_none"
     for colour in COLOURS:

@@ -80,4 +80,6 @@ def _speed(tables: Mapping[str, Any], given: Given) -> float | None:
     if len(speeds) != 1:
         return None
     speed = speeds.pop()
-    return 1e6 * int(speed) if isinstance(speed, str) and speed.isascii() and speed.isdigit() and len(speed) < 9 else None
+    return (
+        1e6 * int(speed) if isinstance(speed, str) and speed.isascii() and speed.isdigit() and len(speed) < 9 else None
+    )

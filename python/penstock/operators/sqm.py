@@ -1,8 +1,9 @@
 """OpenWrt's SQM: /etc/config/sqm.
 
-Facts: OpenWrt's "SQM configuration" and sqm-scripts (functions.sh, simplest.qos, piece_of_cake.qos). Rates are whole
-kbit/s; `qdisc_really_really_advanced` makes the scripts read targets and further options. Not checked on a router; the
-qdiscs that the scripts set are what `tc` is tested for.
+Facts: OpenWrt's "SQM configuration" and sqm-scripts (functions.sh, simplest.qos,
+piece_of_cake.qos). Rates are whole kbit/s; `qdisc_really_really_advanced` makes the scripts read
+targets and further options. Not checked on a router; the qdiscs that the scripts set are what `tc`
+is tested for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 from penstock.operators import tc
 from penstock.operators.linux.delays import FRAME_MEMORY
-from penstock.operators.model import Codel, Place, Refused, Value, Wanted, Written
+from penstock.operators.model import Codel, Place, RefusedError, Value, Wanted, Written
 
 #: Qdisc → the script that sets it without classes.
 SCRIPTS = {"fq_codel": "simplest.qos", "cake": "piece_of_cake.qos"}
@@ -21,10 +22,10 @@ def write(wanted: Wanted, place: Place) -> Written:
     """Returns the configuration of both directions: forward is the upload."""
     wants = wanted.aqm
     if not isinstance(wants, Codel) or not wants.flows:
-        raise Refused(f"sqm: it sets fq_codel and cake, which run fq-codel, not {wants.kind}")
+        raise RefusedError(f"sqm: it sets fq_codel and cake, which run fq-codel, not {wants.kind}")
     qdisc = place.variant or "fq_codel"
     if qdisc not in SCRIPTS:
-        raise Refused(f"--as {qdisc}: sqm sets {' or '.join(SCRIPTS)}")
+        raise RefusedError(f"--as {qdisc}: sqm sets {' or '.join(SCRIPTS)}")
     up, down = (max(1, round(rate / 1e3)) for rate in (wanted.rate_bps, wanted.reverse_rate_bps))
     line = tc.line_of(replace(wanted, rate_bps=up * 1e3), qdisc)
     options = {

@@ -1,7 +1,7 @@
 """The functions `penstock.config` and `penstock.config_from`.
 
-They load what they need when they are called, as `penstock.sweep` does: the package's names are all loaded before a
-discipline in Python runs.
+They load what they need when they are called, as `penstock.sweep` does: the package's names are all
+loaded before a discipline in Python runs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ def config(
     jobs: int | None = None,
     progress: Callable[[float, int, int], object] | None = None,
 ) -> Configuration:
-    """Writes a scenario's bottleneck as a router's configuration, and simulates what the router will make of it.
+    """Writes a scenario's bottleneck as a router's configuration, and simulates what the router
+    will make of it.
 
-    to: the platform: `"tc"`, `"sonic"`, `"cisco-ios"`, `"junos"`, `"eos"`, `"openconfig"`, `"dpdk"`, `"vyos"`, `"sqm"`.
+    to: the platform: `"tc"`, `"sonic"`, `"cisco-ios"`, `"junos"`, `"eos"`, `"openconfig"`,
+        `"dpdk"`, `"vyos"`, `"sqm"`.
     dev: the interface; default: the platform's usual first one.
-    variant: one of several forms: tc's `"gred"` instead of `"red"`, or `"cake"` instead of `"fq_codel"`.
+    variant: one of several forms: tc's `"gred"` instead of `"red"`, or `"cake"` instead of
+        `"fq_codel"`.
     shape: let tc make the bottleneck's rate itself.
-    exact: raise where a value is off by more than this, or anything is lost: `0.01` is one per cent.
+    exact: raise where a value is off by more than this, or anything is lost: `0.01` is one per
+        cent.
     seeds: runs of what is wanted and of what the box will do, paired; 0: none.
 
     Raises `ScenarioError` with the reason where the platform cannot express it.

@@ -33,7 +33,9 @@ class Given:
 
 
 def number(table: Mapping[str, Any], key: str, where: str, low: float = 0, high: float = 2**53) -> float:
-    """Returns a number of the state. Raises `ScenarioError` where there is none, or none that a box could have."""
+    """Returns a number of the state. Raises `ScenarioError` where there is none, or none that a box
+    could have.
+    """
     value = table.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ScenarioError(f"{where}: {key} must be a number, not {_shown(value)}")

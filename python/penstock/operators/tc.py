@@ -1,6 +1,7 @@
 """Linux's queue disciplines, as commands of `tc`.
 
-tests/test_config_kernel.py loads what is written here into a real kernel and compares what it reports.
+tests/test_config_kernel.py loads what is written here into a real kernel and compares what it
+reports.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from penstock.operators.linux import delays, ramps
 from penstock.operators.linux.line import FRAME, Line
-from penstock.operators.model import Place, Refused, Wanted, Written
+from penstock.operators.model import Place, RefusedError, Wanted, Written
 
 
 def write(wanted: Wanted, place: Place) -> Written:
@@ -58,12 +59,16 @@ QDISCS: Mapping[str, tuple[str, ...]] = {
 
 
 def line_of(wanted: Wanted, qdisc: str | None) -> Line:
+    """Returns a qdisc's arguments, without its place.
+
+    qdisc: which, where several run the discipline; default: the nearest.
+    """
     kind = wanted.aqm.kind
     able = [name for name, kinds in QDISCS.items() if kind in kinds]
     if not able:
-        raise Refused(f"tc: no qdisc of Linux runs {kind}")
+        raise RefusedError(f"tc: no qdisc of Linux runs {kind}")
     if qdisc is not None and qdisc not in able:
-        raise Refused(f"--as {qdisc}: tc expresses {kind} as {' or '.join(able)}")
+        raise RefusedError(f"--as {qdisc}: tc expresses {kind} as {' or '.join(able)}")
     write_as: dict[str, Callable[[Wanted], Line]] = {
         "red": ramps.step if kind == "step" else ramps.red,
         "gred": ramps.gred,

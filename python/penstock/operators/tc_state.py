@@ -40,7 +40,9 @@ def read(document: Any, given: Given) -> str:
 
 
 def _chosen(qdiscs: list[Mapping[str, Any]], given: Given) -> Mapping[str, Any]:
-    """Returns the qdisc that decides: the only one that is read, on the interface that was chosen."""
+    """Returns the qdisc that decides: the only one that is read, on the interface that was
+    chosen.
+    """
     there = [each for each in qdiscs if isinstance(each.get("dev"), str) and isinstance(each.get("kind"), str)]
     if given.dev is not None:
         devices = sorted({each["dev"] for each in there})
@@ -53,12 +55,18 @@ def _chosen(qdiscs: list[Mapping[str, Any]], given: Given) -> Mapping[str, Any]:
         raise ScenarioError(f"has no qdisc that is read ({', '.join(READ)}); it has: {kinds}")
     dev = one(sorted({each["dev"] for each in found}), "interface", "--dev")
     # Below mq every hardware queue has its own, all alike.
-    kind = one(sorted({each["kind"] for each in found}), "qdisc", f"another tool: which one {dev} uses is not clear")
+    kind = one(
+        sorted({each["kind"] for each in found}),
+        "qdisc",
+        f"another tool: which one {dev} uses is not clear",
+    )
     return next(each for each in found if each["kind"] == kind)
 
 
 def _rate(qdisc: Mapping[str, Any], qdiscs: list[Mapping[str, Any]]) -> float | None:
-    """Returns the rate of the qdisc itself or of the shaper above it in bit/s; tc prints bytes per second."""
+    """Returns the rate of the qdisc itself or of the shaper above it in bit/s; tc prints bytes per
+    second.
+    """
     options = qdisc["options"]
     if qdisc["kind"] == "cake":
         told = options.get("bandwidth")
@@ -94,7 +102,13 @@ def _red(options: Options, where: str) -> Read:
     low = whole(options, "min", where, 1, MOST)
     high = whole(options, "max", where, low + 1, MOST)
     shared = _ramp(options, where)
-    aqm = {"kind": "red", "unit": "bytes", "mean_packet": f"{PACKET} B", "min_th": f"{low} B", "max_th": f"{high} B"}
+    aqm = {
+        "kind": "red",
+        "unit": "bytes",
+        "mean_packet": f"{PACKET} B",
+        "min_th": f"{low} B",
+        "max_th": f"{high} B",
+    }
     return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, MOST)} B"
 
 
@@ -102,7 +116,13 @@ def _choke(options: Options, where: str) -> Read:
     low = whole(options, "min", where, 1, MOST)
     high = whole(options, "max", where, low + 1, MOST)
     shared = {key: value for key, value in _ramp(options, where).items() if key != "gentle"}
-    aqm = {"kind": "choke", "unit": "packets", "mean_packet": f"{PACKET} B", "min_th": low, "max_th": high}
+    aqm = {
+        "kind": "choke",
+        "unit": "packets",
+        "mean_packet": f"{PACKET} B",
+        "min_th": low,
+        "max_th": high,
+    }
     return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, 10**6)} packets"
 
 
@@ -113,7 +133,10 @@ def _gred(options: Options, where: str) -> Read:
         raise ScenarioError(f"{where}: has {count} virtual queues; a scenario has one")
     queue = table(queues[0], where)
     flags = [*_words(options.get("flags")), *_words(queue.get("flags"))]
-    return _red({**queue, **{flag: True for flag in flags}, **{k: options[k] for k in _FLAGS if k in options}}, where)
+    return _red(
+        {**queue, **dict.fromkeys(flags, True), **{k: options[k] for k in _FLAGS if k in options}},
+        where,
+    )
 
 
 _FLAGS = ("ecn", "harddrop")
@@ -124,7 +147,8 @@ def _words(value: Any) -> list[str]:
 
 
 def codel_time(reported_us: int) -> int:
-    """Returns the round number of microseconds that the kernel was given, from those that it reports.
+    """Returns the round number of microseconds that the kernel was given, from those that it
+    reports.
 
     It counts in units of 1024 ns and rounds down twice: 5000 µs are reported as 4999.
 
@@ -191,7 +215,10 @@ def _cake(options: Options, where: str) -> Read:
 
 def _fifo(unit: str) -> Callable[[Options, str], Read]:
     def read_fifo(options: Options, where: str) -> Read:
-        return {"kind": "droptail", "mean_packet": f"{PACKET} B"}, f"{whole(options, 'limit', where, 1, 10**9)} {unit}"
+        return {
+            "kind": "droptail",
+            "mean_packet": f"{PACKET} B",
+        }, f"{whole(options, 'limit', where, 1, 10**9)} {unit}"
 
     return read_fifo
 
@@ -208,4 +235,3 @@ READ: Mapping[str, Callable[[Options, str], Read]] = {
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
 }
-

@@ -1,8 +1,9 @@
 """VyOS: the policies random-detect, fq-codel and drop-tail.
 
-Facts: vyos-1x's python/vyos/qos (randomdetect.py, base.py) and its documentation. `random-detect` becomes `gred` with
-a burst of (2·min + max)/3 packets, so the weight follows from the thresholds and cannot be chosen; neither can ECN.
-Not checked on a router; the kernel's side is what `tc` is tested for.
+Facts: vyos-1x's python/vyos/qos (randomdetect.py, base.py) and its documentation. `random-detect`
+becomes `gred` with a burst of (2·min + max)/3 packets, so the weight follows from the thresholds
+and cannot be chosen; neither can ECN. Not checked on a router; the kernel's side is what `tc` is
+tested for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from penstock.operators.linux import arithmetic
 from penstock.operators.model import (
     Codel,
     Place,
-    Refused,
+    RefusedError,
     Tail,
     Value,
     Wanted,
@@ -26,7 +27,7 @@ from penstock.operators.model import (
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the policy, and the interface that has it."""
     if wanted.ecn and not isinstance(wanted.aqm, Tail):
-        raise Refused("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
+        raise RefusedError("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
     if isinstance(wanted.aqm, Tail):
         return _tail(wanted, place)
     if isinstance(wanted.aqm, Codel) and wanted.aqm.flows:
@@ -46,7 +47,7 @@ def _random_detect(wanted: Wanted, place: Place) -> Written:
     high = max(low + 1, round(ramp.max_bytes / mean))
     n = arithmetic.weight_log(low * mean, (2 * low + high) // 3, mean)
     if n is None:
-        raise Refused(f"min_th = {low} packets: tc finds no weight for the burst that VyOS gives it")
+        raise RefusedError(f"min_th = {low} packets: tc finds no weight for the burst that VyOS gives it")
     inverse = max(1, round(1 / ramp.max_p_for("uniform")))
     limit = max(wanted.buffer_pkts, high)
     lost = wred.losses(ramp, False, beyond="drop")
@@ -64,9 +65,7 @@ def _random_detect(wanted: Wanted, place: Place) -> Written:
     return Written(
         text=_text(lines, f"random-detect {slug(wanted.name)}", place),
         values=(
-            *wred.threshold_values(
-                ramp.min_bytes / mean, ramp.max_bytes / mean, low, high, "packets", "whole packets"
-            ),
+            *wred.threshold_values(ramp.min_bytes / mean, ramp.max_bytes / mean, low, high, "packets", "whole packets"),
             weight_value(ramp.w_q, n, "tc's weight for a burst of (2·min + max)/3 packets"),
             Value(
                 name="max_p",

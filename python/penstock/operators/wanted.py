@@ -9,7 +9,7 @@ from typing import Any
 from penstock._penstock import parse_duration, parse_rate
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
-from penstock.operators.model import Codel, Discipline, Pie, Ramp, Refused, Step, Tail, Wanted, Written
+from penstock.operators.model import Codel, Discipline, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
@@ -17,7 +17,9 @@ _SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0*
 
 
 def wanted(scenario: Scenario) -> Wanted:
-    """Returns what a scenario asks of its bottleneck. Raises `Refused` for a discipline that no router has."""
+    """Returns what a scenario asks of its bottleneck. Raises `RefusedError` for a discipline that
+    no router has.
+    """
     resolved = scenario.resolved
     link, aqm, _, _ = _bottleneck(resolved)
     rate = parse_rate(link["rate"])
@@ -45,7 +47,9 @@ def rounded(scenario: Scenario, written: Written) -> Scenario:
 
 
 def wire_packet(scenario: Scenario) -> int | None:
-    """Returns the size on the wire of the first TCP group's full packets; `None` if there is no such group."""
+    """Returns the size on the wire of the first TCP group's full packets; `None` if there is no
+    such group.
+    """
     resolved = scenario.resolved
     for group in resolved["traffic"]:
         if group.get("segment"):
@@ -68,7 +72,7 @@ def _bottleneck(resolved: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
             path = f"topology.link.{place}"
             own = link.get("aqm")
             return link, own or resolved["aqm"], path, f"{path}.aqm" if own else "aqm"
-    raise Refused(f"topology.bottleneck = {name!r}: is the opposite direction of a link; name the forward one")
+    raise RefusedError(f"topology.bottleneck = {name!r}: is the opposite direction of a link; name the forward one")
 
 
 def _discipline(aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float, mean: int) -> Discipline:
@@ -86,9 +90,9 @@ def _discipline(aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float
     if kind == "droptail":
         return Tail()
     if kind.startswith("python:"):
-        raise Refused(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
+        raise RefusedError(f"aqm.kind = {kind.removeprefix('python:')!r}: a discipline of your own runs on no router")
     can = ", ".join(("droptail", *RAMPS, "step", "codel", "fq-codel", "pie"))
-    raise Refused(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
+    raise RefusedError(f"aqm.kind = {kind!r}: no platform here runs it; these run somewhere: {can}")
 
 
 def _ramp(kind: str, aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: float, mean: int) -> Ramp:
@@ -117,7 +121,9 @@ def _ramp(kind: str, aqm: Mapping[str, Any], link: Mapping[str, Any], rate_bps: 
 
 
 def _weight(given: float | str, pkts_per_s: float, delay_s: float) -> float:
-    """Returns the weight that an automatic one stands for (Floyd, Gummadi, Shenker 2001, section 4; ns-2)."""
+    """Returns the weight that an automatic one stands for (Floyd, Gummadi, Shenker 2001, section 4;
+    ns-2).
+    """
     if given == "auto":
         return -math.expm1(-1 / pkts_per_s)
     if given == "rtt":
@@ -158,7 +164,9 @@ def _pie(aqm: Mapping[str, Any]) -> Pie:
 
 
 def _counts_bytes(aqm: Mapping[str, Any], link: Mapping[str, Any], *keys: str) -> bool:
-    """Returns whether the discipline counts bytes: as told, or where the buffer or a threshold is in bytes."""
+    """Returns whether the discipline counts bytes: as told, or where the buffer or a threshold is
+    in bytes.
+    """
     if aqm["unit"] is not None:
         return bool(aqm["unit"] == "bytes")
     return any(text is not None and not _in_packets(text) for text in (link["buffer"], *(aqm[key] for key in keys)))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.operators.model import SHARE, Ramp, Refused, Step, Value, Wanted, bytes_text, per_cent
+from penstock.operators.model import SHARE, Ramp, RefusedError, Step, Value, Wanted, bytes_text, per_cent
 
 #: What WRED runs: RED itself, and ARED with its first max_p.
 KINDS = ("red", "ared")
 
 
 def ramp_of(wanted: Wanted, platform: str, also: Sequence[str] = ()) -> Ramp:
-    """Returns the ramp that is wanted. Raises `Refused` for a discipline that is no ramp."""
+    """Returns the ramp that is wanted. Raises `RefusedError` for a discipline that is no ramp."""
     if isinstance(wanted.aqm, Ramp) and wanted.aqm.kind in (*KINDS, *also):
         return wanted.aqm
     runs = " and ".join((*KINDS, *also))
-    raise Refused(f"{platform}: it has WRED, which runs {runs}, not {wanted.aqm.kind}")
+    raise RefusedError(f"{platform}: it has WRED, which runs {runs}, not {wanted.aqm.kind}")
 
 
 def losses(ramp: Ramp, ecn: bool, *, gentle: bool = False, beyond: str) -> list[str]:
@@ -50,7 +50,9 @@ def instantaneous(ramp: Ramp, lost: list[str]) -> Value:
 
 
 def share_value(ramp: Ramp, used: float, why: str, shown: str = "") -> Value:
-    """Returns the share of packets that are signalled at max_th: what these boxes call the drop probability."""
+    """Returns the share of packets that are signalled at max_th: what these boxes call the drop
+    probability.
+    """
     if SHARE[ramp.gate] != 1 and ramp.max_p * SHARE[ramp.gate] <= 1:
         why = f"{why}; max_p {ramp.max_p:g} with gate {ramp.gate} signals {ramp.share():.3g} of the packets"
     return Value(name="share at max_th", wanted=100 * ramp.share(), used=100 * used, unit="%", why=why, shown=shown)
@@ -80,11 +82,13 @@ def threshold_values(
 
 
 def step_of(wanted: Wanted) -> tuple[int, Value]:
-    """Returns a step's threshold in whole bytes. Raises `Refused` where it would mark nothing."""
+    """Returns a step's threshold in whole bytes. Raises `RefusedError` where it would mark
+    nothing.
+    """
     wants = wanted.aqm
     assert isinstance(wants, Step)
     if not wanted.ecn:
-        raise Refused("aqm.ecn = false: a step that marks nothing is DropTail")
+        raise RefusedError("aqm.ecn = false: a step that marks nothing is DropTail")
     used = max(1, round(wants.threshold_bytes))
     return used, Value(name="threshold", wanted=wants.threshold_bytes, used=used, unit="B")
 
@@ -110,7 +114,9 @@ def step_aqm(wanted: Wanted, threshold: int) -> dict[str, Any]:
 
 
 def aqm(wanted: Wanted, *, low: str, high: str, max_p: float, w_q: float, beyond: str, **more: Any) -> dict[str, Any]:
-    """Returns WRED as a scenario's `[aqm]`; each packet is decided by itself unless `gate` says otherwise."""
+    """Returns WRED as a scenario's `[aqm]`; each packet is decided by itself unless `gate` says
+    otherwise.
+    """
     return {
         "kind": "red",
         "unit": "bytes" if low.endswith(" B") else "packets",

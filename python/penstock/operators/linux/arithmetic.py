@@ -1,7 +1,7 @@
 """The arithmetic of Linux's tc for RED: a weight is not given, it follows from `burst`.
 
-The facts are those of iproute2's tc/tc_red.c and tc/q_red.c and of Linux's include/net/red.h; a test holds the numbers
-against a real kernel.
+The facts are those of iproute2's tc/tc_red.c and tc/q_red.c and of Linux's include/net/red.h; a
+test holds the numbers against a real kernel.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from penstock.operators.model import Refused
+from penstock.operators.model import RefusedError
 
 #: Ticks of the kernel's packet scheduler in a second, of 64 ns each (/proc/net/psched).
 TICKS = 1e9 / 64
@@ -22,9 +22,11 @@ MOST_PROBABILITY = 1 - 2.0**-32
 
 
 def weight_log(low: int, burst: int, avpkt: int) -> int | None:
-    """Returns n of the weight 2^-n that tc takes: the least one that lets `burst` packets in above `low` bytes.
+    """Returns n of the weight 2^-n that tc takes: the least one that lets `burst` packets in above
+    `low` bytes.
 
-    n is the least from 1 on with burst + 1 − low/avpkt ≤ (1 − (1 − 2^-n)^burst)/2^-n; `None` where tc refuses.
+    n is the least from 1 on with burst + 1 − low/avpkt ≤ (1 − (1 − 2^-n)^burst)/2^-n; `None` where
+    tc refuses.
 
     >>> weight_log(5000, 8, 1000), weight_log(5000, 55, 1000), weight_log(5000, 4, 1000)
     (3, 9, None)
@@ -40,7 +42,9 @@ def weight_log(low: int, burst: int, avpkt: int) -> int | None:
 
 
 def slope_log(low: int, high: int, max_p: float) -> int | None:
-    """Returns Plog, the slope of the ramp as a power of two, for kernels before 3.3; `None` where tc refuses."""
+    """Returns Plog, the slope of the ramp as a power of two, for kernels before 3.3; `None` where
+    tc refuses.
+    """
     if high <= low:
         return None
     slope = max_p / (high - low)
@@ -52,7 +56,9 @@ def slope_log(low: int, high: int, max_p: float) -> int | None:
 
 
 def cell_log(n: int, avpkt: int, bytes_per_s: float) -> int | None:
-    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays over idle time."""
+    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays over idle
+    time.
+    """
     per_tick = -math.log(1 - 2.0**-n) / packet_ticks(avpkt, bytes_per_s)
     return next((log for log in range(32) if 31 / per_tick / 2**log < 512), None)
 
@@ -64,7 +70,9 @@ def packet_ticks(avpkt: int, bytes_per_s: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What tc is to be told, so that its weight is 2^-n. `bits_per_s` is the argument `bandwidth`."""
+    """What tc is to be told, so that its weight is 2^-n. `bits_per_s` is the argument
+    `bandwidth`.
+    """
 
     n: int
     avpkt: int
@@ -75,9 +83,10 @@ class Burst:
 def burst_for(low: int, n: int, mean_packet: int, rate_bps: float) -> Burst:
     """Returns arguments from which tc makes the weight 2^-n, or the nearest that it can.
 
-    `avpkt` serves two ends: the weight, and with `bandwidth` the packets that an idle link could have sent. Where no
-    burst gives n at the mean packet, both are divided by the same factor: idle time then still decays the average as
-    for mean packets, and the weight has more values to choose from.
+    `avpkt` serves two ends: the weight, and with `bandwidth` the packets that an idle link could
+    have sent. Where no burst gives n at the mean packet, both are divided by the same factor: idle
+    time then still decays the average as for mean packets, and the weight has more values to choose
+    from.
     """
     best: Burst | None = None
     divisor = 1
@@ -91,7 +100,7 @@ def burst_for(low: int, n: int, mean_packet: int, rate_bps: float) -> Burst:
                 return best
         divisor *= 2
     if best is None:
-        raise Refused(f"min_th = {low} B: tc finds no weight for so low a threshold")
+        raise RefusedError(f"min_th = {low} B: tc finds no weight for so low a threshold")
     return best
 
 
@@ -123,5 +132,7 @@ def _first(low: int, avpkt: int, n: int, first: int, last: int) -> int:
 
 
 def largest_exponent(high: int) -> int:
-    """Returns the largest n that the kernel takes beside a threshold of so many bytes or packets."""
+    """Returns the largest n that the kernel takes beside a threshold of so many bytes or
+    packets.
+    """
     return THRESHOLD_BITS - high.bit_length()

@@ -11,7 +11,8 @@ from typing import Any
 from penstock.operators.linux.line import FRAME, Line
 from penstock.operators.model import Codel, Pie, Tail, Value, Wanted, bytes_text
 
-#: Timer interrupts a second of Debian's kernels; others have 100, 300 or 1000. PIE's period is whole ones.
+#: Timer interrupts a second of Debian's kernels; others have 100, 300 or 1000. PIE's period is
+#: whole ones.
 HZ = 250
 #: What the kernel's PIE has built in (net/sched/sch_pie.c, include/net/pie.h).
 PIE_MAX_BURST_S, PIE_MARK_ECNTH, PIE_HIGH_DELAY_S, PIE_DQ_THRESHOLD = 0.15, 0.1, 0.25, 16384
@@ -104,21 +105,15 @@ def pie(wanted: Wanted) -> Line:
             Value(name=name, wanted=getattr(wants, name), used=n / PIE_GAIN, shown=f"{n}/{PIE_GAIN}", why=sixteenths)
             for name, n in gains.items()
         ),
-        Value(
-            name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in
-        ),
-        Value(
-            name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in
-        ),
+        Value(name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in),
+        Value(name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in),
         Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=wanted.buffer_pkts, unit="packets"),
     ]
     if wanted.ecn:
         values.append(Value(name="mark_ecnth", wanted=wants.mark_ecnth, used=PIE_MARK_ECNTH, why=built_in))
     if wants.rate_estimate:
         values.append(
-            Value(
-                name="dq_threshold", wanted=wants.dq_threshold_bytes, used=PIE_DQ_THRESHOLD, unit="B", why=built_in
-            )
+            Value(name="dq_threshold", wanted=wants.dq_threshold_bytes, used=PIE_DQ_THRESHOLD, unit="B", why=built_in)
         )
     aqm = {
         "kind": "pie",
@@ -156,7 +151,8 @@ def pie(wanted: Wanted) -> Line:
 
 
 def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:
-    """Returns target and interval in nanoseconds, as sch_cake makes them of `rtt` and the rate (cake_set_rate).
+    """Returns target and interval in nanoseconds, as sch_cake makes them of `rtt` and the rate
+    (cake_set_rate).
 
     The target is a twentieth of the interval, but at least one and a half frames' time on the link.
     """
@@ -224,7 +220,13 @@ def cake(wanted: Wanted) -> Line:
             "limit": limit,
         },
         buffer=f"{limit} packets",
-        readback={"bandwidth": bytes_per_s, "rtt": told, "memlimit": memory, "target_us": target_ns // 1000, "interval_us": interval_ns // 1000},
+        readback={
+            "bandwidth": bytes_per_s,
+            "rtt": told,
+            "memlimit": memory,
+            "target_us": target_ns // 1000,
+            "interval_us": interval_ns // 1000,
+        },
         lost=tuple(lost),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),
     )

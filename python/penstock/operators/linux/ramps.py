@@ -1,6 +1,7 @@
 """RED and what is made of it: `red`, `gred`, `choke`.
 
-Sources: iproute2's tc/q_red.c, q_gred.c and q_choke.c, Linux's net/sched/sch_red.c, sch_gred.c and sch_choke.c.
+Sources: iproute2's tc/q_red.c, q_gred.c and q_choke.c, Linux's net/sched/sch_red.c, sch_gred.c and
+sch_choke.c.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 
 from penstock.operators.linux import arithmetic
 from penstock.operators.linux.line import Line
-from penstock.operators.model import Ramp, Refused, Step, Value, Wanted, bytes_text, power_of_two, weight_value
+from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, bytes_text, power_of_two, weight_value
 
 #: Packets that CHOKe's buffer takes (net/sched/sch_choke.c).
 CHOKE_MOST = 128 * 1024 - 1
+
 
 def _exponent(ramp: Ramp, high: int) -> int:
     """Returns n of the weight 2^-n to aim at."""
@@ -92,12 +94,12 @@ def _red(wanted: Wanted, ramp: Ramp) -> _Red:
     high = max(high, low + 1)
     most = arithmetic.largest_exponent(high)
     if most < 1:
-        raise Refused(f"max_th = {high} B: the kernel takes thresholds below 1 GiB")
+        raise RefusedError(f"max_th = {high} B: the kernel takes thresholds below 1 GiB")
     aimed = _exponent(ramp, high)
     told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
     max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
     if arithmetic.slope_log(low, high, max_p) is None:
-        raise Refused(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
+        raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
     values = (
         Value(name="min_th", wanted=ramp.min_bytes, used=low, unit="B"),
         Value(name="max_th", wanted=ramp.max_bytes, used=high, unit="B"),
@@ -202,11 +204,13 @@ def gred(wanted: Wanted) -> Line:
 
 
 def step(wanted: Wanted) -> Line:
-    """A threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the least average."""
+    """A threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the
+    least average.
+    """
     wants = wanted.aqm
     assert isinstance(wants, Step)
     if not wanted.ecn:
-        raise Refused("aqm.ecn = false: a step that marks nothing is DropTail")
+        raise RefusedError("aqm.ecn = false: a step that marks nothing is DropTail")
     low = max(1, round(wants.threshold_bytes))
     told = arithmetic.burst_for(low, 1, wanted.mean_packet, wanted.rate_bps)
     numbers = _Red(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
@@ -235,7 +239,11 @@ def step(wanted: Wanted) -> Line:
         lost=(f"no average: the queue is averaged with w_q = 2^-{told.n}",),
         notes=(
             *unit_notes(wanted, wants.bytes_counted),
-            *(["`nodrop` lets packets pass that cannot be marked; the simulation of the box drops them"] if spare else []),
+            *(
+                ["`nodrop` lets packets pass that cannot be marked; the simulation of the box drops them"]
+                if spare
+                else []
+            ),
         ),
     )
 
@@ -251,7 +259,7 @@ def choke(wanted: Wanted) -> Line:
     aimed = _exponent(ramp, high)
     found = arithmetic.nearest(low, aimed, 1)  # avpkt cancels: min·avpkt/avpkt
     if found is None:
-        raise Refused(f"min_th = {low} packets: tc finds no weight for so low a threshold")
+        raise RefusedError(f"min_th = {low} packets: tc finds no weight for so low a threshold")
     told = arithmetic.Burst(found[0], mean, found[1], round(wanted.rate_bps))
     max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
     numbers = _Red(low, high, max_p, told, ())
