@@ -303,7 +303,7 @@ def test_tc_is_told_a_burst_from_which_it_makes_the_weight() -> None:
     low=st.integers(1, 10**7),
     n=st.integers(1, 12),
     mean=st.integers(64, 9000),
-    rate=st.floats(1e4, 4e11),
+    rate=st.floats(1e6, 4e11),
 )
 def test_the_arithmetic_finds_every_weight(low: int, n: int, mean: int, rate: float) -> None:
     """Whatever threshold and packet: the weight is the wanted one, or so low a threshold leaves no

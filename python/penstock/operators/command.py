@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,8 +156,3 @@ def difference(running: str, from_: str, given: Given, scenario: Scenario, place
     before = write(Scenario.from_toml(read(running, from_, given, name)), from_, place).text
     after = write(scenario, from_, place).text
     return "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"{name} (running)", "wanted"))
-
-
-def readers() -> Mapping[str, object]:
-    """Returns the platforms that are read."""
-    return READERS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import ScenarioError
-from penstock.operators.linux.delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST
+from penstock.operators.linux.delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, pie_reported
 from penstock.operators.state import Given, number, one, rate_text, scenario_file, table, whole
 
 #: A frame's IP packet; the state does not say the mean packet.
@@ -123,7 +123,7 @@ def _choke(options: Options, where: str) -> Read:
         "min_th": low,
         "max_th": high,
     }
-    return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, 10**6)} packets"
+    return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, MOST)} packets"
 
 
 def _gred(options: Options, where: str) -> Read:
@@ -167,7 +167,7 @@ def _codel(options: Options, where: str) -> Read:
         "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
         "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
     }
-    return aqm, f"{whole(options, 'limit', where, 1, 10**6)} packets"
+    return aqm, f"{whole(options, 'limit', where, 1, MOST)} packets"
 
 
 def _fq_codel(options: Options, where: str) -> Read:
@@ -176,7 +176,7 @@ def _fq_codel(options: Options, where: str) -> Read:
         "kind": "fq-codel",
         "flows": whole(options, "flows", where, 1, 65536),
         "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
-        "limit": whole(options, "limit", where, 1, 10**6),
+        "limit": min(10**6, whole(options, "limit", where, 1, MOST)),
     }
     if "drop_batch" in options:
         aqm["drop_batch"] = whole(options, "drop_batch", where, 1, 65536)
@@ -187,17 +187,19 @@ def _fq_codel(options: Options, where: str) -> Read:
 
 def _pie(options: Options, where: str) -> Read:
     period = whole(options, "tupdate", where, 1, MOST)
+    target = whole(options, "target", where, 1, MOST)
+    target += pie_reported(target) < target  # rounded down once: the next higher is what it was given
     aqm: dict[str, object] = {
         "kind": "pie",
         "mean_packet": f"{PACKET} B",
         "ecn": _flag(options, "ecn"),
-        "qdelay_ref": f"{whole(options, 'target', where, 1, MOST)} us",
+        "qdelay_ref": f"{target} us",
         "t_update": f"{period} us",
         "alpha": whole(options, "alpha", where, 0, PIE_MOST) / PIE_GAIN,
         "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
         "delay_from": "rate-estimate" if _flag(options, "dq_rate_estimator") else "timestamps",
     }
-    return aqm, f"{whole(options, 'limit', where, 1, 10**6)} packets"
+    return aqm, f"{whole(options, 'limit', where, 1, MOST)} packets"
 
 
 def _cake(options: Options, where: str) -> Read:

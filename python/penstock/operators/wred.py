@@ -67,7 +67,7 @@ def whole_per_cent(ramp: Ramp) -> tuple[int, Value]:
 def whole_bytes(ramp: Ramp, least: int = 1) -> tuple[int, int, list[Value]]:
     """Returns the thresholds in whole bytes."""
     low = max(least, round(ramp.min_bytes))
-    high = max(low, round(ramp.max_bytes))
+    high = max(low + 1, round(ramp.max_bytes))
     return low, high, threshold_values(ramp.min_bytes, ramp.max_bytes, low, high, "B", "")
 
 

@@ -104,6 +104,17 @@ def burst_for(low: int, n: int, mean_packet: int, rate_bps: float) -> Burst:
     return best
 
 
+def idle(mean_packet: int, rate_bps: float) -> tuple[int, int]:
+    """Returns `avpkt` and `bandwidth` from which tc makes the time of a mean packet, where it takes the
+    rate.
+    """
+    divisor = 1
+    while rate_bps / divisor / 8 > MOST_BYTES_PER_S:
+        divisor *= 2
+    avpkt = max(1, mean_packet // divisor)
+    return avpkt, max(8, round(rate_bps * avpkt / mean_packet))
+
+
 def nearest(low: int, n: int, avpkt: int) -> tuple[int, int] | None:
     """Returns (exponent, burst) with the exponent as near to n as whole bursts allow."""
     first = max(1, math.ceil(low / avpkt))

@@ -84,6 +84,11 @@ def codel(wanted: Wanted) -> Line:
     )
 
 
+def pie_reported(microseconds: int) -> int:
+    """Returns the microseconds that the kernel's PIE reports for a time: it counts ticks of 64 ns."""
+    return (microseconds * 1000 >> 6 << 6) // 1000
+
+
 def pie(wanted: Wanted) -> Line:
     """sch_pie."""
     wants = wanted.aqm
@@ -132,7 +137,7 @@ def pie(wanted: Wanted) -> Line:
     }
     readback = {
         "limit": wanted.buffer_pkts,
-        "target": (target * 1000 >> 6 << 6) // 1000,
+        "target": pie_reported(target),
         "tupdate": math.ceil(period / (1e6 / HZ)) * 1_000_000 // HZ,
         "alpha": gains["alpha"],
         "beta": gains["beta"],

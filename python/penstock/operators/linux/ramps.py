@@ -260,7 +260,8 @@ def choke(wanted: Wanted) -> Line:
     found = arithmetic.nearest(low, aimed, 1)  # avpkt cancels: min·avpkt/avpkt
     if found is None:
         raise RefusedError(f"min_th = {low} packets: tc finds no weight for so low a threshold")
-    told = arithmetic.Burst(found[0], mean, found[1], round(wanted.rate_bps))
+    avpkt, bits = arithmetic.idle(mean, wanted.rate_bps)
+    told = arithmetic.Burst(found[0], avpkt, found[1], bits)
     max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
     numbers = _Red(low, high, max_p, told, ())
     lost = ramp_losses(ramp, wanted.ecn)
