@@ -385,6 +385,12 @@ def test_sonic_has_what_its_schema_wants() -> None:
         ({"ecn": "ecn_blue"}, "one of ecn_none"),
         ({"wred_red_enable": "yes"}, "true or false"),
         ({"wred_blue_enable": "true"}, "no such field"),
+        ({"green_mark_probability": "1"}, "no such field"),
+        ({"ecn_green_drop_probability": "1"}, "no such field"),
+        ({"ecn_green_min_threshold": "1"}, "needs green among the colours of ecn"),
+        ({"ecn": "ecn_yellow_red", "ecn_green_min_threshold": "1"}, "needs green"),
+        ({"ecn": "ecn_all", "ecn_red_min_threshold": "2", "ecn_red_max_threshold": "1"}, "below ecn_red_min"),
+        ({"ecn": "ecn_all", "ecn_red_mark_probability": "101"}, "from 0 to 100"),
     ],
 )
 def test_each_rule_of_sonics_schema_is_kept(change: dict[str, Any], said: str) -> None:
@@ -744,6 +750,7 @@ def several() -> str:
         (SONIC.replace('"1048576"', '"2097153"'), "sonic", {}, "below green_min_threshold"),
         (SONIC.replace('"5"', '"0"'), "sonic", {}, "signals nothing"),
         (SONIC.replace('"green_min_threshold": "1048576", ', ""), "sonic", {}, "green_min_threshold"),
+        (SONIC.replace('"ecn": ', '"ecn_green_min_threshold": "1", "ecn": '), "sonic", {}, "two pairs"),
         (SONIC.replace('"25000"', '"x"'), "sonic", {}, "--rate"),
         ("{}", "cisco-ios", {}, "tc, sonic"),
     ],

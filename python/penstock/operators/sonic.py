@@ -1,7 +1,9 @@
 """SONiC's config DB: the table WRED_PROFILE.
 
-Facts: sonic-buildimage's sonic-wred-profile.yang (revision 2021-04-01: names, ranges, defaults) and
-sonic-swss's orchagent/qosorch.cpp, which sets SAI's weight to 0: no average.
+Facts: sonic-buildimage's sonic-wred-profile.yang (revision 2026-06-23: names, ranges, defaults) and
+sonic-swss's orchagent/qosorch.cpp, which sets SAI's weight to 0: no average. The fields
+`ecn_<colour>_…` of that revision, which mark at other thresholds than those that drop, are known
+here but not written: a scenario has one pair.
 """
 
 from __future__ import annotations
@@ -81,27 +83,40 @@ def mistakes(document: Mapping[str, Any]) -> list[str]:
     return found
 
 
+#: A field → what its name is made of: whether it is about marks alone, the colour, the end.
+FIELD = re.compile(rf"(ecn_)?({'|'.join(COLOURS)})_(min_threshold|max_threshold|drop_probability|mark_probability)")
+
+
 def _profile_mistakes(profile: Mapping[str, Any]) -> list[str]:
     found = [f"{key}: must be a string" for key, value in profile.items() if not isinstance(value, str)]
+    found = found or [said for key, value in profile.items() if (said := _field_mistake(key, value, profile))]
     if found:
         return found
-    for key, value in profile.items():
-        if key == "ecn":
-            if value not in ECN:
-                found.append(f"ecn = {value}: one of {', '.join(ECN)}")
-        elif re.fullmatch(rf"wred_({'|'.join(COLOURS)})_enable", key):
-            if value not in ("true", "false"):
-                found.append(f"{key} = {value}: true or false")
-        elif re.fullmatch(rf"({'|'.join(COLOURS)})_(min_threshold|max_threshold|drop_probability)", key):
-            most = 100 if key.endswith("probability") else MOST
-            if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > most:
-                found.append(f"{key} = {value}: a whole number from 0 to {most}")
-        else:
-            found.append(f"{key}: no such field")
-    if found:
-        return found
-    for colour in COLOURS:
-        low, high = (profile.get(f"{colour}_{end}_threshold") for end in ("min", "max"))
+    for prefix in (f"{about}{colour}" for about in ("", "ecn_") for colour in COLOURS):
+        low, high = (profile.get(f"{prefix}_{end}_threshold") for end in ("min", "max"))
         if low is not None and high is not None and int(low) > int(high):
-            found.append(f"{colour}_max_threshold = {high}: below {colour}_min_threshold = {low}")
+            found.append(f"{prefix}_max_threshold = {high}: below {prefix}_min_threshold = {low}")
     return found
+
+
+def _field_mistake(key: str, value: str, profile: Mapping[str, str]) -> str | None:
+    """Returns what is wrong with one field."""
+    if key == "ecn":
+        return None if value in ECN else f"ecn = {value}: one of {', '.join(ECN)}"
+    if re.fullmatch(rf"wred_({'|'.join(COLOURS)})_enable", key):
+        return None if value in ("true", "false") else f"{key} = {value}: true or false"
+    field = FIELD.fullmatch(key)
+    if field is None or (field[3] == "mark_probability") > bool(field[1]) or (field[1] and field[3][:4] == "drop"):
+        return f"{key}: no such field"
+    most = 100 if field[3].endswith("probability") else MOST
+    if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > most:
+        return f"{key} = {value}: a whole number from 0 to {most}"
+    if field[1] and not marks(profile, field[2]):
+        return f"{key}: needs {field[2]} among the colours of ecn"
+    return None
+
+
+def marks(profile: Mapping[str, str], colour: str) -> bool:
+    """Returns whether packets of a colour are marked."""
+    ecn = profile.get("ecn", "ecn_none")
+    return ecn == "ecn_all" or colour in ecn.split("_")

@@ -49,8 +49,9 @@ def _aqm(name: str, profile: Mapping[str, str]) -> tuple[dict[str, object], int]
     if not 1 <= high <= 10**12:
         raise ScenarioError(f"{name}: green_max_threshold = {high}: must be in [1, 1e+12]")
     share = int(profile.get("green_drop_probability", "100"))
-    ecn = profile.get("ecn", "ecn_none")
-    marks = ecn == "ecn_all" or "green" in ecn
+    marks = sonic.marks(profile, "green")
+    if own := [key for key in profile if key.startswith("ecn_green_")]:
+        raise ScenarioError(f"{name}: {own[0]}: it marks and drops at two pairs of thresholds; a scenario has one")
     shared: dict[str, object] = {"mean_packet": f"{PACKET} B", "unit": "bytes", "ecn": marks}
     if low == high and marks:
         return {"kind": "step", **shared, "threshold": f"{high} B", "not_capable": "drop"}, high
