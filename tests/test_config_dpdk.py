@@ -105,30 +105,34 @@ def test_dpdk_refuses_what_we_never_write(beyond: str) -> None:
     assert ask([f"config {beyond}"]) != [[0]]
 
 
-def test_the_library_drops_the_share_that_was_promised() -> None:
-    """At the middle of the ramp, half of 1/inverse: gaps are uniform on 1…2/p_b, so their mean is
-    1/p_b + 1/2.
+@pytest.mark.parametrize("inverse", [5, 10, 11, 20, 50, 255])
+def test_the_library_drops_the_share_that_was_promised(inverse: int) -> None:
+    """Up to 1/max_p·(max − min) = 2048 the share of the formula, beyond it less: 22 bits are too
+    few.
     """
     count = 400_000
-    for inverse in (5, 10, 50, 255):
-        (dropped, longest), *_ = ask([f"hold 9 100 300 {inverse} 200 {count}"])
-        p_b = 0.5 / inverse
-        assert dropped / count == pytest.approx(1 / (1 / p_b + 0.5), rel=0.05)
-        assert longest <= 2 / p_b + 1
+    (dropped, longest), *_ = ask([f"hold 9 100 300 {inverse} 200 {count}"])
+    assert dropped / count == pytest.approx(0.5 * dpdk.share(inverse, 200), rel=0.06)
+    assert longest <= 2 / (0.5 / inverse) + 1
 
 
 def test_the_scenario_drops_the_same_share() -> None:
-    """RED with half of DPDK's max_p and even gaps, as the re-simulation has it."""
-    scenario = ps.Scenario.from_toml(SMALL).set_all(
-        {
-            "aqm": {"kind": "red", "min_th": 100, "max_th": 300, "max_p": 0.1, "w_q": 2.0**-9},
-            "topology.bottleneck.buffer": "1000 packets",
-        }
-    )
-    box = ps.config(scenario, "dpdk", seeds=0).box
-    held = ps.probe(box, queues=[200], after=["60 s"], window="60 s", capable=False)
-    (dropped, _), *_ = ask(["hold 9 100 300 5 200 400000"])
-    assert held.shares("drop")[0][0] == pytest.approx(dropped / 400_000, rel=0.05)
+    """RED with even gaps, or with ns-2's, as the re-simulation has it, all along the ramp."""
+    for max_p in (0.1, 0.02):
+        scenario = ps.Scenario.from_toml(SMALL).set_all(
+            {
+                "aqm": {"kind": "red", "min_th": 100, "max_th": 300, "max_p": max_p, "w_q": 2.0**-9},
+                "topology.bottleneck.buffer": "1000 packets",
+            }
+        )
+        done = ps.config(scenario, "dpdk", seeds=0)
+        n, low, high, inverse = numbers(done.text)
+        for queue in (150, 250):
+            held = ps.probe(done.box, queues=[queue], after=["60 s"], window="60 s", capable=False)
+            (dropped, _), *_ = ask([f"hold {n} {low} {high} {inverse} {queue} 400000"])
+            assert held.shares("drop")[0][0] == pytest.approx(dropped / 400_000, rel=0.06)
+            # And that is what RED itself does with even gaps: twice max_p.
+            assert dropped / 400_000 == pytest.approx(2 * max_p * (queue - 100) / 200, rel=0.06)
 
 
 def test_a_threshold_beyond_its_packets_is_refused() -> None:

@@ -135,8 +135,7 @@ def flat(qdisc: dict[str, Any]) -> dict[str, Any]:
     """What the kernel reports of a qdisc, gred's only virtual queue included."""
     options = dict(qdisc["options"])
     for queue in options.pop("vqs", []):
-        options |= {key: value for key, value in queue.items() if key != "flags"}
-        options |= dict.fromkeys((*options.get("flags", []), *queue.get("flags", [])), True)
+        options |= queue
     return options
 
 
@@ -196,6 +195,10 @@ def test_the_tables_of_the_arithmetic() -> None:
         assert arithmetic.weight_log(low * 1000, last + 1, 1000) == n + 1
 
 
-def test_a_guest_that_dies_says_so() -> None:
-    with pytest.raises((oracle.GuestError, debian.UnavailableError)):
-        qdiscs.loaded([["true"], ["true\nshow"]], CACHE)
+def test_an_answer_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdiscs, "packages", lambda cache: None)
+    monkeypatch.setattr(qdiscs, "image", lambda *arguments: b"")
+    monkeypatch.setattr(oracle, "said", lambda *arguments: "[]\nrefused: tc x: no\n")
+    assert qdiscs.loaded([["a"], ["b"]], CACHE) == [[], "refused: tc x: no"]
+    with pytest.raises(oracle.GuestError, match="3 cases have 2 answers"):
+        qdiscs.loaded([["a"], ["b"], ["c"]], CACHE)

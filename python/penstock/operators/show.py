@@ -78,4 +78,5 @@ def error_text(value: Value) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    return f"{value:.6g} {unit}".rstrip()
+    text = f"{value:.0f}" if value == round(value) else f"{value:.6g}"
+    return f"{text} {unit}".rstrip()

@@ -24,7 +24,7 @@ def read(document: Any, given: Given) -> str:
         raise ScenarioError("must be the list that `tc -d -j qdisc show` prints")
     qdiscs = [table(each, f"entry {place}") for place, each in enumerate(document)]
     qdisc = _chosen(qdiscs, given)
-    kind, dev = qdisc["kind"], qdisc["dev"]
+    kind, dev = qdisc["kind"], _device(qdisc, given)
     where = f"{dev}: {kind}"
     options = table(qdisc.get("options"), where)
     aqm, buffer = READ[kind](options, where)
@@ -43,24 +43,28 @@ def _chosen(qdiscs: list[Mapping[str, Any]], given: Given) -> Mapping[str, Any]:
     """Returns the qdisc that decides: the only one that is read, on the interface that was
     chosen.
     """
-    there = [each for each in qdiscs if isinstance(each.get("dev"), str) and isinstance(each.get("kind"), str)]
+    there = [each for each in qdiscs if isinstance(each.get("kind"), str)]
     if given.dev is not None:
-        devices = sorted({each["dev"] for each in there})
-        there = [each for each in there if each["dev"] == given.dev]
+        devices = sorted({_device(each, given) for each in there})
+        there = [each for each in there if _device(each, given) == given.dev]
         if not there:
             raise ScenarioError(f"--dev {given.dev}: no such interface; there are: {', '.join(devices) or 'none'}")
     found = [each for each in there if each["kind"] in READ]
     if not found:
         kinds = ", ".join(sorted({each["kind"] for each in there})) or "none"
         raise ScenarioError(f"has no qdisc that is read ({', '.join(READ)}); it has: {kinds}")
-    dev = one(sorted({each["dev"] for each in found}), "interface", "--dev")
+    one(sorted({_device(each, given) for each in found}), "interface", "--dev")
     # Below mq every hardware queue has its own, all alike.
-    kind = one(
-        sorted({each["kind"] for each in found}),
-        "qdisc",
-        f"another tool: which one {dev} uses is not clear",
-    )
-    return next(each for each in found if each["kind"] == kind)
+    kinds = sorted({each["kind"] for each in found})
+    if len(kinds) > 1:
+        raise ScenarioError(f"has several qdiscs: {', '.join(kinds)}; a scenario has one")
+    return found[0]
+
+
+def _device(qdisc: Mapping[str, Any], given: Given) -> str:
+    """Returns the interface; `tc qdisc show dev NAME` leaves it out."""
+    dev = qdisc.get("dev")
+    return dev if isinstance(dev, str) else given.dev or "eth0"
 
 
 def _rate(qdisc: Mapping[str, Any], qdiscs: list[Mapping[str, Any]]) -> float | None:
@@ -73,7 +77,7 @@ def _rate(qdisc: Mapping[str, Any], qdiscs: list[Mapping[str, Any]]) -> float | 
         return 8 * told if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12 else None
     for each in qdiscs:
         above = each.get("options")
-        if each.get("kind") == "tbf" and each.get("dev") == qdisc["dev"] and isinstance(above, dict):
+        if each.get("kind") == "tbf" and each.get("dev") == qdisc.get("dev") and isinstance(above, dict):
             told = above.get("rate")
             if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12:
                 return 8 * told
@@ -132,18 +136,8 @@ def _gred(options: Options, where: str) -> Read:
         count = len(queues) if isinstance(queues, list) else 0
         raise ScenarioError(f"{where}: has {count} virtual queues; a scenario has one")
     queue = table(queues[0], where)
-    flags = [*_words(options.get("flags")), *_words(queue.get("flags"))]
-    return _red(
-        {**queue, **dict.fromkeys(flags, True), **{k: options[k] for k in _FLAGS if k in options}},
-        where,
-    )
-
-
-_FLAGS = ("ecn", "harddrop")
-
-
-def _words(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    flags = {flag: _flag(queue, flag) or _flag(options, flag) for flag in ("ecn", "harddrop")}
+    return _red({**queue, **flags}, where)
 
 
 def codel_time(reported_us: int) -> int:

@@ -13,6 +13,7 @@ from penstock.operators.linux import arithmetic
 from penstock.operators.model import (
     Codel,
     Place,
+    Ramp,
     RefusedError,
     Tail,
     Value,
@@ -26,13 +27,16 @@ from penstock.operators.model import (
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the policy, and the interface that has it."""
-    if wanted.ecn and not isinstance(wanted.aqm, Tail):
-        raise RefusedError("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
     if isinstance(wanted.aqm, Tail):
         return _tail(wanted, place)
-    if isinstance(wanted.aqm, Codel) and wanted.aqm.flows:
-        return _fq_codel(wanted, wanted.aqm, place)
-    return _random_detect(wanted, place)
+    flow_queues = isinstance(wanted.aqm, Codel) and wanted.aqm.flows is not None
+    ramp = None if flow_queues else wred.ramp_of(wanted, "vyos", ["fq-codel", "droptail"])
+    if wanted.ecn:
+        raise RefusedError("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
+    if ramp is not None:
+        return _random_detect(wanted, ramp, place)
+    assert isinstance(wanted.aqm, Codel)
+    return _fq_codel(wanted, wanted.aqm, place)
 
 
 def _text(lines: list[str], policy: str, place: Place) -> str:
@@ -40,8 +44,7 @@ def _text(lines: list[str], policy: str, place: Place) -> str:
     return "\n".join([*lines, f"set qos interface {place.dev or 'eth0'} egress {policy.split()[1]}"]) + "\n"
 
 
-def _random_detect(wanted: Wanted, place: Place) -> Written:
-    ramp = wred.ramp_of(wanted, "vyos", ["fq-codel", "droptail"])
+def _random_detect(wanted: Wanted, ramp: Ramp, place: Place) -> Written:
     mean = wanted.mean_packet
     low = max(1, round(ramp.min_bytes / mean))
     high = max(low + 1, round(ramp.max_bytes / mean))

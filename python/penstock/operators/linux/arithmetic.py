@@ -7,12 +7,13 @@ test holds the numbers against a real kernel.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.operators.model import RefusedError
 
-#: Ticks of the kernel's packet scheduler in a second, of 64 ns each (/proc/net/psched).
-TICKS = 1e9 / 64
+#: Ticks of the kernel's packet scheduler in a microsecond, of 64 ns each (/proc/net/psched).
+TICKS_PER_US = 1000 / 64
 #: The kernel keeps thresholds shifted by the weight's exponent in 32 bits, of which one stays free.
 THRESHOLD_BITS = 31
 #: tc keeps `bandwidth` as bytes per second in 32 bits.
@@ -55,17 +56,22 @@ def slope_log(low: int, high: int, max_p: float) -> int | None:
     return None
 
 
-def cell_log(n: int, avpkt: int, bytes_per_s: float) -> int | None:
-    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays over idle
-    time.
+def cell_log(n: int, avpkt: int, bytes_per_s: float) -> int:
+    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays when
+    idle.
     """
-    per_tick = -math.log(1 - 2.0**-n) / packet_ticks(avpkt, bytes_per_s)
-    return next((log for log in range(32) if 31 / per_tick / 2**log < 512), None)
+    ticks = int(packet_us(avpkt, bytes_per_s) * TICKS_PER_US)
+    if ticks == 0:  # tc divides by it, and the table says nothing
+        return 0
+    per_tick = -math.log(1 - 2.0**-n) / ticks
+    return next(log for log in range(32) if 31 / per_tick / 2**log < 512)
 
 
-def packet_ticks(avpkt: int, bytes_per_s: float) -> int:
-    """Returns the transmission time of a packet in the scheduler's ticks, as tc rounds it."""
-    return max(1, math.ceil(TICKS / 1e6 * (1e6 * (avpkt / bytes_per_s))))
+def packet_us(avpkt: int, bytes_per_s: float) -> int:
+    """Returns the transmission time of a packet as tc takes it: whole microseconds, rounded
+    down.
+    """
+    return int(1e6 * (avpkt / bytes_per_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +95,42 @@ def burst_for(low: int, n: int, mean_packet: int, rate_bps: float) -> Burst:
     from.
     """
     best: Burst | None = None
-    divisor = 1
-    while (avpkt := mean_packet // divisor) >= 1:
-        bits = max(8, round(rate_bps * avpkt / mean_packet))
-        if bits / 8 <= MOST_BYTES_PER_S:
-            found = nearest(low, n, avpkt)
-            if found is not None and (best is None or abs(found[0] - n) < abs(best.n - n)):
-                best = Burst(found[0], avpkt, found[1], bits)
-            if best is not None and best.n == n:
-                return best
-        divisor *= 2
+    for avpkt, bits in _idle(mean_packet, rate_bps):
+        found = nearest(low, n, avpkt)
+        if found is not None and (best is None or abs(found[0] - n) < abs(best.n - n)):
+            best = Burst(found[0], avpkt, found[1], bits)
+        if best is not None and best.n == n:
+            return best
     if best is None:
         raise RefusedError(f"min_th = {low} B: tc finds no weight for so low a threshold")
     return best
 
 
 def idle(mean_packet: int, rate_bps: float) -> tuple[int, int]:
-    """Returns `avpkt` and `bandwidth` from which tc makes the time of a mean packet, where it takes the
-    rate.
+    """Returns `avpkt` and `bandwidth` from which tc makes the time of a mean packet."""
+    return next(_idle(mean_packet, rate_bps))
+
+
+def idle_us(mean_packet: int, rate_bps: float) -> int:
+    """Returns the time of a mean packet in the whole microseconds that tc knows: the nearest, not
+    none.
     """
+    return max(1, round(8e6 * mean_packet / rate_bps))
+
+
+def _idle(mean_packet: int, rate_bps: float) -> Iterator[tuple[int, int]]:
+    """Yields pairs of `avpkt` and `bandwidth` that all say the same time of a packet, the largest
+    first.
+    """
+    us = idle_us(mean_packet, rate_bps)
     divisor = 1
-    while rate_bps / divisor / 8 > MOST_BYTES_PER_S:
+    while (avpkt := mean_packet // divisor) >= 1:
+        # Whole bytes per second, so that rounding down gives this time and not one microsecond
+        # less.
+        bytes_per_s = max(1, int(avpkt * 1e6 / us))
+        if bytes_per_s <= MOST_BYTES_PER_S:
+            yield avpkt, 8 * bytes_per_s
         divisor *= 2
-    avpkt = max(1, mean_packet // divisor)
-    return avpkt, max(8, round(rate_bps * avpkt / mean_packet))
 
 
 def nearest(low: int, n: int, avpkt: int) -> tuple[int, int] | None:

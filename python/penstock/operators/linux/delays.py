@@ -85,7 +85,9 @@ def codel(wanted: Wanted) -> Line:
 
 
 def pie_reported(microseconds: int) -> int:
-    """Returns the microseconds that the kernel's PIE reports for a time: it counts ticks of 64 ns."""
+    """Returns the microseconds that the kernel's PIE reports for a time: it counts ticks of 64
+    ns.
+    """
     return (microseconds * 1000 >> 6 << 6) // 1000
 
 
@@ -162,7 +164,7 @@ def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:
     The target is a twentieth of the interval, but at least one and a half frames' time on the link.
     """
     target = max(1, interval_us // 20) * 1000
-    rate = max(64, round(rate_bps / 8))
+    rate = max(64, round(rate_bps) // 8)
     # The kernel keeps the time of a byte with as many binary digits as fit.
     shift, per_byte = 34, (10**9 << 34) // rate
     while per_byte >> 34:
@@ -178,7 +180,7 @@ def cake(wanted: Wanted) -> Line:
     assert isinstance(wants, Codel)
     told = max(20, round(wants.interval_s * 1e6))
     target_ns, interval_ns = cake_times_us(told, wanted.rate_bps)
-    bytes_per_s = round(wanted.rate_bps / 8)
+    bytes_per_s = round(wanted.rate_bps) // 8
     quantum = max(min(bytes_per_s >> 12, FRAME), 300)
     limit = min(wants.limit_pkts or wanted.buffer_pkts, wanted.buffer_pkts)
     memory = min(2**32 - 1, limit * FRAME_MEMORY)

@@ -137,10 +137,20 @@ def red_aqm(numbers: Mapping[str, Any], wanted: Wanted, **more: Any) -> dict[str
 
 
 def unit_notes(wanted: Wanted, counted: bool) -> list[str]:
-    """Returns what follows from counting bytes where the scenario counts packets."""
-    if counted:
-        return []
-    return [f"the box counts bytes: a packet of the scenario is {wanted.mean_packet} B (aqm.mean_packet)"]
+    """Returns what follows from counting bytes where the scenario counts packets, and from tc's
+    clock.
+    """
+    notes = []
+    if not counted:
+        notes.append(f"the box counts bytes: a packet of the scenario is {wanted.mean_packet} B (aqm.mean_packet)")
+    packet_us = 8e6 * wanted.mean_packet / wanted.rate_bps
+    told = arithmetic.idle_us(wanted.mean_packet, wanted.rate_bps)
+    if abs(told / packet_us - 1) > 0.1:
+        notes.append(
+            f"while idle the average decays as for packets of {told} us, not of {packet_us:.2g} us: tc counts whole "
+            "microseconds (the simulation does not have this)"
+        )
+    return notes
 
 
 def red(wanted: Wanted) -> Line:
@@ -188,8 +198,8 @@ def gred(wanted: Wanted) -> Line:
     return Line(
         qdisc="gred",
         arguments=(
-            " ".join(["setup vqs 1 default 0", f"limit {limit}", *flags]),
-            f"vq 0 limit {limit} {numbers.arguments()}",
+            f"setup vqs 1 default 0 limit {limit}",
+            " ".join([f"vq 0 limit {limit}", numbers.arguments(), *flags]),
         ),
         values=(*numbers.values, buffer),
         aqm=red_aqm(readback, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
