@@ -56,15 +56,15 @@ def slope_log(low: int, high: int, max_p: float) -> int | None:
     return None
 
 
-def cell_log(n: int, avpkt: int, bytes_per_s: float) -> int:
-    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays when
-    idle.
+def cell_log(n: int, avpkt: int, bytes_per_s: float) -> int | None:
+    """Returns Scell_log: cells of 2^this ticks in the table by which the average decays when idle;
+    `None` where tc refuses.
     """
     ticks = int(packet_us(avpkt, bytes_per_s) * TICKS_PER_US)
     if ticks == 0:  # tc divides by it, and the table says nothing
         return 0
     per_tick = -math.log(1 - 2.0**-n) / ticks
-    return next(log for log in range(32) if 31 / per_tick / 2**log < 512)
+    return next((log for log in range(32) if 31 / per_tick / 2**log < 512), None)
 
 
 def packet_us(avpkt: int, bytes_per_s: float) -> int:
@@ -109,6 +109,16 @@ def burst_for(low: int, n: int, mean_packet: int, rate_bps: float) -> Burst:
 def idle(mean_packet: int, rate_bps: float) -> tuple[int, int]:
     """Returns `avpkt` and `bandwidth` from which tc makes the time of a mean packet."""
     return next(_idle(mean_packet, rate_bps))
+
+
+def largest_for_idle(n: int, mean_packet: int, rate_bps: float) -> int:
+    """Returns n, or the largest exponent below it whose table of idle times tc can make: none that is
+    slow on a slow link.
+    """
+    avpkt, bits = idle(mean_packet, rate_bps)
+    while n > 1 and cell_log(n, avpkt, bits / 8) is None:
+        n -= 1
+    return n
 
 
 def idle_us(mean_packet: int, rate_bps: float) -> int:

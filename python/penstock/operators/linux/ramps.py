@@ -18,9 +18,11 @@ from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, by
 CHOKE_MOST = 128 * 1024 - 1
 
 
-def _exponent(ramp: Ramp, high: int) -> int:
-    """Returns n of the weight 2^-n to aim at."""
-    return power_of_two(ramp.w_q, 1, min(31, arithmetic.largest_exponent(high)))
+def _exponent(ramp: Ramp, high: int, wanted: Wanted) -> tuple[int, int]:
+    """Returns n of the weight 2^-n to aim at, and the largest one that kernel and tc take here."""
+    most = min(30, arithmetic.largest_exponent(high))
+    most = arithmetic.largest_for_idle(most, wanted.mean_packet, wanted.rate_bps)
+    return power_of_two(ramp.w_q, 1, most), most
 
 
 WHY_WEIGHT = "the kernel averages by shifts: a weight is a power of two"
@@ -30,7 +32,7 @@ def _weight_why(ramp: Ramp, n: int, most: int, aimed: int) -> str:
     if n != aimed:
         return f"{WHY_WEIGHT}, and tc finds no burst for 2^-{aimed} at this min_th"
     if n == most and ramp.w_q < 2.0**-n:
-        return f"{WHY_WEIGHT}; with this max_th it takes none below 2^-{most}"
+        return f"{WHY_WEIGHT}; with this max_th and rate it takes none below 2^-{most}"
     return WHY_WEIGHT
 
 
@@ -92,10 +94,9 @@ def _red(wanted: Wanted, ramp: Ramp) -> _Red:
     """Returns RED in bytes."""
     low, high = max(1, round(ramp.min_bytes)), max(2, round(ramp.max_bytes))
     high = max(high, low + 1)
-    most = arithmetic.largest_exponent(high)
-    if most < 1:
+    if arithmetic.largest_exponent(high) < 1:
         raise RefusedError(f"max_th = {high} B: the kernel takes thresholds below 1 GiB")
-    aimed = _exponent(ramp, high)
+    aimed, most = _exponent(ramp, high, wanted)
     told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
     max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
     if arithmetic.slope_log(low, high, max_p) is None:
@@ -266,7 +267,7 @@ def choke(wanted: Wanted) -> Line:
     low = max(1, round(ramp.min_bytes / mean))
     high = max(low + 1, round(ramp.max_bytes / mean))
     limit = min(CHOKE_MOST, max(wanted.buffer_pkts, high))
-    aimed = _exponent(ramp, high)
+    aimed, most = _exponent(ramp, high, wanted)
     found = arithmetic.nearest(low, aimed, 1)  # avpkt cancels: min·avpkt/avpkt
     if found is None:
         raise RefusedError(f"min_th = {low} packets: tc finds no weight for so low a threshold")
@@ -282,7 +283,7 @@ def choke(wanted: Wanted) -> Line:
     values = (
         Value(name="min_th", wanted=ramp.min_bytes / mean, used=low, unit="packets", why="choke counts packets"),
         Value(name="max_th", wanted=ramp.max_bytes / mean, used=high, unit="packets", why="choke counts packets"),
-        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, arithmetic.largest_exponent(high), aimed)),
+        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)),
         Value(
             name="max_p",
             wanted=ramp.max_p_for("uniform"),
