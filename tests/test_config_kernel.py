@@ -18,9 +18,10 @@ import debian
 import oracle
 import penstock as ps
 import qdiscs
+from conftest import SCENARIOS
 from penstock.operators import tc
 from penstock.operators.linux import arithmetic
-from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, Step, Tail, Wanted
+from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, Step, Tail, Wanted, Written
 
 CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: Random parameter sets, and how many of each qdisc.
@@ -109,16 +110,29 @@ def cases() -> list[tuple[Wanted, Place]]:
     return made
 
 
+#: What somebody typed on the router whose state docs/operators.md reads; a manual page has it.
+RUNNING = (
+    f"tc qdisc replace dev {qdiscs.DEVICE} root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 "
+    "burst 55 ecn adaptive bandwidth 10Mbit"
+)
+STATE = SCENARIOS / "operators" / "running-red.json"
+
+
 @functools.cache
-def answers() -> list[tuple[Wanted, Any, Any]]:
-    """What was wanted, what was written, and what the kernel reports; asked once."""
-    made = cases()
-    written = [tc.write(*case) for case in made]
+def asked_kernel() -> tuple[list[Written], list[Any]]:
+    """What was written, and what the kernel reports of each and of `RUNNING`; asked once."""
+    written = [tc.write(*case) for case in cases()]
     try:
-        said = qdiscs.loaded([each.text.splitlines() for each in written], CACHE)
+        said = qdiscs.loaded([*(each.text.splitlines() for each in written), [RUNNING]], CACHE)
     except debian.UnavailableError as error:
         pytest.skip(str(error))
-    return [(case[0], each, answer) for case, each, answer in zip(made, written, said, strict=True)]
+    return written, said
+
+
+def answers() -> list[tuple[Wanted, Any, Any]]:
+    """What was wanted, what was written, and what the kernel reports."""
+    written, said = asked_kernel()
+    return [(case[0], each, answer) for case, each, answer in zip(cases(), written, said, strict=False)]
 
 
 def found(answer: Any, kind: str) -> dict[str, Any]:
@@ -175,6 +189,12 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
                 continue
             got = told.get(key)
             assert got == pytest.approx(value, rel=1e-5), (written.text, key)
+
+
+def test_the_state_that_the_page_reads_is_the_kernels() -> None:
+    kept = json.loads(STATE.read_text(encoding="utf-8"))
+    *_, running = asked_kernel()[1]
+    assert found(kept, "red")["options"] == found(running, "red")["options"]
 
 
 def test_the_tables_of_the_arithmetic() -> None:

@@ -146,6 +146,7 @@ def _put(text: str, out: Path | None) -> None:
         write(out, text)
     elif text:
         say(text)
+        sys.stdout.flush()  # before the report, where both go to one place
 
 
 def _tell(table: Table) -> None:

@@ -29,9 +29,12 @@ def read(document: Any, given: Given) -> str:
     options = table(qdisc.get("options"), where)
     aqm, buffer = READ[kind](options, where)
     rate = rate_text(_rate(qdisc, qdiscs), given, where)
+    said = f"What `tc -d -j qdisc show` says of {dev}: {kind}."
+    if _flag(options, "adaptive"):
+        said += "\n# It says `adaptive`, but max_p stands still with tc and kernels since 5.7."
     return scenario_file(
         dev,
-        f"What `tc -d -j qdisc show` says of {dev}: {kind}.",
+        said,
         rate=rate,
         buffer=buffer,
         aqm=aqm,
