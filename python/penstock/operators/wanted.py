@@ -133,13 +133,14 @@ def _weight(given: float | str, pkts_per_s: float, delay_s: float) -> float:
 
 
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
-    shared = {"target_s": parse_duration(aqm["target"]), "interval_s": parse_duration(aqm["interval"])}
+    target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
     if kind == "codel":
-        return Codel(kind=kind, **shared)
+        return Codel(kind=kind, target_s=target_s, interval_s=interval_s)
     threshold = aqm["ce_threshold"]
     return Codel(
         kind=kind,
-        **shared,
+        target_s=target_s,
+        interval_s=interval_s,
         flows=aqm["flows"],
         quantum_bytes=int(_bytes(aqm["quantum"], 1)),
         limit_pkts=aqm["limit"],
