@@ -869,7 +869,7 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
         (["link.toml", "--to", "sqm"], "not red"),
         (["link.toml", "--to", "tc", "--exact"], "w_q is 0.001953 for 0.002"),
         (["link.toml", "--to", "tc", "--exact", "some"], "must be a share"),
-        (["link.toml", "--to", "tc", "--exact=-1%"], "must be a share"),
+        (["link.toml", "--to", "tc", "--exact", "nan"], "must be a share"),
         (["link.toml", "--to", "eos", "--against", "link.toml"], "is not read"),
         (["link.toml", "--to", "tc", "--against", "link.toml"], "link.toml: is not JSON"),
         (["link.toml", "--to", "sonic", "--shape"], "for tc alone"),
