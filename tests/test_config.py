@@ -75,7 +75,7 @@ def scenario(**aqm: object) -> ps.Scenario:
     return base.set_all({f"aqm.{key}": value for key, value in aqm.items()})
 
 
-def write(to: str, place: Place | None = None, **aqm: object) -> Written:
+def write(to: str, place: Place | None = None, **aqm: Any) -> Written:
     return command.write(scenario(**aqm), to, place or Place())
 
 
@@ -267,7 +267,7 @@ def test_a_step_that_marks_nothing_is_refused() -> None:
         ("sonic", {"kind": "step", "ecn": True}, "not_capable"),
     ],
 )
-def test_what_is_lost_is_named_and_exact_refuses_it(to: str, keys: dict[str, object], lost: str) -> None:
+def test_what_is_lost_is_named_and_exact_refuses_it(to: str, keys: dict[str, Any], lost: str) -> None:
     written = write(to, **keys)
     assert [each for each in written.lost if each.startswith(lost)], written.lost
     with pytest.raises(RefusedError, match=f"--exact.*lost is {lost}"):
@@ -641,11 +641,11 @@ def test_the_document_has_it_all() -> None:
 # ------------------------------------------------------------------------- reading
 
 
-def qdisc(kind: str, dev: str = "eth0", **options: object) -> dict[str, object]:
+def qdisc(kind: str, dev: Any = "eth0", **options: Any) -> dict[str, object]:
     return {"kind": kind, "handle": "1:", "dev": dev, "root": True, "options": options}
 
 
-RED = {
+RED: dict[str, Any] = {
     "limit": 300000,
     "min": 30000,
     "max": 90000,

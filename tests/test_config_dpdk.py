@@ -46,7 +46,18 @@ def program() -> Path:
     include = [f"-I{root}/usr/include/dpdk", f"-I{root}/usr/include/x86_64-linux-gnu/dpdk"]
     needed = [*libraries.glob("librte_sched.so.*"), *libraries.glob("librte_eal.so.*")]
     paths = [f"-Wl,-rpath,{libraries}", f"-Wl,-rpath-link,{libraries}:{root}/lib/x86_64-linux-gnu"]
-    line = ["cc", "-O2", "-march=native", "-Wall", *include, str(SOURCE), *map(str, needed[:2]), *paths, "-o", built]
+    line = [
+        "cc",
+        "-O2",
+        "-march=native",
+        "-Wall",
+        *include,
+        str(SOURCE),
+        *map(str, needed[:2]),
+        *paths,
+        "-o",
+        str(built),
+    ]
     subprocess.run(line, check=True, capture_output=True)
     return built
 

@@ -27,7 +27,7 @@ from penstock.operators.model import (
 
 #: The weight is a uint32; averages slower than this are of no use.
 MOST_WEIGHT = 31
-LEAVES = {
+LEAVES: Mapping[str, tuple[type, int]] = {
     "min-threshold": (str, 2**64 - 1),
     "max-threshold": (str, 2**64 - 1),
     "enable-ecn": (bool, 1),
@@ -100,10 +100,11 @@ def mistakes(document: Mapping[str, Any]) -> list[str]:
     for profile in qos.get("queue-management-profiles", {}).get("queue-management-profile", []):
         rule = profile["wred"]["uniform"]["config"]
         for key, value in rule.items():
-            kind, most = LEAVES.get(key, (None, 0))
-            if kind is None:
+            if key not in LEAVES:
                 found.append(f"{key}: no such leaf")
-            elif type(value) is not kind:
+                continue
+            kind, most = LEAVES[key]
+            if type(value) is not kind:
                 found.append(f"{key} = {value!r}: must be a {kind.__name__}")
             elif kind is not bool and not 0 <= int(value) <= most:
                 found.append(f"{key} = {value}: from 0 to {most}")

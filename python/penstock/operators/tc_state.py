@@ -58,9 +58,9 @@ def _chosen(qdiscs: list[Mapping[str, Any]], given: Given) -> Mapping[str, Any]:
         raise ScenarioError(f"has no qdisc that is read ({', '.join(READ)}); it has: {kinds}")
     one(sorted({_device(each, given) for each in found}), "interface", "--dev")
     # Below mq every hardware queue has its own, all alike.
-    kinds = sorted({each["kind"] for each in found})
-    if len(kinds) > 1:
-        raise ScenarioError(f"has several qdiscs: {', '.join(kinds)}; a scenario has one")
+    several = sorted({each["kind"] for each in found})
+    if len(several) > 1:
+        raise ScenarioError(f"has several qdiscs: {', '.join(several)}; a scenario has one")
     return found[0]
 
 
