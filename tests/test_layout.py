@@ -24,7 +24,7 @@ FLOORS = (
     {"model"},
     {"show"},
     {"runs"},
-    {"sweeps", "emulation"},
+    {"sweeps", "emulation", "operators"},
     {"fluid"},  # it runs points of a sweep
     {"validate"},
     {"evaluation"},

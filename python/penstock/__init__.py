@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.model.aqm import *  # noqa: F403
     from penstock.model.kinds import *  # noqa: F403
     from penstock.model.scenario import Scenario as Scenario
+    from penstock.operators.start import config as config
+    from penstock.operators.start import config_from as config_from
     from penstock.runs.probing import Probe as Probe
     from penstock.runs.probing import probe as probe
     from penstock.runs.result import Comparison as Comparison
@@ -51,6 +53,7 @@ _NAMES = {
     "evaluation.start": ("evaluate",),
     "fluid.start": ("stability",),
     "model.scenario": ("Scenario",),
+    "operators.start": ("config", "config_from"),
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),
     "runs.runner": ("compare", "run"),

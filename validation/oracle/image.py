@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from debian import Packages, UnavailableError
@@ -36,13 +37,21 @@ poweroff -f
 """
 
 
-def image(packages: Packages, texts: dict[str, bytes], router: Path | None) -> bytes:
+def image(
+    packages: Packages,
+    texts: dict[str, bytes],
+    router: Path | None,
+    guest: str = "guest.sh",
+    wanted: Sequence[str] = MODULES,
+) -> bytes:
     """The archive.
 
     texts: files that the guest program reads, by name.
     router: the program that is the bottleneck; without one sch_red is.
+    guest: the guest program, a file beside this one.
+    wanted: the kernel modules that it needs.
     """
-    files = _guest(packages) | {name: (0o644, content) for name, content in texts.items()}
+    files = _guest(packages, guest, wanted) | {name: (0o644, content) for name, content in texts.items()}
     if router is not None:
         files |= _router(router)
     return gzip.compress(_newc(files), compresslevel=6, mtime=0)
@@ -52,8 +61,8 @@ def image(packages: Packages, texts: dict[str, bytes], router: Path | None) -> b
 Files = dict[str, tuple[int, bytes]]
 
 
-def _guest(packages: Packages) -> Files:
-    files: Files = {"init": (0o755, INIT), "guest": (0o755, (HERE / "guest.sh").read_bytes())}
+def _guest(packages: Packages, guest: str, wanted: Sequence[str]) -> Files:
+    files: Files = {"init": (0o755, INIT), "guest": (0o755, (HERE / guest).read_bytes())}
     files["bin/busybox"] = (0o755, packages.program("busybox").read_bytes())
     for name in PROGRAMS:
         program = packages.program(name)
@@ -62,7 +71,7 @@ def _guest(packages: Packages) -> Files:
         for library in re.findall(r"=> (/\S+)", listed.stdout):
             files[f"lib/{Path(library).name}"] = (0o755, Path(library).read_bytes())
     files["lib64/ld-linux-x86-64.so.2"] = (0o755, Path(packages.loader()[0]).read_bytes())
-    modules = _modules(packages)
+    modules = _modules(packages, wanted)
     files |= {f"modules/{name}.ko": (0o644, content) for name, content in modules.items()}
     files["modules/order"] = (0o644, "".join(f"{name}\n" for name in modules).encode())
     return files
@@ -79,8 +88,8 @@ def _router(program: Path) -> Files:
     return files
 
 
-def _modules(packages: Packages) -> dict[str, bytes]:
-    """`MODULES` and what they need, in the order in which they can be loaded."""
+def _modules(packages: Packages, wanted: Sequence[str]) -> dict[str, bytes]:
+    """The modules and what they need, in the order in which they can be loaded."""
     tree = packages.file(f"lib/modules/{packages.kernel}", f"usr/lib/modules/{packages.kernel}")
     found = {re.split(r"\.ko", path.name)[0].replace("-", "_"): path for path in tree.rglob("*.ko*")}
     built_in = {Path(line).stem for line in (tree / "modules.builtin").read_text(encoding="utf-8").split()}
@@ -99,7 +108,7 @@ def _modules(packages: Packages) -> dict[str, bytes]:
                 load(other.replace("-", "_"))
         order[name] = content
 
-    for name in MODULES:
+    for name in wanted:
         load(name)
     return order
 

@@ -158,6 +158,18 @@ def texts(setting: Setting, kernel: bool) -> dict[str, bytes]:
 
 def boot(packages: Packages, archive: Path, seed: int, limit_s: float) -> dict[str, Any]:
     """Boots the guest and returns its document."""
+    text = said(packages, archive, seed, limit_s)
+    try:
+        parsed = dict(json.loads(text))
+    except ValueError as error:
+        raise GuestError(f"seed {seed}: the document is not JSON: {error}") from error
+    if (failed := parsed["iperf3"].get("error")) is not None:  # its exit status is 0 all the same
+        raise GuestError(f"seed {seed}: iperf3: {failed}")
+    return parsed
+
+
+def said(packages: Packages, archive: Path, seed: int, limit_s: float) -> str:
+    """Boots the guest and returns what it prints between its marker lines."""
     line: list[str | Path] = [*packages.loader(), packages.program("qemu-system-x86_64")]
     for folder in ("usr/share/qemu", "usr/share/seabios"):
         line += ["-L", packages.file(folder)]
@@ -177,13 +189,7 @@ def boot(packages: Packages, archive: Path, seed: int, limit_s: float) -> dict[s
     document = re.search(r"^penstock-oracle begin\n(.*)^penstock-oracle end$", text, re.DOTALL | re.MULTILINE)
     if document is None:
         raise GuestError(f"seed {seed}: {_tail(done.stdout) or _tail(done.stderr)}")
-    try:
-        parsed = dict(json.loads(document[1]))
-    except ValueError as error:
-        raise GuestError(f"seed {seed}: the document is not JSON: {error}") from error
-    if (failed := parsed["iperf3"].get("error")) is not None:  # its exit status is 0 all the same
-        raise GuestError(f"seed {seed}: iperf3: {failed}")
-    return parsed
+    return document[1]
 
 
 def _tail(output: bytes | None) -> str:

@@ -21,6 +21,7 @@ from penstock.errors import Error
 #: loads neither Arrow nor the papers; a test compares the lines with what the modules say.
 COMMANDS = {
     "compare": "Run FILE under several disciplines, paired by seed.",
+    "config": "Write FILE's queue as a router takes it, or read one.",
     "emulate": "Run FILE on real packets, between two namespaces.",
     "evaluate": "Judge disciplines by RFC 7928, with DropTail beside them.",
     "export": "Write the runs of a sweep as CSV.",

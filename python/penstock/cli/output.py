@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -40,17 +40,21 @@ WIDE = 200
 _FORCED = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 
 
-def draw(table: Table | Group) -> None:
-    """Prints a table."""
-    terminal = sys.stdout.isatty()
-    if isinstance(table, Table) and not terminal and sys.stdout.encoding == "utf-8" and not _FORCED & {*os.environ}:
+def draw(table: Table | Group, file: TextIO | None = None) -> None:
+    """Prints a table.
+
+    file: where to; default: the standard output.
+    """
+    file = file or sys.stdout
+    terminal = file.isatty()
+    if isinstance(table, Table) and not terminal and file.encoding == "utf-8" and not _FORCED & {*os.environ}:
         text = table.plain(WIDE)
         if text is not None:
-            say(text)
+            file.write(text)
             return
     from rich.console import Console
 
-    console = Console(highlight=False) if terminal else Console(highlight=False, width=WIDE)
+    console = Console(file=file, highlight=False, width=None if terminal else WIDE)
     console.print(table)
 
 

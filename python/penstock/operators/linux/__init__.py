@@ -1,0 +1,1 @@
+"""Linux's queue disciplines: their arithmetic, and the arguments that `tc` takes for each."""

@@ -1,0 +1,303 @@
+"""RED and what is made of it: `red`, `gred`, `choke`.
+
+Sources: iproute2's tc/q_red.c, q_gred.c and q_choke.c, Linux's net/sched/sch_red.c, sch_gred.c and
+sch_choke.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.operators.linux import arithmetic
+from penstock.operators.linux.line import Line
+from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, bytes_text, power_of_two, weight_value
+
+#: Packets that CHOKe's buffer takes (net/sched/sch_choke.c).
+CHOKE_MOST = 128 * 1024 - 1
+
+
+def _exponent(ramp: Ramp, high: int, wanted: Wanted) -> tuple[int, int]:
+    """Returns n of the weight 2^-n to aim at, and the largest one that kernel and tc take here."""
+    most = min(30, arithmetic.largest_exponent(high))
+    most = arithmetic.largest_for_idle(most, wanted.mean_packet, wanted.rate_bps)
+    return power_of_two(ramp.w_q, 1, most), most
+
+
+WHY_WEIGHT = "the kernel averages by shifts: a weight is a power of two"
+
+
+def _weight_why(ramp: Ramp, n: int, most: int, aimed: int) -> str:
+    if n != aimed:
+        return f"{WHY_WEIGHT}, and tc finds no burst for 2^-{aimed} at this min_th"
+    if n == most and ramp.w_q < 2.0**-n:
+        return f"{WHY_WEIGHT}; with this max_th and rate it takes none below 2^-{most}"
+    return WHY_WEIGHT
+
+
+def ramp_losses(ramp: Ramp, ecn: bool) -> list[str]:
+    """Returns what Linux's RED does not do."""
+    lost = []
+    if ramp.gentle:
+        lost.append("gentle: above max_th every packet is signalled, not with a probability that rises to 1")
+    if ramp.kind == "ared":
+        lost.append(
+            "adaptation: tc since 5.7 asks for it where kernels since 5.7 no longer look, and max_p stays at its "
+            "first value"
+        )
+    if ramp.mark_p < 1 and ecn:
+        lost.append(f"mark_p: above a probability of {ramp.mark_p:g} capable packets are marked, not dropped")
+    if ramp.byte_mode:
+        lost.append("byte_mode: the probability does not depend on a packet's size")
+    if ramp.gate != "uniform":
+        lost.append(f"gate: the kernel spaces signals uniformly, not {ramp.gate}")
+    return lost
+
+
+def gate_why(ramp: Ramp, box: str, words: str) -> str:
+    """Returns why a probability is another number on a box that spaces signals in another way."""
+    if ramp.gate == box:
+        return ""
+    return f"{words}: max_p {ramp.max_p:g} with gate {ramp.gate} signals {ramp.share():.3g} of the packets at max_th"
+
+
+@dataclass(frozen=True, slots=True)
+class _Red:
+    """RED's numbers in whole units of the qdisc."""
+
+    low: int
+    high: int
+    max_p: float
+    burst: arithmetic.Burst
+    values: tuple[Value, ...]
+
+    def arguments(self) -> str:
+        told = self.burst
+        return (
+            f"min {self.low} max {self.high} avpkt {told.avpkt} burst {told.burst} bandwidth {told.bits_per_s}bit "
+            f"probability {self.max_p:.10g}"
+        )
+
+    def readback(self) -> dict[str, Any]:
+        told = self.burst
+        return {
+            "min": self.low,
+            "max": self.high,
+            "ewma": told.n,
+            "probability": int(self.max_p * 2**32) / 2**32,
+            "Scell_log": arithmetic.cell_log(told.n, told.avpkt, told.bits_per_s / 8),
+        }
+
+
+def _red(wanted: Wanted, ramp: Ramp) -> _Red:
+    """Returns RED in bytes."""
+    low, high = max(1, round(ramp.min_bytes)), max(2, round(ramp.max_bytes))
+    high = max(high, low + 1)
+    if arithmetic.largest_exponent(high) < 1:
+        raise RefusedError(f"max_th = {high} B: the kernel takes thresholds below 1 GiB")
+    aimed, most = _exponent(ramp, high, wanted)
+    told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
+    max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
+    if arithmetic.slope_log(low, high, max_p) is None:
+        raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
+    values = (
+        Value(name="min_th", wanted=ramp.min_bytes, used=low, unit="B"),
+        Value(name="max_th", wanted=ramp.max_bytes, used=high, unit="B"),
+        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)),
+        Value(
+            name="max_p",
+            wanted=ramp.max_p_for("uniform"),
+            used=int(max_p * 2**32) / 2**32,
+            why=gate_why(ramp, "uniform", "the kernel spaces signals uniformly") or "max_p has 32 binary digits",
+        ),
+    )
+    return _Red(low, high, max_p, told, values)
+
+
+def _buffer(wanted: Wanted) -> Value:
+    used = max(1, round(wanted.buffer_bytes))
+    return Value(name="buffer", wanted=wanted.buffer_bytes, used=used, unit="B")
+
+
+def red_aqm(numbers: Mapping[str, Any], wanted: Wanted, **more: Any) -> dict[str, Any]:
+    """Returns the kernel's RED as a scenario's `[aqm]`."""
+    return {
+        "kind": "red",
+        "unit": "bytes",
+        "mean_packet": bytes_text(wanted.mean_packet),
+        "min_th": bytes_text(numbers["min"]),
+        "max_th": bytes_text(numbers["max"]),
+        "max_p": numbers["probability"],
+        "w_q": 2.0 ** -numbers["ewma"],
+        "gate": "uniform",
+        "gentle": False,
+        "ecn": wanted.ecn,
+        **more,
+    }
+
+
+def unit_notes(wanted: Wanted, counted: bool) -> list[str]:
+    """Returns what follows from counting bytes where the scenario counts packets, and from tc's
+    clock.
+    """
+    notes = []
+    if not counted:
+        notes.append(f"the box counts bytes: a packet of the scenario is {wanted.mean_packet} B (aqm.mean_packet)")
+    packet_us = 8e6 * wanted.mean_packet / wanted.rate_bps
+    told = arithmetic.idle_us(wanted.mean_packet, wanted.rate_bps)
+    if abs(told / packet_us - 1) > 0.1:
+        notes.append(
+            f"while idle the average decays as for packets of {told} us, not of {packet_us:.2g} us: tc counts whole "
+            "microseconds (the simulation does not have this)"
+        )
+    return notes
+
+
+def red(wanted: Wanted) -> Line:
+    """sch_red."""
+    ramp = wanted.aqm
+    assert isinstance(ramp, Ramp)
+    numbers = _red(wanted, ramp)
+    buffer = _buffer(wanted)
+    flags = ["ecn"] if wanted.ecn else []
+    hard = wanted.ecn and ramp.forced == "drop"
+    flags += ["harddrop"] if hard else []
+    adaptive = ramp.kind == "ared"
+    flags += ["adaptive"] if adaptive else []
+    readback = {
+        "limit": int(buffer.used),
+        **numbers.readback(),
+        "ecn": wanted.ecn,
+        "harddrop": hard,
+        "adaptive": adaptive,
+        "nodrop": False,
+    }
+    return Line(
+        qdisc="red",
+        arguments=(" ".join([f"limit {int(buffer.used)}", numbers.arguments(), *flags]),),
+        values=(*numbers.values, buffer),
+        aqm=red_aqm(readback, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
+        buffer=bytes_text(buffer.used),
+        readback=readback,
+        lost=tuple(ramp_losses(ramp, wanted.ecn)),
+        notes=tuple(unit_notes(wanted, ramp.bytes_counted)),
+    )
+
+
+def gred(wanted: Wanted) -> Line:
+    """sch_gred with one virtual queue, to which filters can add more."""
+    ramp = wanted.aqm
+    assert isinstance(ramp, Ramp)
+    numbers = _red(wanted, ramp)
+    buffer = _buffer(wanted)
+    limit = int(buffer.used)
+    flags = ["ecn"] if wanted.ecn else []
+    hard = wanted.ecn and ramp.forced == "drop"
+    flags += ["harddrop"] if hard else []
+    readback = {"limit": limit, **numbers.readback(), "ecn": wanted.ecn, "harddrop": hard}
+    return Line(
+        qdisc="gred",
+        arguments=(
+            f"setup vqs 1 default 0 limit {limit}",
+            " ".join([f"vq 0 limit {limit}", numbers.arguments(), *flags]),
+        ),
+        values=(*numbers.values, buffer),
+        aqm=red_aqm(readback, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
+        buffer=bytes_text(limit),
+        readback=readback,
+        lost=tuple(ramp_losses(ramp, wanted.ecn)),
+        notes=(
+            *unit_notes(wanted, ramp.bytes_counted),
+            "one virtual queue takes all packets; which packet goes to which of several is for your filters",
+        ),
+    )
+
+
+def step(wanted: Wanted) -> Line:
+    """A threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the
+    least average.
+    """
+    wants = wanted.aqm
+    assert isinstance(wants, Step)
+    if not wanted.ecn:
+        raise RefusedError("aqm.ecn = false: a step that marks nothing is DropTail")
+    low = max(1, round(wants.threshold_bytes))
+    told = arithmetic.burst_for(low, 1, wanted.mean_packet, wanted.rate_bps)
+    numbers = _Red(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
+    buffer = _buffer(wanted)
+    spare = wants.not_capable == "pass"
+    flags = ["ecn", "nodrop"] if spare else ["ecn"]
+    readback = {
+        "limit": int(buffer.used),
+        **numbers.readback(),
+        "ecn": True,
+        "harddrop": False,
+        "adaptive": False,
+        "nodrop": spare,
+    }
+    return Line(
+        qdisc="red",
+        arguments=(" ".join([f"limit {int(buffer.used)}", numbers.arguments(), *flags]),),
+        values=(
+            Value(name="threshold", wanted=wants.threshold_bytes, used=low, unit="B"),
+            weight_value(1.0, told.n, "tc's least average is half the newest sample"),
+            buffer,
+        ),
+        aqm=red_aqm(readback, wanted, forced="mark"),
+        buffer=bytes_text(buffer.used),
+        readback=readback,
+        lost=(f"no average: the queue is averaged with w_q = 2^-{told.n}",),
+        notes=(
+            *unit_notes(wanted, wants.bytes_counted),
+            *(
+                ["`nodrop` lets packets pass that cannot be marked; the simulation of the box drops them"]
+                if spare
+                else []
+            ),
+        ),
+    )
+
+
+def choke(wanted: Wanted) -> Line:
+    """sch_choke, which counts packets."""
+    ramp = wanted.aqm
+    assert isinstance(ramp, Ramp)
+    mean = wanted.mean_packet
+    low = max(1, round(ramp.min_bytes / mean))
+    high = max(low + 1, round(ramp.max_bytes / mean))
+    limit = min(CHOKE_MOST, max(wanted.buffer_pkts, high))
+    aimed, most = _exponent(ramp, high, wanted)
+    found = arithmetic.nearest(low, aimed, 1)  # avpkt cancels: min·avpkt/avpkt
+    if found is None:
+        raise RefusedError(f"min_th = {low} packets: tc finds no weight for so low a threshold")
+    avpkt, bits = arithmetic.idle(mean, wanted.rate_bps)
+    told = arithmetic.Burst(found[0], avpkt, found[1], bits)
+    max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
+    numbers = _Red(low, high, max_p, told, ())
+    lost = ramp_losses(ramp, wanted.ecn)
+    if wanted.ecn and ramp.forced == "drop":
+        lost.append("forced: tc's choke marks capable packets above max_th, too")
+    readback = {"limit": limit, **numbers.readback(), "ecn": wanted.ecn}
+    pkts = {"min_th": f"{low} packets", "max_th": f"{high} packets", "unit": "packets", "kind": "choke"}
+    values = (
+        Value(name="min_th", wanted=ramp.min_bytes / mean, used=low, unit="packets", why="choke counts packets"),
+        Value(name="max_th", wanted=ramp.max_bytes / mean, used=high, unit="packets", why="choke counts packets"),
+        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)),
+        Value(
+            name="max_p",
+            wanted=ramp.max_p_for("uniform"),
+            used=readback["probability"],
+            why=gate_why(ramp, "uniform", "the kernel spaces signals uniformly") or "max_p has 32 binary digits",
+        ),
+        Value(name="buffer", wanted=wanted.buffer_bytes / mean, used=limit, unit="packets"),
+    )
+    return Line(
+        qdisc="choke",
+        arguments=(" ".join([f"limit {limit}", numbers.arguments(), *(["ecn"] if wanted.ecn else [])]),),
+        values=values,
+        aqm={**red_aqm(readback, wanted, forced="mark" if wanted.ecn else "drop"), **pkts},
+        buffer=f"{limit} packets",
+        readback=readback,
+        lost=tuple(lost),
+    )

@@ -1,0 +1,236 @@
+"""The words that all platforms share: what is wanted, and what was written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from penstock.errors import ScenarioError
+
+
+class RefusedError(ScenarioError):
+    """What a platform cannot express, with the reason."""
+
+
+#: Signals per packet at one max_p, by how RED spaces them. Even gaps on 1…1/p − 1 have a mean of
+#: 1/(2p), those on 1/p…2/p − 1 a mean of 3/(2p); an independent coin has one of 1/p.
+SHARE = {"uniform": 2.0, "wait": 2.0 / 3.0, "geometric": 1.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ramp:
+    """RED and its kin.
+
+    kind: `red`, `ared`, `choke` or `nlred`.
+    min_bytes, max_bytes: where the ramp begins and ends.
+    max_p: at the end of the ramp, spaced by `gate`.
+    w_q: weight of the newest sample in the average; 1 is no average.
+    bytes_counted: whether the queue counts bytes rather than packets of the mean size.
+    gentle: whether a second ramp leads from max_p to 1 at twice max_bytes.
+    forced: `drop` or `mark`: what becomes of a capable packet beyond the ramp.
+    mark_p: above this probability a capable packet is dropped all the same.
+    byte_mode: whether the probability scales with the packet's size.
+    """
+
+    kind: str
+    min_bytes: float
+    max_bytes: float
+    max_p: float
+    w_q: float
+    gate: str = "uniform"
+    bytes_counted: bool = True
+    gentle: bool = False
+    forced: str = "drop"
+    mark_p: float = 1.0
+    byte_mode: bool = False
+
+    def share(self) -> float:
+        """Returns the share of packets that are signalled at the end of the ramp; NLRED's ends at
+        1.5·max_p.
+        """
+        top = 1.5 * self.max_p if self.kind == "nlred" else self.max_p
+        return min(1.0, top * SHARE[self.gate])
+
+    def max_p_for(self, gate: str) -> float:
+        """Returns the max_p that signals as often where signals are spaced by another gate."""
+        return min(1.0, self.max_p * SHARE[self.gate] / SHARE[gate])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A threshold above which every packet is marked, as DCTCP wants it.
+
+    not_capable: `pass` or `drop`: what becomes of a packet that cannot be marked.
+    """
+
+    threshold_bytes: float
+    bytes_counted: bool
+    not_capable: str = "pass"
+    kind: str = "step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codel:
+    """CoDel. `flows` and what follows is FQ-CoDel's; `None` and zero in CoDel itself."""
+
+    kind: str
+    target_s: float
+    interval_s: float
+    flows: int | None = None
+    quantum_bytes: int = 0
+    limit_pkts: int = 0
+    drop_batch: int = 64
+    ce_threshold_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pie:
+    """PIE."""
+
+    target_s: float
+    t_update_s: float
+    alpha: float
+    beta: float
+    max_burst_s: float
+    mark_ecnth: float
+    derandomize: bool
+    high_delay_s: float
+    rate_estimate: bool
+    dq_threshold_bytes: int
+    kind: str = "pie"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """DropTail."""
+
+    kind: str = "droptail"
+
+
+Discipline: TypeAlias = Ramp | Step | Codel | Pie | Tail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a scenario asks of its bottleneck: SI units, bytes and probabilities.
+
+    name: the scenario's.
+    rate_bps, reverse_rate_bps: of the bottleneck, and of the opposite direction.
+    buffer_bytes: what may wait; `buffer_counted` says whether it counts bytes.
+    mean_packet: bytes; packets and bytes are turned into each other by it.
+    """
+
+    name: str
+    aqm: Discipline
+    ecn: bool
+    rate_bps: float
+    reverse_rate_bps: float
+    buffer_bytes: float
+    buffer_counted: bool
+    mean_packet: int
+
+    @property
+    def buffer_pkts(self) -> int:
+        """The buffer in packets of the mean size."""
+        return max(1, round(self.buffer_bytes / self.mean_packet))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the configuration goes, and what the user chose.
+
+    dev: the interface; `None`: the platform's usual first one.
+    variant: which of several forms: tc's `gred` rather than `red`.
+    shape: whether tc makes the bottleneck's rate itself.
+    """
+
+    dev: str | None = None
+    variant: str | None = None
+    shape: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A number on its way to the box.
+
+    name: as the scenario calls it.
+    wanted, used: in the same unit.
+    unit: of both: `B`, `ms`, `packets`, `%`; empty for a bare number.
+    why: why the box does not take the number as it is.
+    shown: how the platform writes what it uses, such as `2^-9`; empty where it is the number
+        itself.
+    """
+
+    name: str
+    wanted: float
+    used: float
+    unit: str = ""
+    why: str = ""
+    shown: str = ""
+
+    @property
+    def error(self) -> float:
+        """The relative error; infinite where nothing was wanted and something is used."""
+        if self.used == self.wanted:
+            return 0.0
+        return abs(self.used - self.wanted) / abs(self.wanted) if self.wanted else math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A platform's configuration.
+
+    text: complete, as the box takes it; ends in a newline.
+    values: each number with what the box makes of it.
+    lost: what the scenario asks for and the box does not do, a sentence each.
+    notes: what whoever pastes it should know, a sentence each.
+    aqm: the discipline that the box will really run, as a scenario's `[aqm]`.
+    buffer: what may wait at the box, as a scenario says it.
+    readback: of tc: kind and options that `tc -j -d qdisc show` will report, to hold against a real
+        kernel.
+    """
+
+    text: str
+    values: tuple[Value, ...]
+    aqm: Mapping[str, Any]
+    buffer: str
+    lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    readback: Mapping[str, Any] = field(default_factory=dict)
+
+
+def power_of_two(weight: float, least: int, most: int) -> int:
+    """Returns n for the 2^-n that is nearest to a weight, by ratio.
+
+    >>> power_of_two(0.002, 1, 16)
+    9
+    """
+    return min(most, max(least, round(-math.log2(weight))))
+
+
+def weight_value(wanted: float, n: int, why: str) -> Value:
+    """Returns the value of a weight that a box has as 2^-n."""
+    return Value(name="w_q", wanted=wanted, used=2.0**-n, shown=f"2^-{n}" if n else "", why=why)
+
+
+def per_cent(share: float) -> int:
+    """Returns a share as whole per cent, at least one where it is not nothing."""
+    return min(100, max(1, round(100 * share))) if share > 0 else 0
+
+
+def slug(name: str, allowed: str = r"A-Za-z0-9_-", most: int = 32) -> str:
+    """Returns a scenario's name as an identifier that every platform takes.
+
+    >>> slug("WAN edge, 10 Mbit/s")
+    'WAN-edge-10-Mbit-s'
+    """
+    text = re.sub(rf"[^{allowed}]+", "-", name).strip("-_")[:most].rstrip("-_")
+    return text or "penstock"
+
+
+def bytes_text(size: float) -> str:
+    """Returns a size as a scenario says it."""
+    return f"{round(size)} B"

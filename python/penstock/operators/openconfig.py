@@ -1,0 +1,113 @@
+"""OpenConfig: a queue-management profile, as gNMI and NETCONF take it.
+
+Facts: openconfig-qos-mem-mgmt.yang 0.11.1: thresholds in bytes (uint64), the weight n of 2^-n
+(uint32), the share in whole per cent, `enable-ecn`, `drop`. RFC 7951 writes a uint64 as a string.
+What a box makes of the numbers is its own affair; the simulation takes them as the model defines
+them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.operators import wred
+from penstock.operators.model import (
+    Place,
+    Step,
+    Value,
+    Wanted,
+    Written,
+    bytes_text,
+    power_of_two,
+    slug,
+    weight_value,
+)
+
+#: The weight is a uint32; averages slower than this are of no use.
+MOST_WEIGHT = 31
+LEAVES: Mapping[str, tuple[type, int]] = {
+    "min-threshold": (str, 2**64 - 1),
+    "max-threshold": (str, 2**64 - 1),
+    "enable-ecn": (bool, 1),
+    "drop": (bool, 1),
+    "weight": (int, 2**32 - 1),
+    "max-drop-probability-percent": (int, 100),
+}
+
+
+def write(wanted: Wanted, place: Place) -> Written:
+    """Returns the profile, and the queue of an interface that has it."""
+    lost: list[str]
+    if isinstance(wanted.aqm, Step):
+        threshold, value = wred.step_of(wanted)
+        low, high, share, weight, values = threshold, threshold, 100, 0, [value]
+        lost = list(wred.step_losses(wanted))
+        aqm = wred.step_aqm(wanted, threshold)
+    else:
+        ramp = wred.ramp_of(wanted, "openconfig", ["step"])
+        low, high, values = wred.whole_bytes(ramp)
+        share, value = wred.whole_per_cent(ramp)
+        weight = power_of_two(ramp.w_q, 0, MOST_WEIGHT)
+        lost = wred.losses(ramp, wanted.ecn, beyond="mark")
+        values += [weight_value(ramp.w_q, weight, "the weight is 2^-n"), value]
+        aqm = wred.aqm(
+            wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=2.0**-weight, beyond="mark"
+        )
+    name, dev = slug(wanted.name), place.dev or "eth0"
+    rule = {
+        "min-threshold": str(low),
+        "max-threshold": str(high),
+        "enable-ecn": wanted.ecn,
+        "drop": True,
+        "weight": weight,
+        "max-drop-probability-percent": share,
+    }
+    return Written(
+        text=json.dumps(_document(name, dev, rule), indent=2) + "\n",
+        values=(
+            *values,
+            Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B"),
+        ),
+        aqm=aqm,
+        buffer=bytes_text(wanted.buffer_bytes),
+        lost=tuple(lost),
+        notes=("a box may do more rounding of its own: read `state` back after setting `config`",),
+    )
+
+
+def _document(name: str, dev: str, rule: Mapping[str, Any]) -> dict[str, Any]:
+    profile = {"name": name, "config": {"name": name}, "wred": {"uniform": {"config": rule}}}
+    queue = {"name": "0", "config": {"name": "0", "queue-management-profile": name}}
+    interface = {
+        "interface-id": dev,
+        "config": {"interface-id": dev},
+        "output": {"queues": {"queue": [queue]}},
+    }
+    return {
+        "openconfig-qos:qos": {
+            "queue-management-profiles": {"queue-management-profile": [profile]},
+            "interfaces": {"interface": [interface]},
+        }
+    }
+
+
+def mistakes(document: Mapping[str, Any]) -> list[str]:
+    """Returns what the model forbids in a document's profiles, a sentence each."""
+    found = []
+    qos = document.get("openconfig-qos:qos", {})
+    for profile in qos.get("queue-management-profiles", {}).get("queue-management-profile", []):
+        rule = profile["wred"]["uniform"]["config"]
+        for key, value in rule.items():
+            if key not in LEAVES:
+                found.append(f"{key}: no such leaf")
+                continue
+            kind, most = LEAVES[key]
+            if type(value) is not kind:
+                found.append(f"{key} = {value!r}: must be a {kind.__name__}")
+            elif kind is not bool and not 0 <= int(value) <= most:
+                found.append(f"{key} = {value}: from 0 to {most}")
+        if not found and int(rule["min-threshold"]) > int(rule["max-threshold"]):
+            found.append("min-threshold: above max-threshold")
+    return found

@@ -1,0 +1,102 @@
+"""The platforms, each declared once: the command line, the messages and the documentation take
+their words here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock._names import known
+from penstock.operators import cisco_ios, dpdk, eos, junos, openconfig, sonic, sqm, tc, vyos
+from penstock.operators.model import Place, RefusedError, Wanted, Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """A kind of box.
+
+    doc: what it is, in a few words.
+    kinds: the disciplines of a scenario that it expresses, exactly or nearly.
+    write: the function.
+    variants: the forms among which `--as` chooses.
+    checked: how it is known that the box takes it so.
+    """
+
+    doc: str
+    kinds: tuple[str, ...]
+    write: Callable[[Wanted, Place], Written]
+    variants: tuple[str, ...] = ()
+    checked: str
+
+
+PLATFORMS: Mapping[str, Platform] = {
+    "tc": Platform(
+        doc="Linux: commands of tc",
+        kinds=("red", "ared", "step", "choke", "codel", "fq-codel", "pie", "droptail"),
+        write=tc.write,
+        variants=tuple(tc.QDISCS),
+        checked="loaded into a real kernel and read back",
+    ),
+    "sonic": Platform(
+        doc="SONiC switches: WRED_PROFILE of the config DB",
+        kinds=("red", "ared", "step"),
+        write=sonic.write,
+        checked="by the rules of its YANG model",
+    ),
+    "cisco-ios": Platform(
+        doc="Cisco IOS: WRED in a policy map",
+        kinds=("red", "ared"),
+        write=cisco_ios.write,
+        checked="by the documented ranges",
+    ),
+    "junos": Platform(
+        doc="Junos: drop profiles",
+        kinds=("red", "ared", "nlred"),
+        write=junos.write,
+        checked="by the documented ranges",
+    ),
+    "eos": Platform(
+        doc="Arista EOS: WRED and ECN in a QoS profile",
+        kinds=("red", "ared", "step"),
+        write=eos.write,
+        checked="by the ranges of AVD's schema",
+    ),
+    "openconfig": Platform(
+        doc="OpenConfig: a queue-management profile, JSON",
+        kinds=("red", "ared", "step"),
+        write=openconfig.write,
+        checked="by the types and ranges of its YANG model",
+    ),
+    "dpdk": Platform(
+        doc="DPDK: rte_red, as qos_sched reads it",
+        kinds=("red", "ared"),
+        write=dpdk.write,
+        checked="by Debian's librte_sched",
+    ),
+    "vyos": Platform(
+        doc="VyOS: random-detect, fq-codel, drop-tail",
+        kinds=("red", "ared", "fq-codel", "droptail"),
+        write=vyos.write,
+        checked="by its source code; the kernel below it as tc",
+    ),
+    "sqm": Platform(
+        doc="OpenWrt: SQM, /etc/config/sqm",
+        kinds=("fq-codel",),
+        write=sqm.write,
+        variants=tuple(sqm.SCRIPTS),
+        checked="by its scripts; the kernel below it as tc",
+    ),
+}
+
+
+def write(wanted: Wanted, to: str, place: Place) -> Written:
+    """Returns what a platform makes of it. Raises `RefusedError` with the reason where it
+    cannot.
+    """
+    platform = PLATFORMS[known(to, PLATFORMS, "platform")]
+    if place.variant is not None and not platform.variants:
+        raise RefusedError(f"--as {place.variant}: {to} has one form only")
+    if place.shape and to != "tc":
+        raise RefusedError("--shape: is for tc alone")
+    return platform.write(wanted, place)
