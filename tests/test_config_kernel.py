@@ -20,7 +20,7 @@ import penstock as ps
 import qdiscs
 from conftest import SCENARIOS
 from penstock.operators import tc
-from penstock.operators.linux import arithmetic
+from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, Step, Tail, Wanted, Written
 
 CACHE = Path.home() / ".cache" / "penstock-oracle"

@@ -108,7 +108,11 @@ def exact(found: Document) -> None:
     assert e["frames"]["received"] == e["frames"]["forwarded"] + e["frames"]["dropped"]
     if e["received_ce"] is not None and e["unsent"] == 0:
         made, unseen = e["frames"]["made_ce"], e["frames"]["handshake_ce"]
-        assert e["received_ce"] in (made, made - unseen), (made, unseen)
+        if any(each["kind"] == "web" for each in found["scenario"]["traffic"]):
+            # What a connection's kernel says last may be gone before it is asked.
+            assert e["received_ce"] <= made
+        else:
+            assert e["received_ce"] in (made, made - unseen), (made, unseen)
 
 
 def metrics(found: Document) -> dict[str, float]:

@@ -97,7 +97,13 @@ def begin_alike(real: list[int], other: list[int], least: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [ASKS + PERSISTENT, ASKS, PERSISTENT, ""], ids=["http/1.1", "http/1.0", "push", "once"]
+    "keys",
+    [
+        pytest.param(ASKS + PERSISTENT, id="http/1.1"),
+        pytest.param(ASKS, id="http/1.0", marks=pytest.mark.long),
+        pytest.param(PERSISTENT, id="push", marks=pytest.mark.long),
+        pytest.param("", id="once"),
+    ],
 )
 def test_the_same_pages_arrive(tmp_path: Path, keys: str) -> None:
     """To the byte, however late the machine is, in the document's same shape."""
@@ -145,13 +151,21 @@ def test_page_times_are_the_simulators(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("keys", [ASKS + PERSISTENT, ASKS, ""], ids=["http/1.1", "http/1.0", "once"])
-def test_every_mark_of_a_page_arrives(tmp_path: Path, keys: str, backend: str) -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param(ASKS + PERSISTENT, id="http/1.1"),
+        pytest.param(ASKS, id="http/1.0", marks=pytest.mark.long),
+        pytest.param("", id="once"),
+    ],
+)
+def test_pages_are_marked_and_their_marks_counted(tmp_path: Path, keys: str, backend: str) -> None:
+    """Not every mark is counted: what a connection's kernel says last may be gone before it is asked."""
     traffic = BROWSER.replace("8 kB", "30 kB") + keys + ECN
     found = document(scenario(tmp_path, traffic, duration="3 s", delay="20 ms"), "--backend", backend)
     e = found["emulation"]
     assert e["frames"]["made_ce"] > 5
-    assert e["received_ce"] is not None
+    assert 0.5 * e["frames"]["made_ce"] < e["received_ce"] <= e["frames"]["made_ce"]
     assert [k["ecn"] for k in e["kernel"]] == [True] * 8
 
 
@@ -202,8 +216,8 @@ def test_the_rfcs_mixes_run(tmp_path: Path) -> None:
         assert metrics(found)["utilization"] > 0.3
         tables = {each.stem.split("-")[0] for each in (tmp_path / name).rglob("*.parquet")}
         assert {"pages", "fct", "queue", "cwnd"} <= tables
-        groups = found["runs"][0]["groups"]
-        assert all(group["goodput_bps"] > 0 for group in groups), [g["goodput_bps"] for g in groups]
+        goodputs = {of: group["goodput_bps"] for of, group in found["runs"][0]["groups"].items()}
+        assert all(goodput is None or goodput > 0 for goodput in goodputs.values()), goodputs
 
 
 def test_hundreds_of_connections(tmp_path: Path) -> None:

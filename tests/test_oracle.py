@@ -19,7 +19,7 @@ import image
 import netlink
 import oracle
 from conftest import ROOT
-from penstock.model.scenario import Scenario, _literal
+from penstock.model.scenario import Scenario, literal
 
 SCRIPT = ROOT / "validation" / "oracle" / "oracle.py"
 CACHE = Path.home() / ".cache" / "penstock-oracle"
@@ -85,7 +85,7 @@ def test_the_weight_is_the_least_exponent_that_lets_the_burst_in() -> None:
 @pytest.mark.parametrize(("ecn", "adaptive", "kind"), [(True, True, "ared"), (False, False, "red")])
 def test_penstock_takes_the_scenario(ecn: bool, adaptive: bool, kind: str) -> None:
     written = oracle.Setting(ecn=ecn, adaptive=adaptive).scenario()
-    scenario = Scenario.from_toml("".join(f"{key} = {_literal(value)}\n" for key, value in written.items()))
+    scenario = Scenario.from_toml("".join(f"{key} = {literal(value)}\n" for key, value in written.items()))
     aqm = scenario.resolved["aqm"]
     assert (aqm["kind"], aqm["w_q"], aqm["gentle"], aqm["ecn"]) == (kind, 1 / 16, False, ecn)
 

@@ -40,7 +40,10 @@ HEAVY = set(
 scipy shutil socket subprocess tempfile""".split()
 )
 #: Parts of the package that a short run has no use for: what loads those libraries, and the generated classes.
-UNUSED = {f"penstock.{name}" for name in "emulation model.kinds operators reproduce runs.pool runs.tasks sweeps validate".split()}
+UNUSED = {
+    f"penstock.{name}"
+    for name in "emulation model.kinds operators reproduce runs.pool runs.tasks sweeps validate".split()
+}
 
 
 def loaded(printed: str) -> set[str]:

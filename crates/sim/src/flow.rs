@@ -1,12 +1,12 @@
 //! A flow's two ends and its application.
 
 use crate::config::{App, Datagram, FlowConfig, UdpPattern};
+use crate::draw::draw;
 use crate::sched::Event;
 use crate::session::Connection;
 use crate::video::Viewer;
 use crate::web::WebSession;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
-use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time, TxClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -147,18 +147,6 @@ enum Rhythm {
     },
     /// As written down: the packets, and the number of the next.
     Replay(Arc<[Datagram]>, usize),
-}
-
-/// A draw from a distribution.
-pub(crate) fn draw(dist: &Dist, rng: &mut Rng) -> f64 {
-    match *dist {
-        Dist::Constant(x) => x,
-        Dist::Exponential(mean) => rng.exponential(mean),
-        Dist::Pareto { shape, mean, max } => {
-            let x = rng.pareto(shape, mean * (shape - 1.0) / shape);
-            max.map_or(x, |m| x.min(m))
-        }
-    }
 }
 
 impl Flow {

@@ -7,6 +7,7 @@
 mod apps;
 mod browser;
 mod config;
+mod draw;
 mod ends;
 mod engine;
 mod error;

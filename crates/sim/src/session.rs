@@ -2,7 +2,7 @@
 //! says how the simulator's packets carry them.
 
 use crate::config::{FlowConfig, Session};
-use crate::flow::draw;
+use crate::draw::draw;
 use crate::pages::Page;
 use penstock_units::{Duration, Rng, Time};
 use std::sync::Arc;

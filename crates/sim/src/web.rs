@@ -1,7 +1,7 @@
 //! A session of `web` without parallel connections: object after object, each over a connection of
 //! its own.
 
-use crate::flow::draw;
+use crate::draw::draw;
 use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time};
 

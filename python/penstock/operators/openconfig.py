@@ -106,8 +106,12 @@ def mistakes(document: Mapping[str, Any]) -> list[str]:
             kind, most = LEAVES[key]
             if type(value) is not kind:
                 found.append(f"{key} = {value!r}: must be a {kind.__name__}")
-            elif kind is not bool and not 0 <= int(value) <= most:
+            elif kind is not bool and not _within(str(value), most):
                 found.append(f"{key} = {value}: from 0 to {most}")
         if not found and int(rule["min-threshold"]) > int(rule["max-threshold"]):
             found.append("min-threshold: above max-threshold")
     return found
+
+
+def _within(number: str, most: int) -> bool:
+    return number.isascii() and number.isdigit() and len(number) <= 20 and int(number) <= most

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators import tc
-from penstock.operators.linux.delays import FRAME_MEMORY
 from penstock.operators.model import Codel, Place, RefusedError, Value, Wanted, Written
+from penstock.operators.tc_delays import FRAME_MEMORY
 
 #: Qdisc → the script that sets it without classes.
 SCRIPTS = {"fq_codel": "simplest.qos", "cake": "piece_of_cake.qos"}

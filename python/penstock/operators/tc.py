@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from penstock.operators.linux import delays, ramps
-from penstock.operators.linux.line import FRAME, Line
+from penstock.operators import tc_delays as delays
+from penstock.operators import tc_ramps as ramps
 from penstock.operators.model import Place, RefusedError, Wanted, Written
+from penstock.operators.tc_line import FRAME, Line
 
 
 def write(wanted: Wanted, place: Place) -> Written:

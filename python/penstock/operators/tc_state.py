@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import ScenarioError
-from penstock.operators.linux.delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, pie_reported
 from penstock.operators.state import Given, number, one, rate_text, scenario_file, table, whole
+from penstock.operators.tc_delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, pie_reported
 
 #: A frame's IP packet; the state does not say the mean packet.
 PACKET = 1500

@@ -8,8 +8,8 @@ tested for.
 
 from __future__ import annotations
 
+from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators import wred
-from penstock.operators.linux import arithmetic
 from penstock.operators.model import (
     Codel,
     Place,

@@ -35,7 +35,8 @@ def markdown(agreements: Sequence[Agreement]) -> str:
     A cell is the real value, an arrow, the simulated one and the difference: bold where it differs, with an i where
     only the interval lets it agree.
     """
-    others = [c.name for c in COMPARED if c.name not in HEADLINES]
+    there = {pair.metric for each in agreements for pair in each.pairs}
+    others = [c.name for c in COMPARED if c.name in there and c.name not in HEADLINES]
     return _markdown(agreements, HEADLINES) + "\n" + _markdown(agreements, others)
 
 

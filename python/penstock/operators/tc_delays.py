@@ -6,10 +6,11 @@ Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c, include/net/codel.h and
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-from penstock.operators.linux.line import FRAME, Line
 from penstock.operators.model import Codel, Pie, Tail, Value, Wanted, bytes_text
+from penstock.operators.tc_line import FRAME, Line
 
 #: Timer interrupts a second of Debian's kernels; others have 100, 300 or 1000. PIE's period is
 #: whole ones.
@@ -102,26 +103,7 @@ def pie(wanted: Wanted) -> Line:
     words = [f"limit {wanted.buffer_pkts} target {target}us tupdate {period}us"]
     words += [f"alpha {gains['alpha']} beta {gains['beta']}", "ecn" if wanted.ecn else "noecn", "nobytemode"]
     words += ["dq_rate_estimator"] if wants.rate_estimate else ["no_dq_rate_estimator"]
-    why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
-    built_in = "built into the kernel"
-    sixteenths = f"whole sixteenths, at most {PIE_MOST // PIE_GAIN}"
-    values = [
-        Value(name="qdelay_ref", wanted=wants.target_s * 1e3, used=target_used, unit="ms", why="ticks of 64 ns"),
-        Value(name="t_update", wanted=wants.t_update_s * 1e3, used=period_used, unit="ms", why=why),
-        *(
-            Value(name=name, wanted=getattr(wants, name), used=n / PIE_GAIN, shown=f"{n}/{PIE_GAIN}", why=sixteenths)
-            for name, n in gains.items()
-        ),
-        Value(name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in),
-        Value(name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in),
-        Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=wanted.buffer_pkts, unit="packets"),
-    ]
-    if wanted.ecn:
-        values.append(Value(name="mark_ecnth", wanted=wants.mark_ecnth, used=PIE_MARK_ECNTH, why=built_in))
-    if wants.rate_estimate:
-        values.append(
-            Value(name="dq_threshold", wanted=wants.dq_threshold_bytes, used=PIE_DQ_THRESHOLD, unit="B", why=built_in)
-        )
+    values = _pie_values(wanted, wants, (target_used, period_used), gains)
     aqm = {
         "kind": "pie",
         "ecn": wanted.ecn,
@@ -155,6 +137,32 @@ def pie(wanted: Wanted) -> Line:
         readback=readback,
         lost=lost,
     )
+
+
+def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
+    """What becomes of each value."""
+    target_used, period_used = used_s
+    why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
+    built_in = "built into the kernel"
+    sixteenths = f"whole sixteenths, at most {PIE_MOST // PIE_GAIN}"
+    values = [
+        Value(name="qdelay_ref", wanted=wants.target_s * 1e3, used=target_used, unit="ms", why="ticks of 64 ns"),
+        Value(name="t_update", wanted=wants.t_update_s * 1e3, used=period_used, unit="ms", why=why),
+        *(
+            Value(name=name, wanted=getattr(wants, name), used=n / PIE_GAIN, shown=f"{n}/{PIE_GAIN}", why=sixteenths)
+            for name, n in gains.items()
+        ),
+        Value(name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in),
+        Value(name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in),
+        Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=wanted.buffer_pkts, unit="packets"),
+    ]
+    if wanted.ecn:
+        values.append(Value(name="mark_ecnth", wanted=wants.mark_ecnth, used=PIE_MARK_ECNTH, why=built_in))
+    if wants.rate_estimate:
+        values.append(
+            Value(name="dq_threshold", wanted=wants.dq_threshold_bytes, used=PIE_DQ_THRESHOLD, unit="B", why=built_in)
+        )
+    return values
 
 
 def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:
@@ -203,11 +211,6 @@ def cake(wanted: Wanted) -> Line:
             why=f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B",
         ),
     )
-    lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
-    if not wanted.ecn:
-        lost.append("no ECN: CAKE always marks capable packets")
-    if wants.ce_threshold_s is not None:
-        lost.append("ce_threshold: CAKE has none")
     rate = round(wanted.rate_bps)
     return Line(
         qdisc="cake",
@@ -234,9 +237,19 @@ def cake(wanted: Wanted) -> Line:
             "target_us": target_ns // 1000,
             "interval_us": interval_ns // 1000,
         },
-        lost=tuple(lost),
+        lost=tuple(_cake_lost(wanted, wants)),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),
     )
+
+
+def _cake_lost(wanted: Wanted, wants: Codel) -> list[str]:
+    """What FQ-CoDel has and CAKE has not."""
+    lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
+    if not wanted.ecn:
+        lost.append("no ECN: CAKE always marks capable packets")
+    if wants.ce_threshold_s is not None:
+        lost.append("ce_threshold: CAKE has none")
+    return lost
 
 
 def tail(wanted: Wanted) -> Line:

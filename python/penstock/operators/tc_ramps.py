@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.operators.linux import arithmetic
-from penstock.operators.linux.line import Line
+from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, bytes_text, power_of_two, weight_value
+from penstock.operators.tc_line import Line
 
 #: Packets that CHOKe's buffer takes (net/sched/sch_choke.c).
 CHOKE_MOST = 128 * 1024 - 1

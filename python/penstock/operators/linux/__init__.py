@@ -1,1 +1,0 @@
-"""Linux's queue disciplines: their arithmetic, and the arguments that `tc` takes for each."""
