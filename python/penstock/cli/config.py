@@ -14,6 +14,7 @@ from penstock.cli import options
 from penstock.cli.inputs import scenario_of
 from penstock.cli.output import draw, say
 from penstock.errors import ScenarioError
+from penstock.model.scenario import read_text
 from penstock.operators import command as work
 from penstock.operators.model import Place
 from penstock.operators.show import difference_table, platforms_table, values_table
@@ -82,7 +83,7 @@ def command(
     given = Given(dev=dev, profile=profile, rate=rate, rtt=rtt)
     if from_ is not None:
         _only_to({"--exact": exact, "--against": against, "--as": variant, "--set": changes, "--shape": shape})
-        _put(work.read(_text(file), from_, given, str(file)), out)
+        _put(work.read(read_text(file), from_, given, str(file)), out)
         return
     assert to is not None
     place = Place(dev=dev, variant=variant, shape=shape)
@@ -90,7 +91,7 @@ def command(
     if against is not None:
         if to not in work.READERS:
             raise ScenarioError(f"--against: the state of {to} is not read; that of {' and '.join(work.READERS)} is")
-        _put(work.difference(_text(against), to, given, scenario, place, str(against)), out)
+        _put(work.difference(read_text(against), to, given, scenario, place, str(against)), out)
         return
     most = None if exact is None else _share(exact)
     with Bar(scenario.name or file.name) as bar:
@@ -130,15 +131,6 @@ def _share(text: str) -> float:
     if not 0 <= value < math.inf:
         raise ScenarioError(f"--exact {text}: must be a share such as 1% or 0.01")
     return value
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
 
 
 def _put(text: str, out: Path | None) -> None:

@@ -6,38 +6,21 @@ be sent to a cluster as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from penstock import _penstock
-from penstock.errors import ScenarioError
 from penstock.evaluation.points import Plan, Planned
 from penstock.runs.execute import cores, execute
 from penstock.runs.tasks import Engine, Tables, Task, outcome, run_key
-from penstock.sweeps.drive import Driver, Sweep, Threads
-from penstock.sweeps.store import Point, Store
+from penstock.sweeps.drive import Driver, Listed, Sweep, Threads
+from penstock.sweeps.store import Store
 
 #: What is kept of every run.
 TABLES = Tables(flows=True, measures=True)
 
 Progress = Callable[[Sweep], object]
-
-
-class _Listed:
-    """Points as a sweep takes them."""
-
-    def __init__(self, points: Sequence[Planned]) -> None:
-        self._points = points
-        self.paths: Sequence[str] = ()
-
-    def __len__(self) -> int:
-        return len(self._points)
-
-    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
-        for each in self._points:
-            yield each.point, each.scenario.core
 
 
 def run(
@@ -65,7 +48,8 @@ def run(
                 if progress is not None:
                     progress(total)
 
-            Driver(_Listed(points), seeds, folder, engine, fail_fast=True, tables=TABLES).run(told)
+            made = Listed([(each.point, each.scenario.core) for each in points])
+            Driver(made, seeds, folder, engine, fail_fast=True, tables=TABLES).run(told)
     _run_own([each for each in plan.points if each.own], folder, jobs or cores(), total, progress)
 
 

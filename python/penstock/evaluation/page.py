@@ -8,10 +8,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from penstock import __version__, _penstock
@@ -30,6 +30,7 @@ from penstock.evaluation.rfc import Experiment
 from penstock.runs.forked import forked
 from penstock.show import style
 from penstock.show.numbers import number
+from penstock.show.pages import svg, templates
 
 #: The columns of `answers.csv`. Numbers are in the unit named.
 COLUMNS = (
@@ -74,13 +75,7 @@ def write_pages(out: Path, done: Evaluated, jobs: int) -> Path:
     write(out / "numbers.csv", measured.measured_csv(done.numbers, done.names))
     if done.real:
         write(out / "real.csv", real_csv(done.real))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(Path(__file__).parent / "page")
     shared: dict[str, Any] = {
         "version": __version__,
         "variables": style.css(),
@@ -255,12 +250,9 @@ def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[st
     found = []
     for drawing in DRAWINGS:
         if there.issuperset(drawing.needs):
-            buffer = io.BytesIO()
-            with style.context():
-                drawing.draw(done.numbers, names).savefig(buffer, format="svg", metadata={"Date": None})
-            svg = style.themed_svg(buffer.getvalue().decode(), f"{prefix}-{drawing.key}")
+            drawn = svg(partial(drawing.draw, done.numbers, names), f"{prefix}-{drawing.key}")
             found.append(
-                {name: getattr(drawing, name) for name in ("key", "section", "title", "caption")} | {"svg": svg}
+                {name: getattr(drawing, name) for name in ("key", "section", "title", "caption")} | {"svg": drawn}
             )
     return found
 

@@ -85,14 +85,14 @@ class Scenario:
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Reads a scenario file (TOML). Raises `ScenarioError` with file and line."""
-        return cls._of(_penstock.Scenario.from_toml(_read(Path(path)), str(path)))
+        return cls._of(_penstock.Scenario.from_toml(read_text(Path(path)), str(path)))
 
     @classmethod
     def load_link(cls, path: str | Path) -> tuple[Scenario, bool]:
         """Reads a file that may be a link alone, for `emulate` with own programs: where it has no `[[traffic]]`, one
         FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
         """
-        core, has_traffic = _penstock.Scenario.link_from_toml(_read(Path(path)), str(path))
+        core, has_traffic = _penstock.Scenario.link_from_toml(read_text(Path(path)), str(path))
         return cls._of(core), has_traffic
 
     @classmethod
@@ -176,7 +176,8 @@ def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _pensto
     return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file that somebody named. Raises `ScenarioError`, which says what is wrong with it."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -12,14 +12,10 @@ from penstock.operators import wred
 from penstock.operators.model import (
     Place,
     RefusedError,
-    Step,
-    Value,
     Wanted,
     Written,
     bytes_text,
-    power_of_two,
     slug,
-    weight_value,
 )
 
 MOST = 256_000_000
@@ -28,41 +24,23 @@ MOST_WEIGHT = 15
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns a QoS profile with one queue, and the interface that has it."""
-    lost: list[str]
-    if isinstance(wanted.aqm, Step):
-        threshold, value = wred.step_of(wanted)
-        low, high, share, weight, values = threshold, threshold, 100, 0, [value]
-        lost = list(wred.step_losses(wanted))
-        aqm = wred.step_aqm(wanted, threshold)
-    else:
-        ramp = wred.ramp_of(wanted, "eos", ["step"])
-        low, high, values = wred.whole_bytes(ramp)
-        share, value = wred.whole_per_cent(ramp)
-        weight = power_of_two(ramp.w_q, 0, MOST_WEIGHT)
-        lost = wred.losses(ramp, wanted.ecn, beyond="mark")
-        values += [weight_value(ramp.w_q, weight, "the weight is 2^-n, n from 0 to 15"), value]
-        aqm = wred.aqm(
-            wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=2.0**-weight, beyond="mark"
-        )
-    if high > MOST:
-        raise RefusedError(f"max_th = {high} B: EOS takes at most {MOST}")
+    told = wred.in_bytes(wanted, "eos", (MOST_WEIGHT, "the weight is 2^-n, n from 0 to 15"))
+    if told.high > MOST:
+        raise RefusedError(f"max_th = {told.high} B: EOS takes at most {MOST}")
     name, dev = slug(wanted.name), place.dev or "Ethernet1"
-    ends = f"minimum-threshold {low} bytes maximum-threshold {high} bytes"
+    ends = f"minimum-threshold {told.low} bytes maximum-threshold {told.high} bytes"
     rule = (
-        f"random-detect ecn {ends} max-mark-probability {share} weight {weight}"
+        f"random-detect ecn {ends} max-mark-probability {told.share} weight {told.weight}"
         if wanted.ecn
-        else f"random-detect drop {ends} drop-probability {share} weight {weight}"
+        else f"random-detect drop {ends} drop-probability {told.share} weight {told.weight}"
     )
     text = f"qos profile {name}\n   uc-tx-queue 0\n      {rule}\n!\ninterface {dev}\n   service-profile {name}\n!\n"
     return Written(
         text=text,
-        values=(
-            *values,
-            Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B"),
-        ),
-        aqm=aqm,
+        values=told.values,
+        aqm=told.aqm,
         buffer=bytes_text(wanted.buffer_bytes),
-        lost=tuple(lost),
+        lost=told.lost,
         notes=(
             "some platforms say `tx-queue` for `uc-tx-queue`, and round thresholds to their own cells",
             "the switch's buffer settings, which are not here, say how much may wait",

@@ -15,14 +15,10 @@ from typing import Any
 from penstock.operators import wred
 from penstock.operators.model import (
     Place,
-    Step,
-    Value,
     Wanted,
     Written,
     bytes_text,
-    power_of_two,
     slug,
-    weight_value,
 )
 
 #: The weight is a uint32; averages slower than this are of no use.
@@ -39,40 +35,22 @@ LEAVES: Mapping[str, tuple[type, int]] = {
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, and the queue of an interface that has it."""
-    lost: list[str]
-    if isinstance(wanted.aqm, Step):
-        threshold, value = wred.step_of(wanted)
-        low, high, share, weight, values = threshold, threshold, 100, 0, [value]
-        lost = list(wred.step_losses(wanted))
-        aqm = wred.step_aqm(wanted, threshold)
-    else:
-        ramp = wred.ramp_of(wanted, "openconfig", ["step"])
-        low, high, values = wred.whole_bytes(ramp)
-        share, value = wred.whole_per_cent(ramp)
-        weight = power_of_two(ramp.w_q, 0, MOST_WEIGHT)
-        lost = wred.losses(ramp, wanted.ecn, beyond="mark")
-        values += [weight_value(ramp.w_q, weight, "the weight is 2^-n"), value]
-        aqm = wred.aqm(
-            wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=2.0**-weight, beyond="mark"
-        )
+    told = wred.in_bytes(wanted, "openconfig", (MOST_WEIGHT, "the weight is 2^-n"))
     name, dev = slug(wanted.name), place.dev or "eth0"
     rule = {
-        "min-threshold": str(low),
-        "max-threshold": str(high),
+        "min-threshold": str(told.low),
+        "max-threshold": str(told.high),
         "enable-ecn": wanted.ecn,
         "drop": True,
-        "weight": weight,
-        "max-drop-probability-percent": share,
+        "weight": told.weight,
+        "max-drop-probability-percent": told.share,
     }
     return Written(
         text=json.dumps(_document(name, dev, rule), indent=2) + "\n",
-        values=(
-            *values,
-            Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B"),
-        ),
-        aqm=aqm,
+        values=told.values,
+        aqm=told.aqm,
         buffer=bytes_text(wanted.buffer_bytes),
-        lost=tuple(lost),
+        lost=told.lost,
         notes=("a box may do more rounding of its own: read `state` back after setting `config`",),
     )
 

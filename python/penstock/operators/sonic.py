@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.operators import wred
-from penstock.operators.model import Place, Step, Value, Wanted, Written, bytes_text, slug
+from penstock.operators.model import Place, Wanted, Written, bytes_text, slug
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 COLOURS = ("green", "yellow", "red")
@@ -35,42 +35,26 @@ MOST = 2**64 - 1
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, all colours alike, and the queue that it is bound to."""
     name = slug(wanted.name, "A-Za-z0-9")
-    lost: list[str]
-    if isinstance(wanted.aqm, Step):
-        threshold, value = wred.step_of(wanted)
-        low, high, share, values = threshold, threshold, 100, [value]
-        lost = list(wred.step_losses(wanted))
-        aqm = wred.step_aqm(wanted, threshold)
-    else:
-        ramp = wred.ramp_of(wanted, "sonic", ["step"])
-        low, high, values = wred.whole_bytes(ramp)
-        share, value = wred.whole_per_cent(ramp)
-        lost = wred.losses(ramp, wanted.ecn, beyond="mark")
-        values += [wred.instantaneous(ramp, lost), value]
-        aqm = wred.aqm(wanted, low=bytes_text(low), high=bytes_text(high), max_p=share / 100, w_q=1.0, beyond="mark")
+    told = wred.in_bytes(wanted, "sonic", None)
     profile = {f"wred_{colour}_enable": "true" for colour in COLOURS}
     profile["ecn"] = "ecn_all" if wanted.ecn else "ecn_none"
     for colour in COLOURS:
-        profile[f"{colour}_min_threshold"] = str(low)
-        profile[f"{colour}_max_threshold"] = str(high)
-        profile[f"{colour}_drop_probability"] = str(share)
+        profile[f"{colour}_min_threshold"] = str(told.low)
+        profile[f"{colour}_max_threshold"] = str(told.high)
+        profile[f"{colour}_drop_probability"] = str(told.share)
     dev = place.dev or "Ethernet0"
     document = {"WRED_PROFILE": {name: profile}, "QUEUE": {f"{dev}|0": {"wred_profile": name}}}
     return Written(
         text=json.dumps(document, indent=4) + "\n",
-        values=(*values, _buffer(wanted)),
-        aqm=aqm,
+        values=told.values,
+        aqm=told.aqm,
         buffer=bytes_text(wanted.buffer_bytes),
-        lost=tuple(lost),
+        lost=told.lost,
         notes=(
             "load it with `sonic-cfggen -j FILE --write-to-db`; QUEUE binds it to queue 0 of the port",
             "the switch's buffer profiles, which are not here, say how much may wait",
         ),
     )
-
-
-def _buffer(wanted: Wanted) -> Value:
-    return Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B")
 
 
 def mistakes(document: Mapping[str, Any]) -> list[str]:

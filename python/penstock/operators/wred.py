@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from penstock.operators.model import SHARE, Ramp, RefusedError, Step, Value, Wanted, bytes_text, per_cent
+from penstock.operators.model import (
+    SHARE,
+    Ramp,
+    RefusedError,
+    Step,
+    Value,
+    Wanted,
+    bytes_text,
+    per_cent,
+    power_of_two,
+    weight_value,
+)
 
 #: What WRED runs: RED itself, and ARED with its first max_p.
 KINDS = ("red", "ared")
@@ -79,6 +91,49 @@ def threshold_values(
         Value(name="min_th", wanted=wanted_low, used=low, unit=unit, why=why),
         Value(name="max_th", wanted=wanted_high, used=high, unit=unit, why=why),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class InBytes:
+    """What a switch is told that has thresholds in bytes and a share in per cent.
+
+    weight: n of an average by 2^-n; 0: none. values, lost, aqm: as in `Written`.
+    """
+
+    low: int
+    high: int
+    share: int
+    weight: int
+    values: tuple[Value, ...]
+    lost: tuple[str, ...]
+    aqm: dict[str, Any]
+
+
+def in_bytes(wanted: Wanted, platform: str, averages: tuple[int, str] | None) -> InBytes:
+    """Returns a step, or a ramp, as such a switch takes it.
+
+    averages: the largest weight, and why it rounds; `None` for a switch without an average.
+
+    Raises `RefusedError` for a discipline that is neither.
+    """
+    buffer = Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B")
+    if isinstance(wanted.aqm, Step):
+        threshold, value = step_of(wanted)
+        aqm_of_step = step_aqm(wanted, threshold)
+        return InBytes(threshold, threshold, 100, 0, (value, buffer), step_losses(wanted), aqm_of_step)
+    ramp = ramp_of(wanted, platform, ["step"])
+    low, high, thresholds = whole_bytes(ramp)
+    share, value = whole_per_cent(ramp)
+    lost = losses(ramp, wanted.ecn, beyond="mark")
+    if averages is None:
+        weight, average = 0, instantaneous(ramp, lost)
+    else:
+        most, why = averages
+        weight = power_of_two(ramp.w_q, 0, most)
+        average = weight_value(ramp.w_q, weight, why)
+    ends = {"low": bytes_text(low), "high": bytes_text(high)}
+    table = aqm(wanted, **ends, max_p=share / 100, w_q=2.0**-weight, beyond="mark")
+    return InBytes(low, high, share, weight, (*thresholds, average, value, buffer), tuple(lost), table)
 
 
 def step_of(wanted: Wanted) -> tuple[int, Value]:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup, escape
 
 from penstock import __version__
@@ -31,6 +30,7 @@ from penstock.reproduce.model import (
 )
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import style
+from penstock.show.pages import templates
 
 #: Verdict → the name of its sign and colour in the page, worst first: so the table sorts.
 SIGNS = {
@@ -222,13 +222,7 @@ def page(
     claims = [claim for section in sections for claim in section.claims]
     theirs = [claim for claim in claims if claim.is_the_paper_s]
     decided = sum(claim.found.verdict in (HOLDS, FAILS) for claim in theirs)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(Path(__file__).parent / "page")
     environment.filters.update(
         ours=words.ours,
         qualified=words.verdict,

@@ -88,6 +88,21 @@ class Points(Protocol):
     def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]: ...
 
 
+class Listed:
+    """Points that somebody else has made."""
+
+    paths: Sequence[str] = ()
+
+    def __init__(self, points: Sequence[tuple[Point, _penstock.Scenario]]) -> None:
+        self._points = points
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
+        yield from self._points
+
+
 class Grid:
     """The points of a scenario: its variants, times every combination of the axes, the last of which changes first.
 

@@ -15,7 +15,7 @@ from penstock.evaluation.points import own_keys
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import Engine, Outcome, Task, identity, run_key, simulator
 from penstock.sweeps import store
-from penstock.sweeps.drive import Driver, Sweep
+from penstock.sweeps.drive import Driver, Listed, Sweep
 from penstock.sweeps.store import Point
 from penstock.tuning.candidates import Ask, Setting
 from penstock.tuning.conditions import Condition
@@ -43,21 +43,6 @@ class Noting:
                 for each in batch:
                     self._note(each)
                 yield batch
-
-
-class _Listed:
-    """Points as a sweep takes them."""
-
-    paths: Sequence[str] = ()
-
-    def __init__(self, points: Mapping[str, tuple[Point, _penstock.Scenario]]) -> None:
-        self._points = points
-
-    def __len__(self) -> int:
-        return len(self._points)
-
-    def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
-        yield from self._points.values()
 
 
 class Runner:
@@ -135,7 +120,7 @@ class Runner:
 
     def _run(self, points: Mapping[str, tuple[Point, _penstock.Scenario]], seeds: Sequence[int]) -> None:
         """Runs points and keeps what comes of them."""
-        driver = Driver(_Listed(points), seeds, self._folder, self._engine, fail_fast=True)
+        driver = Driver(Listed(list(points.values())), seeds, self._folder, self._engine, fail_fast=True)
         driver.run(lambda now: self._tell(now.runs - now.done))
 
     def _tell(self, waiting: int) -> None:

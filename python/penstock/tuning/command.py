@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error, ScenarioError
+from penstock.evaluation.candidates import kinds
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import cores
 from penstock.runs.tasks import Engine
@@ -42,8 +41,6 @@ RUNS, SEEDS = 6000, 10
 HEATS = (Heat(3, half=True), Heat(3), Heat(6))
 #: The seeds of the validation begin so far after the search's.
 UNSEEN_SEEDS = 1_000_000
-#: A person's own combination of RED's parts has no keys of its own to search.
-NO_KIND = "custom"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +142,7 @@ def run(
 
 def _task(wanted: Wanted) -> _Task:
     """Checks what is wanted. Raises `Error` where it makes no sense."""
-    named = [each["name"] for each in json.loads(_penstock.list_json("aqm")) if each["name"] != NO_KIND]
-    kind = known(wanted.kind, named, "discipline")
+    kind = known(wanted.kind, kinds(), "discipline")
     if wanted.scenario.core.has_user_aqm:
         raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
     aimed, judge = aims(wanted.goals, wanted.maximize, wanted.minimize), Judge.parse(wanted.judge)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from penstock import __version__
 from penstock._files import write
 from penstock.show import style
+from penstock.show.pages import svg, templates
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured, Neighbour, Standing
 from penstock.tuning.figures import drawings
@@ -27,13 +25,7 @@ def write_page(out: Path, statement: Statement, candidates: Sequence[Candidate])
     """Writes `index.html`, and returns its path."""
     here = Path(__file__).parent
     folders = [here / "page", here.parent / "evaluation" / "page"]  # the frame and the look are those of `evaluate`
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(*folders)
     page = environment.get_template("tuned.html").render(**_content(statement, candidates))
     write(out / "index.html", page)
     return out / "index.html"
@@ -152,9 +144,6 @@ def _rules(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[s
 def _figures(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[str, str]]:
     found = []
     for drawing in drawings(statement, candidates):
-        buffer = io.BytesIO()
-        with style.context():
-            drawing.draw().savefig(buffer, format="svg", metadata={"Date": None})
-        svg = style.themed_svg(buffer.getvalue().decode(), drawing.key)
-        found.append({"key": drawing.key, "title": drawing.title, "caption": drawing.caption, "svg": svg})
+        drawn = svg(drawing.draw, drawing.key)
+        found.append({"key": drawing.key, "title": drawing.title, "caption": drawing.caption, "svg": drawn})
     return found
