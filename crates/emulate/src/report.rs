@@ -10,8 +10,8 @@ use crate::traffic;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    page_table, transfer_table, App, Config, FlowResult, FlowView, PageResult, RunResult, RunView,
-    TcpView, Transfer,
+    page_table, transfer_table, App, Config, FlowResult, FlowView, Page, PageResult, RunResult,
+    RunView, TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -240,6 +240,8 @@ pub struct FlowFacts {
 pub struct Window<'a> {
     /// Its beginning and its end.
     pub from_to: (Time, Time),
+    /// The run's end: hosts and programs stop a moment later.
+    pub end: Time,
     /// The bottleneck.
     pub link: LinkView,
     /// By flow.
@@ -289,15 +291,21 @@ impl Window<'_> {
         FlowView { group, counts: false, seconds, bytes, sent, tcp: None, video: None }
     }
 
-    /// Returns all transfers, in the order of their ends.
+    /// Returns the transfers that ended before the run did, in the order of their ends.
     fn ended(&self) -> Vec<Transfer> {
         let mut all = [self.transfers, &self.log.transfers].concat();
+        all.retain(|t| t.end < self.end);
         all.sort_by_key(|t| t.end);
         all
     }
 
+    /// Returns the pages that were complete before the run ended.
+    fn complete(&self) -> Vec<Page> {
+        self.log.pages.iter().filter(|p| p.end < self.end).copied().collect()
+    }
+
     /// Returns the numbers of the pages, where there are browsers' sessions.
-    fn pages(&self, config: &Config) -> Option<PageResult> {
+    fn pages(&self, config: &Config, complete: &[Page]) -> Option<PageResult> {
         let mut repeats: BTreeMap<u32, u64> = BTreeMap::new();
         for (f, m) in config.flows.iter().zip(self.measured) {
             if let App::Browser { session, .. } = &f.app {
@@ -306,7 +314,7 @@ impl Window<'_> {
             }
         }
         let group_of = |flow: u32| config.flows[flow as usize].group;
-        PageResult::of(&self.log.pages, self.from_to, &repeats, group_of)
+        PageResult::of(complete, self.from_to, &repeats, group_of)
     }
 }
 
@@ -321,8 +329,9 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     };
     let ended = w.ended();
     series.push(transfer_table(&ended));
-    let pages = w.pages(config);
-    series.extend(pages.is_some().then(|| page_table(&w.log.pages)));
+    let complete = w.complete();
+    let pages = w.pages(config, &complete);
+    series.extend(pages.is_some().then(|| page_table(&complete)));
     let inside = |t: &Transfer| t.end >= w.from_to.0 && t.end < w.from_to.1;
     let ended = ended.into_iter().filter(inside).collect();
     let run = RunView { link: w.link.clone(), flows, ended };

@@ -299,6 +299,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Fact
     let mean_rate = config.mean_rate(config.bottleneck);
     let window = Window {
         from_to: (config.measure_from, end),
+        end: facts.end.min(Time::ZERO + config.duration),
         link: link.view(mean_rate).expect("the bottleneck is measured"),
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
