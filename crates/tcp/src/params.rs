@@ -106,8 +106,8 @@ penstock_units::params! {
             ns2: 0,
             source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts",
         },
-        /// What a cut halves: the data outstanding, or the window in force, rounded down to whole
-        /// segments.
+        /// What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded
+        /// down to whole segments.
         pub ssthresh_from: SsthreshFrom {
             default: "flight",
             ns2: "window",

@@ -272,14 +272,10 @@ impl Sender {
         let base = match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(),
             SsthreshFrom::Flight => {
-                // RFC 5681 3.2 (2): segments of limited transmit do not count.
+                // RFC 5681 3.2 (2): segments of limited transmit do not count. After a timeout, and
+                // in SACK's recovery, far more is unacknowledged than cwnd lets into the network.
                 let flight = (self.flight() - i64::from(self.limited)).max(0) as f64;
-                // After a timeout far more is outstanding than cwnd lets out.
-                if cause == Cause::Mark {
-                    flight.min(self.cwnd)
-                } else {
-                    flight
-                }
+                flight.min(self.cwnd)
             }
         };
         let cut = self.cut(cause, base);

@@ -266,3 +266,22 @@ fn old_acks_are_ignored() {
         }
     }
 }
+
+/// A timeout within SACK's recovery: 2 … 16 are not acknowledged, but cwnd lets five into the
+/// network. The next loss after it, with 2 … 16 still outstanding, cuts what slow start has reached.
+#[test]
+fn what_is_not_acknowledged_is_not_all_in_the_network() {
+    let mut s = ten_outstanding(rfc("sack"));
+    for last in 3..=13 {
+        s.sack(1, &[(3, last)]);
+    }
+    assert_eq!((s.cwnd(), s.tcp.counters().fast_retransmits), (5.0, 1));
+    s.timer();
+    assert_eq!((s.cwnd(), s.ssthresh()), (1.0, 2.5));
+    s.sent();
+    s.wait(100).ack(3);
+    near(s.cwnd(), 2.0);
+    assert_eq!(s.sent(), [4, 5]);
+    s.wait(100).sack(3, &[(5, 7)]);
+    assert!(s.ssthresh() <= 2.5);
+}
