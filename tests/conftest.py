@@ -54,6 +54,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 REAL = {"test_emulate", "test_emulate_web", "test_examples", "test_mecn_bpf", "test_oracle", "test_validate_real"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several processes (`-n 2`) a file's tests stay together, and those of real packets are in one."""
     for item in items:
