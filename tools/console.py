@@ -57,10 +57,11 @@ def shown(root: Path) -> Iterator[Shown]:
     for page in documents(root):
         text = page.read_text(encoding="utf-8")
         for block in re.finditer(r"^```(?:console|sh)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-            yield from _commands(f"{page.relative_to(root)}", block[1])
+            yield from commands(f"{page.relative_to(root)}", block[1])
 
 
-def _commands(where: str, block: str) -> Iterator[Shown]:
+def commands(where: str, block: str) -> Iterator[Shown]:
+    """Every command of a block."""
     lines = re.sub(r"\\\n\s*", "", block).splitlines()
     prompts = any(line.startswith("$ ") for line in lines)
     command, output = None, []
@@ -80,9 +81,16 @@ def _without_comment(line: str) -> str:
 
 
 def missing(expected: tuple[str, ...], output: str) -> list[str]:
-    """The shown lines that the output lacks. Spaces do not count."""
+    """The shown lines that the output lacks. Spaces do not count; a … stands for anything."""
     there = {" ".join(line.split()) for line in output.splitlines()}
-    return [line for line in expected if " ".join(line.split()) not in there]
+    return [line for line in expected if not _among(" ".join(line.split()), there)]
+
+
+def _among(line: str, there: set[str]) -> bool:
+    if "…" not in line:
+        return line in there
+    pattern = ".*".join(re.escape(part) for part in line.split("…"))
+    return line == "…" or any(re.fullmatch(pattern, each) for each in there)
 
 
 def try_all(
