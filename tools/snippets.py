@@ -119,6 +119,16 @@ def pieces(root: Path, page: Path) -> Iterator[Piece]:
             yield Piece(where, "python", body, output=tuple(printed))
 
 
+def commands(root: Path) -> list[Piece]:
+    """Every command that the documents show."""
+    return [
+        each
+        for page in console.documents(root)
+        for each in pieces(root, page)
+        if each.kind == "command"
+    ]
+
+
 @dataclass
 class Outcome:
     """What ran, what went wrong (a line each), and what was left out with the reason."""
@@ -156,6 +166,25 @@ def try_page(
                 f"`{piece.shown}` ({piece.where}) no longer prints: {line}"
                 for line in console.missing(piece.output, output)
             ]
+    return done
+
+
+def try_all(
+    root: Path, place: Path, run: Run, python: str | Path, real_refused: str | None
+) -> Outcome:
+    """Runs what every document shows, in one folder.
+
+    real_refused: why no real packets can be sent here; `None` where they can.
+    """
+
+    def leave(piece: Piece) -> str | None:
+        real = piece.kind == "command" and piece.text.startswith(console.REAL)
+        return real_refused if real and real_refused else piece.lacks()
+
+    done = Outcome(0, [], [])
+    for page in console.documents(root):
+        each = try_page(list(pieces(root, page)), place, run, python, leave)
+        done = Outcome(done.count + each.count, done.wrong + each.wrong, done.left + each.left)
     return done
 
 
