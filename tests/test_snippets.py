@@ -1,4 +1,4 @@
-"""What the pages show is typed here, as far as it takes seconds, and its output compared; `make accept` runs the rest."""
+"""What the pages show is typed here if it takes seconds, and its output compared; `make accept` runs the rest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ import snippets
 from conftest import ROOT
 from snippets import Piece
 
-PAGES = [
-    page for page in console.documents(ROOT) if any(each.kind != "file" for each in snippets.pieces(ROOT, page))
-]
+PAGES = [page for page in console.documents(ROOT) if any(each.kind != "file" for each in snippets.pieces(ROOT, page))]
 
 
 def lent(tmp_path: Path) -> Path:

@@ -65,13 +65,22 @@ def options(command: click.Command, context: click.Context) -> list[tuple[str, s
 
 def markdown() -> str:
     """The text of `docs/commands.md`."""
-    lines = ["# Commands", "", NOTE, "", *(f"- [{name}](#{name}): {COMMANDS[name]}" for name in COMMANDS), ""]
+    lines = [
+        "# Commands",
+        "",
+        NOTE,
+        "",
+        *(f"- [{name}](#{name}): {COMMANDS[name]}" for name in COMMANDS),
+        "",
+    ]
     for name, (command, context) in commands().items():
         lines += [f"## {name}", "", f"`{usage(command, context)}`", ""]
         for each in paragraphs(command):
             lines += [each, ""]
         lines += ["| option | |", "| --- | --- |"]
-        lines += [f"| `{_cell(names)}` | {_cell(what)} |" for names, what in options(command, context)]
+        lines += [
+            f"| `{_cell(names)}` | {_cell(what)} |" for names, what in options(command, context)
+        ]
         lines.append("")
     lines += ["## Exit status", "", "| status | |", "| --- | --- |"]
     lines += [f"| {code} | {what} |" for code, what in EXITS]
@@ -94,7 +103,7 @@ def man() -> str:
     for each in paragraphs(program):
         lines += [_troff(each), ".PP"]
     lines.append(".SH COMMANDS")
-    for name, (command, context) in commands().items():
+    for command, context in commands().values():
         lines += [f".SS {_troff(usage(command, context))}"]
         for each in paragraphs(command):
             lines += [_troff(each), ".PP"]

@@ -41,7 +41,7 @@ LINK = re.compile(r"(?<!\\)(\]\()([^)\s]+)(\))")
 HTML_LINK = re.compile(r'(<a\b[^>]*\bhref=")([^":]+)\.md([#"])')
 
 
-class TwoColumns(markdown.Extension):
+class TwoColumns(markdown.Extension):  # type: ignore[misc]
     """Two columns of indentation make a level of a list."""
 
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
@@ -103,7 +103,7 @@ def _readme(path: str) -> bool:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds a page for every file outside of `docs/` that is linked to, and for those that it links to."""
+    """Adds a page for each file outside of `docs/` that a page links to, and so on from there."""
     waiting = deque(
         found[0]
         for file in files.documentation_pages()
@@ -121,9 +121,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text, more = shown(path)
         waiting += more
         files.append(
-            File.generated(
-                config, page_of(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV
-            )
+            File.generated(config, page_of(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV)
         )
     return _with_decisions(files, config)
 
@@ -141,7 +139,7 @@ def _with_decisions(files: Files, config: MkDocsConfig) -> Files:
 
 
 def shown(path: str) -> tuple[str, list[str]]:
-    """Returns the page that shows a file or folder, and the paths outside of `docs/` that it links to."""
+    """Returns the page that shows a file or folder, and what outside of `docs/` it links to."""
     there = ROOT / path
     if there.is_dir():
         inside = [name for name in tracked() if name.startswith(f"{path}/")]
@@ -154,7 +152,10 @@ def shown(path: str) -> tuple[str, list[str]]:
         found = (outside(target, path) for _, target, _ in LINK.findall(text))
         return text, [each[0] for each in found if each]
     if len(text) > LONGEST:
-        return f"# {path}\n\nThis file is too long to be shown here: {len(text):,} characters.\n", []
+        return (
+            f"# {path}\n\nThis file is too long to be shown here: {len(text):,} characters.\n",
+            [],
+        )
     language = LANGUAGES.get(there.suffix, "text")
     return f"# {path}\n\n````{language}\n{text.rstrip()}\n````\n", []
 

@@ -139,7 +139,11 @@ class Outcome:
 
 
 def try_page(
-    shown: list[Piece], place: Path, run: Run, python: str | Path, leave: Callable[[Piece], str | None]
+    shown: list[Piece],
+    place: Path,
+    run: Run,
+    python: str | Path,
+    leave: Callable[[Piece], str | None],
 ) -> Outcome:
     """Runs a page's pieces in a folder.
 
@@ -161,7 +165,9 @@ def try_page(
             code, output = (run if piece.kind == "command" else interpreter.run)(piece.text)
             done.count += 1
             if code != 0:
-                done.wrong.append(f"`{piece.shown}` ({piece.where}) ended with {code}: {output[-400:]}")
+                done.wrong.append(
+                    f"`{piece.shown}` ({piece.where}) ended with {code}: {output[-400:]}"
+                )
             done.wrong += [
                 f"`{piece.shown}` ({piece.where}) no longer prints: {line}"
                 for line in console.missing(piece.output, output)
