@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import markdown
+from markdown.blockprocessors import build_block_parser
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
@@ -45,13 +46,14 @@ class TwoColumns(markdown.Extension):  # type: ignore[misc]
     """Two columns of indentation make a level of a list."""
 
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
-        """Sets the width of a level."""
+        """Sets the width of a level, in those who have already read it, too."""
         md.tab_length = 2
+        md.parser = build_block_parser(md)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Adds the extension, and lists the folders that list themselves."""
-    config.markdown_extensions.append(TwoColumns())
+    config.markdown_extensions.insert(0, TwoColumns())
     config.nav = [_expanded(entry) for entry in config.nav or []]
     return config
 

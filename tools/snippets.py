@@ -33,8 +33,26 @@ LISTED = {
     ("docs/tune.md", "ps.tune"): "takes minutes; tests/test_tune_run.py calls the same",
 }
 
-#: Commands that take longer than CI has for them: `make accept` runs them. A key may end in `*`.
-SLOW: tuple[str, ...] = ()
+#: Commands that take longer than CI has for them, and those that read what they wrote: `make
+#: accept` runs them. A * stands for anything.
+SLOW = (
+    "penstock compare scenarios/*",
+    "penstock compare *--aqm all*",
+    "penstock config scenarios/*",
+    "penstock emulate *",
+    "penstock evaluate red *",
+    "penstock reproduce amecn",
+    "penstock reproduce repairs*",
+    "penstock reproduce --only repair*",
+    "penstock stability *--*",
+    "penstock sweep scenarios/*",
+    "penstock sweep --verify *",
+    "penstock show out/red*",
+    "penstock show out/sweep*",
+    "penstock export out/red*",
+    "penstock tune *",
+    "penstock validate*",
+)
 
 #: Programs that not every machine has, and where each is from.
 PROGRAMS = {"ns": "ns2", "tshark": "tshark", "iperf3": "iperf3", "curl": "curl"}
@@ -90,7 +108,7 @@ class Piece:
     @property
     def slow(self) -> bool:
         """Whether it is left to `make accept`."""
-        return any(fnmatch.fnmatchcase(self.text, key) for key in SLOW)
+        return self.kind == "command" and any(fnmatch.fnmatchcase(self.text, key) for key in SLOW)
 
     def lacks(self) -> str | None:
         """The reason why this machine cannot run it; `None` where it can."""
