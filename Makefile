@@ -90,7 +90,7 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 	$(BIN)/python tools/generate.py
 	$(BIN)/python fuzz/seeds.py
 	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
-	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
+	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py tests/test_notebook.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate

@@ -177,6 +177,8 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     base = where[len(FOLDER) + 1 :] if where.startswith(f"{FOLDER}/") else f"docs/{where}"
     if where in UNSEARCHED or where.startswith(f"{FOLDER}/"):
         page.meta["search"] = {"exclude": True}
+    if 'class="beside"' in text:
+        page.meta["hide"] = ["toc"]  # two programs side by side need its room
 
     def turned(match: re.Match[str]) -> str:
         return f"{match[1]}{_turned(match[2], base, where)}{match[3]}"

@@ -37,11 +37,11 @@ LISTED = {
 #: accept` runs them. A * stands for anything.
 SLOW = (
     "penstock compare scenarios/*",
-    "penstock compare *--aqm all*",
+    "penstock compare scenario.toml *",
     "penstock config scenarios/*",
     "penstock emulate *",
     "penstock evaluate red *",
-    "penstock reproduce amecn",
+    "penstock reproduce amecn*",
     "penstock reproduce repairs*",
     "penstock reproduce --only repair*",
     "penstock stability *--*",
