@@ -20,7 +20,10 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
+# In the order in which they have to be published.
+PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
+
+.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs site dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,6 +63,7 @@ stability: setup ## the fluid model against the simulator, RARED's rule against 
 test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
+	cargo test --quiet --manifest-path examples/rust-embed/Cargo.toml --target-dir target
 	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 	fuzz/run.sh 15 scenario units
@@ -86,7 +90,7 @@ generate: setup ## write again what is made from the Rust tables: kinds.py, docs
 	$(BIN)/python tools/generate.py
 	$(BIN)/python fuzz/seeds.py
 	cargo test --quiet -p penstock-aqm --test corpus -- --ignored write_seeds
-	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py
+	PENSTOCK_UPDATE=1 $(BIN)/pytest tests/test_examples.py tests/test_notebook.py
 
 validate: setup ## agreement with ns-2, pair by pair, into docs/validation.md
 	$(BIN)/penstock validate
@@ -111,6 +115,18 @@ bench: setup ## every target of docs/performance.md, beside ns-2 where it is ins
 
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+
+site: setup ## out/site: the documentation as pages with search, the Python API and the Rust API; serve it with any web server
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+	rm -rf out/site/rust && cp -r target/doc out/site/rust
+
+dist: setup ## dist: the source archive and the wheels, each tried in an empty environment; minutes
+	$(BIN)/pip install --quiet 'maturin[zig]>=1.16,<2'
+	$(BIN)/python tools/dist.py
+
+crates: ## what `cargo publish` would send, packed and built as from the registry; sends nothing
+	cargo publish --dry-run --allow-dirty --quiet $(PUBLISHED)
 
 mecn: ## target/release/penstock-mecn, multi-level ECN for the kernel's TCP (bpf/README.md); needs clang and libelf
 	$(BPF_BUILD)

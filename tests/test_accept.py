@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import accept
 import console
+import snippets
 from acceptance import Item, Measure, SkippedError, Work
 from conftest import ROOT
 from promises import ITEMS, VICTIMS, _counts, fuzz_targets, promised_ratio, promised_shares
@@ -190,9 +192,9 @@ def test_what_is_promised_is_read_from_where_it_stands() -> None:
 
 def test_blocks_are_read_as_they_are_typed() -> None:
     block = "$ penstock run a.toml \\\n    --json   # a table\nshown\n  too\n$ penstock list\n"
-    found = [(each.command, each.output) for each in console._commands("README.md", block)]
+    found = [(each.command, each.output) for each in console.commands("README.md", block)]
     assert found == [("penstock run a.toml --json", ("shown", "  too")), ("penstock list", ())]
-    found = [(each.command, each.output) for each in console._commands("README.md", "make demo   # all\n# so\n")]
+    found = [(each.command, each.output) for each in console.commands("README.md", "make demo   # all\n# so\n")]
     assert found == [("make demo", ())]
 
 
@@ -202,8 +204,8 @@ def test_output_that_is_no_longer_printed_is_found() -> None:
 
 
 def test_every_reason_is_about_a_command_that_is_shown() -> None:
-    commands = [each.command for each in console.shown(ROOT)]
-    assert len(commands) > 30
+    commands = [each.text for each in snippets.commands(ROOT)]
+    assert len(commands) > 60
     for key in console.LISTED:
         used = [c for c in commands if c == key or (key.endswith("*") and c.startswith(key[:-1]))]
         assert used, f"{key}: no document shows this"
@@ -216,13 +218,13 @@ def test_a_command_is_run_or_left_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
         "```console\n$ make demo\n$ penstock list\nred\n$ penstock emulate a.toml\n```\n"
     )
-    count, wrong, left = console.try_all(tmp_path, lambda command: (3, "blue\n"), "no iperf3")
-    assert count == 1
-    assert wrong == [
-        "`penstock list` (README.md) ended with 3",
+    done = snippets.try_all(tmp_path, tmp_path, lambda command: (3, "blue\n"), sys.executable, "no iperf3")
+    assert done.count == 1
+    assert done.wrong == [
+        "`penstock list` (README.md) ended with 3: blue\n",
         "`penstock list` (README.md) no longer prints: red",
     ]
-    assert left == [
+    assert done.left == [
         "not run: `make demo` (README.md): the item `demo` runs it",
         "not run: `penstock emulate a.toml` (README.md): no iperf3",
     ]

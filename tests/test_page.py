@@ -8,8 +8,6 @@ import io
 import itertools
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 
 import penstock as ps
 from helpers import tiny_paper
+from helpers.browser import CHROMIUM, Visit
 from penstock.reproduce import command, draw, papers, report
 from penstock.reproduce.model import (
     DEFAULT,
@@ -33,8 +32,6 @@ from penstock.reproduce.model import (
 )
 from penstock.show import style
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
 CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 
 pytestmark = [
@@ -47,39 +44,6 @@ pytestmark = [
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduction")
     return command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2).page
-
-
-class Visit:
-    """What Chromium saw of a page: the document after loading, the console, the addresses it asked for."""
-
-    def __init__(self, page: Path, tmp_path: Path, *options: str) -> None:
-        log = tmp_path / "net.json"
-        assert CHROMIUM is not None
-        done = subprocess.run(
-            [
-                CHROMIUM,
-                *"--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync".split(),
-                *"--disable-background-networking --disable-component-update --enable-logging=stderr".split(),
-                "--disable-dev-shm-usage",
-                f"--user-data-dir={tmp_path / 'profile'}",
-                f"--log-net-log={log}",
-                *options,
-                "--dump-dom",
-                page.as_uri(),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=90,
-        )
-        self.dom = done.stdout
-        self.console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-        self.asked = asked(log.read_text(encoding="utf-8"))
-
-
-def asked(net_log: str) -> set[str]:
-    """The address of every request that the page made; the browser's own (updates, the time) have no origin."""
-    started = [event["params"] for event in json.loads(net_log)["events"] if "initiator" in event.get("params", {})]
-    return {str(params["url"]) for params in started if params["initiator"] != "not an origin"}
 
 
 def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:

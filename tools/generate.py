@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import commands
 import pages
 import reference
 from penstock import _penstock
@@ -89,11 +90,14 @@ def source() -> str:
 
 
 def main() -> None:
-    """Writes the files in their places: `kinds.py`, `docs/reference.md` and `docs/aqm`."""
+    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/aqm`,
+    `docs/commands.md`, the man page and the completions.
+    """
     root = Path(__file__).parents[1]
     write(root / "python/penstock/model/kinds.py", source())
     write(root / "docs/reference.md", reference.source())
     pages.write(root / "docs")
+    commands.write(root)
 
 
 def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:

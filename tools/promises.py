@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import console
+import snippets
 from acceptance import Item, Measure, SkippedError, Work
 
 #: Seconds of fuzzing, shared over the targets.
@@ -316,7 +316,7 @@ def examples(work: Work) -> list[Measure]:
 
 
 def blocks(work: Work) -> list[Measure]:
-    """The commands that README and docs/ show."""
+    """The commands and snippets that README and docs/ show."""
     place = work.folder / "here"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -329,12 +329,13 @@ def blocks(work: Work) -> list[Measure]:
         done = work.run(line, 1800, cwd=place, environment={"PATH": path, "COLUMNS": "110"})
         return done.code, done.output
 
-    count, wrong, left = console.try_all(work.checkout, run, real_refused(work))
-    work.notes += wrong + left
+    python = bin_of(work, "python")
+    done = snippets.try_all(work.checkout, place, run, python, real_refused(work))
+    work.notes += done.wrong + done.left
     return [
-        Measure("commands run", count, least=1),
-        Measure("commands that failed or print something else", len(wrong), most=0),
-        Measure("commands not run, with a reason", len(left)),
+        Measure("commands and snippets run", done.count, least=1),
+        Measure("that failed or print something else", len(done.wrong), most=0),
+        Measure("not run, with a reason", len(done.left)),
     ]
 
 
@@ -371,7 +372,7 @@ ITEMS = (
     ),
     Item(
         "console",
-        "every command shown in README and docs/ runs and prints what is shown",
+        "every command and snippet in README and docs/ runs and prints what is shown",
         15,
         blocks,
     ),

@@ -55,3 +55,8 @@ pub use kind::{Kind, State};
 pub use packet::{Packet, Queue};
 pub use registry::{build, kind};
 pub use verdict::{Reason, Verdict};
+
+/// The README's example is a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -36,3 +36,8 @@ pub use recovery::kind::{BookKeeping, LossParams, Recovery};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::{Counters, Io, Sender};
+
+/// The README's example is a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,3 +16,8 @@ pub use quantity::{
 };
 pub use rng::Rng;
 pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, BYTE_AT_ONE_BPS, TICKS_PER_NANO};
+
+/// The README's example is a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

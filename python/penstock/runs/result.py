@@ -93,6 +93,12 @@ class Result:
             )
         return self._recorded[key]
 
+    def _repr_html_(self) -> str:
+        """Returns the table of `penstock run`, for notebooks."""
+        from penstock.show.run_tables import result_table
+
+        return result_table(self)._repr_html_()
+
     def __repr__(self) -> str:
         seeds = f"seed {self.runs[0].seed}" if len(self.runs) == 1 else f"{len(self.runs)} seeds"
         return f"<penstock.Result {self.scenario.name!r}, {seeds}>"
@@ -142,6 +148,12 @@ class Comparison:
         from penstock.show.plot import Plots
 
         return Plots(self.results)
+
+    def _repr_html_(self) -> str:
+        """Returns the table of `penstock compare`, for notebooks."""
+        from penstock.show.run_tables import comparison_table
+
+        return comparison_table(self)._repr_html_()
 
     def __repr__(self) -> str:
         return f"<penstock.Comparison {', '.join(self.results)}>"

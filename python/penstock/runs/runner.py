@@ -9,6 +9,7 @@ from penstock.model.aqm import Aqm, label
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import Progress, cores, execute, share
 from penstock.runs.result import Comparison, Result
+from penstock.show.progress import in_notebook
 
 #: The most runs of one call, as of a sweep's point.
 MOST_SEEDS = 1_000_000
@@ -34,7 +35,8 @@ def run(
     series: sampling interval of the recorded series, `"10 ms"` or seconds; default: nothing is recorded.
     events: record every packet's fate at the bottleneck, too.
     pcap: the name of a link whose packets are captured (`"bottleneck"`); see `RunResult.pcap`.
-    progress: called about twenty times a second with (fraction done, runs done, runs in all).
+    progress: called about twenty times a second with (fraction done, runs done, runs in all). In a notebook a bar is
+        drawn if it is left out.
 
     Releases the GIL; Ctrl-C stops it at once. Raises `ScenarioError` or `SimulationError`.
 
@@ -51,6 +53,7 @@ def run(
         raise ValueError(f"seeds: at least one, each from 0 to {LARGEST_SEED}")
     threads = cores() if jobs is None else jobs
     interval = seconds(series) if series is not None else None
+    progress = progress or in_notebook(f"{scenario.name}, {scenario.label}")
     done: dict[int, RunResult] = {}
     try:
         runs = execute(
@@ -102,6 +105,7 @@ def compare(
     # All are made before any runs: a mistake in the last must not cost the time of the first.
     scenarios = {kind: scenario.with_aqm(aqm) for kind, aqm in chosen}
     results: dict[str, Result] = {}
+    progress = progress or in_notebook(scenario.name)
     for i, (kind, each) in enumerate(scenarios.items()):
         try:
             results[kind] = run(each, seeds, jobs=jobs, series=series, progress=share(progress, i, len(kinds)))

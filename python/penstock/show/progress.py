@@ -1,11 +1,11 @@
-"""Progress of what takes over a second: a bar on a terminal, a line now and then in a log."""
+"""Progress of what takes over a second: a bar on a terminal or in a notebook, a line now and then in a log."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -69,3 +69,35 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar[0].stop()
+
+
+class NotebookBar:
+    """A callback for `penstock.run` that draws below the cell of a notebook, and leaves nothing there in the end."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._begun = time.monotonic()
+        self._shown: Any = None
+
+    def __call__(self, fraction: float, done: int, total: int) -> None:
+        """Draws the state."""
+        from html import escape
+
+        from IPython.display import HTML, display
+
+        if self._shown is None and (time.monotonic() - self._begun < PATIENCE_S or fraction >= 1):
+            return
+        note = f"{fraction:.0%}, {done}/{total} runs"
+        label = f'{escape(self._label)} <progress value="{fraction:.3f}"></progress> {note}'
+        page = HTML("" if fraction >= 1 else label)
+        if self._shown is None:
+            self._shown = display(page, display_id=True)
+        else:
+            self._shown.update(page)
+
+
+def in_notebook(label: str) -> NotebookBar | None:
+    """Returns a bar where this program is the kernel of a notebook, else `None`."""
+    python = sys.modules.get("IPython")
+    shell = python.get_ipython() if python is not None else None
+    return NotebookBar(label) if type(shell).__name__ == "ZMQInteractiveShell" else None

@@ -60,6 +60,21 @@ class Table:
         lines = [*around[: self.title != ""], "", *map(laid, head), rule, *map(laid, rows), ""]
         return "".join(f"{line:{whole}}\n" for line in [*lines, *around[2 - bool(self.caption) :]])
 
+    def _repr_html_(self) -> str:
+        """Returns the table as HTML, for notebooks. Bold stays, other markup of rich goes."""
+        right = [look.get("justify") == "right" for _, look in self.columns]
+
+        def row(tag: str, cells: Sequence[str]) -> str:
+            sides = ("right" if each else "left" for each in right)
+            fields = zip(sides, map(_html, cells), strict=True)
+            return "".join(f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in fields)
+
+        rows = "".join(f"<tr>{row('td', cells)}</tr>" for cells, _ in self.rows)
+        head = f"<thead><tr>{row('th', [header for header, _ in self.columns])}</tr></thead>"
+        caption = f"<p><small>{_html(self.caption)}</small></p>" if self.caption else ""
+        title = f"<p><b>{_escaped(self.title)}</b></p>" if self.title else ""
+        return f"{title}<table>{head}<tbody>{rows}</tbody></table>{caption}"
+
     def __rich__(self) -> rich.Table:
         """Returns the table as rich prints it."""
         from rich import box
@@ -80,6 +95,21 @@ class Table:
         for cells, style in self.rows:
             made.add_row(*cells, style=style)
         return made
+
+
+def _html(markup: str) -> str:
+    """Returns markup of rich as HTML."""
+    if "[" not in markup:
+        return _escaped(markup)
+    from rich.text import Text
+
+    text = Text.from_markup(markup)
+    bold = any("bold" in str(span.style) for span in text.spans)
+    return f"<b>{_escaped(text.plain)}</b>" if bold else _escaped(text.plain)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def literal(cells: Sequence[str]) -> list[str]:

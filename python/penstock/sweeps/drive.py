@@ -71,6 +71,15 @@ class Sweep:
         ran = self.ran + self.failed
         return (self.runs - self.done) * self.elapsed_s / ran if ran else math.inf
 
+    def _repr_html_(self) -> str:
+        """Returns what it did, and the tables of `penstock show`, for notebooks."""
+        from penstock.sweeps.show import show
+        from penstock.sweeps.tables import tables
+
+        shown = show(self.folder, None, None, None)
+        did = f"<p>{self.runs} runs in {self.folder}: {self.ran} new, {self.kept} kept</p>"
+        return did + "".join(table._repr_html_() for table in tables(shown, str(self.folder)))
+
 
 class FailFastError(Error):
     """A run failed, and that was to stop the sweep."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from penstock.model.scenario import Scenario, seconds
 
 if TYPE_CHECKING:
     from penstock.runs.tasks import Engine
+    from penstock.show.progress import NotebookBar
     from penstock.sweeps.drive import Failure, Sweep
     from penstock.sweeps.statistics import Until
 
@@ -54,11 +56,12 @@ def sweep(
     fail_fast: a run that fails ends the sweep; else it is reported, and the others go on.
     patience: with a scheduler: how long nothing may come back (`"300 s"` or seconds) before the sweep asks what is
         going on; then it sends lost runs again, or ends if no worker is left; default: 300 s.
-    progress: called a few times a second.
+    progress: called a few times a second. In a notebook a bar is drawn if it is left out.
     failure: called with each run that failed.
     """
     from penstock.runs import execute
     from penstock.runs.tasks import Tables
+    from penstock.show.progress import in_notebook
     from penstock.sweeps.drive import Driver, Grid, Threads
     from penstock.sweeps.statistics import Until
 
@@ -78,6 +81,9 @@ def sweep(
             engine = stack.enter_context(DaskEngine(scheduler, patience_s=patience_s))
         engine = engine or Threads(jobs or execute.cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
+        bar = in_notebook(base.name) if progress is None else None
+        if bar is not None:
+            progress = partial(_drawn, bar)
         return driver.run(progress, failure)
 
 
@@ -86,3 +92,7 @@ def _interval_s(series: str | float) -> float:
     if not 1e-9 <= interval_s <= 1e9:
         raise ScenarioError(f"series interval {series}: must be from 1 ns to 1e9 s")
     return interval_s
+
+
+def _drawn(bar: NotebookBar, state: Sweep) -> None:
+    bar(state.done / max(state.runs, 1), state.done, state.runs)

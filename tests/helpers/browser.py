@@ -1,0 +1,43 @@
+"""A page in headless Chromium: what it became, what it said, whom it asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Visit:
+    """What Chromium saw of a page: the document after loading, the console, the addresses it asked for."""
+
+    def __init__(self, page: Path | str, tmp_path: Path, *options: str) -> None:
+        log = tmp_path / "net.json"
+        assert CHROMIUM is not None
+        done = subprocess.run(
+            [
+                CHROMIUM,
+                *"--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync".split(),
+                *"--disable-background-networking --disable-component-update --enable-logging=stderr".split(),
+                "--disable-dev-shm-usage",
+                f"--user-data-dir={tmp_path / 'profile'}",
+                f"--log-net-log={log}",
+                *options,
+                "--dump-dom",
+                page if isinstance(page, str) else page.as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+        self.dom = done.stdout
+        self.console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+        self.asked = asked(log.read_text(encoding="utf-8"))
+
+
+def asked(net_log: str) -> set[str]:
+    """The address of every request that the page made; the browser's own (updates, the time) have no origin."""
+    started = [event["params"] for event in json.loads(net_log)["events"] if "initiator" in event.get("params", {})]
+    return {str(params["url"]) for params in started if params["initiator"] != "not an origin"}

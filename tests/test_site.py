@@ -1,0 +1,196 @@
+"""The documentation site is built, complete, asks nobody for anything, and its search finds what it should."""
+
+from __future__ import annotations
+
+import functools
+import html
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import commands
+from conftest import ROOT
+from helpers.browser import CHROMIUM, Visit
+from promises import promised_shares
+
+needs_mkdocs = pytest.mark.skipif(
+    not all(importlib.util.find_spec(each) for each in ("mkdocs", "material", "mkdocstrings")),
+    reason="no MkDocs: pip install 'penstock[site]'",
+)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built pages; `--strict` refuses links, anchors and pages that lead nowhere."""
+    out = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", out],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    return out
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """The pages on a server of this machine, as a visitor has them."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Server, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+#: Goes into a page that searches: the page has loaded when a result is there, or after a minute.
+WATCH = b"""<img src="/wait" alt=""><script>
+const look = setInterval(() => {
+  if (document.querySelector(".md-search-result__link")) { clearInterval(look); fetch("/found"); }
+}, 50);
+</script></body>"""
+
+
+class Server(SimpleHTTPRequestHandler):
+    """The built pages; to one that searches it adds `WATCH`. It does not write down who asked."""
+
+    found = threading.Event()
+
+    def do_GET(self) -> None:
+        if "?q=" in self.path:
+            page = Path(self.directory, self.path.split("?")[0].lstrip("/")).read_bytes()
+            self.answer(page.replace(b"</body>", WATCH))
+        elif self.path == "/wait":
+            self.found.wait(60)
+            self.answer(b"")
+        elif self.path == "/found":
+            self.found.set()
+            self.answer(b"")
+        else:
+            super().do_GET()
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", f"{len(body)}")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@needs_mkdocs
+def test_every_link_and_picture_of_the_built_pages_is_there(site: Path) -> None:
+    wrong = []
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 80
+    for page in pages:
+        for target in re.findall(r'(?:href|src)="([^"]+)"', page.read_text(encoding="utf-8")):
+            parts = urlsplit(html.unescape(target))
+            if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
+                continue
+            found = (page.parent / unquote(parts.path)).resolve()
+            # `make site` puts the Rust API there.
+            if not found.exists() and "rust/penstock_" not in target:
+                wrong.append(f"{page.relative_to(site)}: {target}")
+    assert wrong == []
+
+
+@needs_mkdocs
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
+    wrong = [(page.name, loaded.findall(page.read_text(encoding="utf-8"))) for page in site.rglob("*.html")]
+    assert [each for each in wrong if each[1]] == []
+
+
+@needs_mkdocs
+def test_a_link_out_of_docs_leads_to_a_page_of_the_site(site: Path) -> None:
+    page = (site / "files/scenarios/operators/home-uplink.toml.html").read_text(encoding="utf-8")
+    assert "47.5" in re.sub(r"<[^>]+>", "", page)
+    contributing = (site / "files/CONTRIBUTING.html").read_text(encoding="utf-8")
+    assert 'href="../architecture.html"' in contributing
+
+
+@needs_mkdocs
+def test_nested_lists_stay_nested(site: Path) -> None:
+    page = (site / "emulate.html").read_text(encoding="utf-8")
+    assert re.search(r"<li>(?:(?!</li>).)*<ul>\s*<li>With a <code>request</code>", page, re.DOTALL)
+
+
+@needs_mkdocs
+def test_the_python_page_shows_arguments_as_a_list(site: Path) -> None:
+    page = (site / "python.html").read_text(encoding="utf-8")
+    assert "<li><code>jobs</code>: threads; default" in page
+    assert page.count('class="doc doc-heading"') > 25
+
+
+@needs_mkdocs
+@needs_chromium
+@pytest.mark.browser
+@pytest.mark.parametrize("page", ["index.html", "faq.html", "python.html", "aqm/red.html", "coming-from/ns-2.html"])
+def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, address: str, tmp_path: Path) -> None:
+    visit = Visit(f"{address}/{page}", tmp_path)
+    assert visit.console == []
+    assert [each for each in visit.asked if not each.startswith(address)] == []
+    assert "<h1" in visit.dom
+
+
+@needs_mkdocs
+@needs_chromium
+@pytest.mark.browser
+def test_the_search_finds_a_question(address: str, tmp_path: Path) -> None:
+    visit = Visit(f"{address}/index.html?q=why+is+my+RED+not+marking", tmp_path)
+    found = re.findall(r'<a href="([^"]+)"[^>]*class="md-search-result__link"', visit.dom)
+    assert any("faq.html" in each for each in found), found
+    assert [each for each in visit.asked if not each.startswith(address)] == []
+
+
+def test_the_pages_of_commands_and_the_man_page_are_fresh() -> None:
+    for path, text in commands.files().items():
+        if "completion" in str(path) or "site-functions" in str(path):
+            continue  # from Click, whose versions differ; the next test asks what they do
+        assert (ROOT / path).read_text(encoding="utf-8") == text, f"{path} is stale: make generate"
+
+
+def test_bash_offers_commands_and_options() -> None:
+    def offered(words: str, place: int) -> str:
+        environment = {"COMP_WORDS": words, "COMP_CWORD": f"{place}", "_PENSTOCK_COMPLETE": "bash_complete"}
+        line = [sys.executable, "-c", "from penstock.cli import main; main()"]
+        done = subprocess.run(line, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert set(offered("penstock re", 1).split()) == {"plain,reproduce"}
+    assert "plain,--seeds" in offered("penstock run --se", 2)
+    scripts = [text for path, text in commands.files().items() if "penstock" in path.name and path.suffix != ".md"]
+    assert all("_PENSTOCK_COMPLETE" in text for text in scripts if not text.startswith(".TH"))
+
+
+def test_the_page_for_ns_2_says_what_the_reports_say() -> None:
+    page = " ".join((ROOT / "docs/coming-from/ns-2.md").read_text(encoding="utf-8").split())
+    for pairs, share in promised_shares(ROOT):
+        assert re.search(rf"\b{pairs} pairs\b[^.]*\b{re.escape(share)} %", page), (pairs, share)
+
+
+def test_every_workflow_calls_targets_that_exist() -> None:
+    yaml = pytest.importorskip("yaml")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    workflows = list((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert workflows
+    for path in workflows:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert set(read) >= {"name", "jobs", "permissions"}, path.name
+        called = re.findall(r"make ([a-z-]+)", json.dumps(read["jobs"]))
+        assert called, path.name
+        assert set(called) <= targets, path.name

@@ -1,0 +1,108 @@
+"""What the pages show is typed here if it takes seconds, and its output compared; `make accept` runs the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import console
+import snippets
+from conftest import ROOT
+from snippets import Piece
+
+PAGES = [page for page in console.documents(ROOT) if any(each.kind != "file" for each in snippets.pieces(ROOT, page))]
+
+
+def lent(tmp_path: Path) -> Path:
+    """A folder as a reader has it: the scenarios, and a link."""
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "link.toml").write_bytes((ROOT / "scenarios" / "links" / "red.toml").read_bytes())
+    return tmp_path
+
+
+def leave(piece: Piece) -> str | None:
+    return "make accept runs it" if piece.slow else piece.lacks()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
+    place = lent(tmp_path)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "110", "PYTHONUTF8": "1"}
+
+    def run(command: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=place,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        return done.returncode, done.stdout
+
+    shown = list(snippets.pieces(ROOT, page))
+    outcome = snippets.try_page(shown, place, run, sys.executable, leave)
+    assert outcome.wrong == []
+    if outcome.count == 0:
+        pytest.skip("; ".join(outcome.left))
+
+
+def test_pieces_are_read_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(
+        """```toml title="a/b.toml"
+x = 1
+```
+
+```python
+print(6 * 7)
+```
+
+```text
+42
+```
+
+- in a list:
+
+  ```console
+  $ cat a/b.toml
+  x = …
+  ```
+
+```python
+raise ValueError("no")
+```
+"""
+    )
+    shown = list(snippets.pieces(tmp_path, tmp_path / "page.md"))
+    assert [(each.kind, each.name or each.shown, each.output) for each in shown] == [
+        ("file", "a/b.toml", ()),
+        ("python", "print(6 * 7)", ("42",)),
+        ("command", "cat a/b.toml", ("x = …",)),
+        ("python", 'raise ValueError("no")', ()),
+    ]
+    outcome = snippets.try_page(
+        shown, tmp_path, lambda text: (0, (tmp_path / text.split()[1]).read_text()), sys.executable, lambda piece: None
+    )
+    assert outcome.count == 3
+    assert len(outcome.wrong) == 1
+    assert "ValueError: no" in outcome.wrong[0]
+
+
+def test_a_shown_line_may_leave_something_out() -> None:
+    assert console.missing(("a … d", "…", "e"), "a b c d\ne\n") == []
+    assert console.missing(("a … d", "(x) …"), "a b c\n(y) z\n") == ["a … d", "(x) …"]
+
+
+def test_every_reason_is_about_a_snippet_that_is_shown() -> None:
+    pieces = [each for page in console.documents(ROOT) for each in snippets.pieces(ROOT, page)]
+    for page, part in snippets.LISTED:
+        assert any(each.where == page and part in each.text for each in pieces if each.kind == "python"), (page, part)
+    for key in snippets.SLOW:
+        assert any(fnmatch.fnmatchcase(each.text, key) for each in pieces if each.kind == "command"), key

@@ -1,0 +1,137 @@
+"""Writes what is made from the command line's own declarations: `docs/commands.md`, the man page,
+and the completions for bash, zsh and fish that the wheel installs.
+
+`make generate` does it; a test fails while one is stale.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+
+from penstock import _penstock
+from penstock.cli.app import COMMANDS, program
+
+NOTE = "Made by `tools/commands.py` from the command line itself; `make generate` writes it again."
+
+#: The folder that the wheel unpacks into the environment: `share/...`.
+SHARE = Path("packaging/wheel.data/data/share")
+
+COMPLETIONS: dict[str, type[ShellComplete]] = {
+    "bash-completion/completions/penstock": BashComplete,
+    "zsh/site-functions/_penstock": ZshComplete,
+    "fish/vendor_completions.d/penstock.fish": FishComplete,
+}
+
+EXITS = (
+    ("0", "Done."),
+    ("1", "A run failed, or the machine did (a full disk)."),
+    ("2", "The input was wrong. One message says where; nothing was run or written."),
+    ("130", "Ctrl-C."),
+)
+
+
+def commands() -> dict[str, tuple[click.Command, click.Context]]:
+    """Every command with a context to ask it in."""
+    top = click.Context(program, info_name="penstock")
+    found = {name: program.get_command(top, name) for name in COMMANDS}
+    return {
+        name: (each, click.Context(each, info_name=name, parent=top))
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def paragraphs(command: click.Command) -> list[str]:
+    """What a command's help says, a string for each paragraph."""
+    text = (command.help or "").replace("\b\n", "")
+    return [" ".join(each.split()) for each in re.split(r"\n\s*\n", text) if each.strip()]
+
+
+def usage(command: click.Command, context: click.Context) -> str:
+    """`penstock run [OPTIONS] FILE`."""
+    return " ".join([context.command_path, *command.collect_usage_pieces(context)])
+
+
+def options(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
+    """Each option as it is written, and what it does."""
+    asked = (each for each in command.get_params(context) if isinstance(each, click.Option))
+    rows = (each.get_help_record(context) for each in asked)
+    return [(row[0], " ".join(row[1].split())) for row in rows if row]
+
+
+def markdown() -> str:
+    """The text of `docs/commands.md`."""
+    lines = [
+        "# Commands",
+        "",
+        NOTE,
+        "",
+        *(f"- [{name}](#{name}): {COMMANDS[name]}" for name in COMMANDS),
+        "",
+    ]
+    for name, (command, context) in commands().items():
+        lines += [f"## {name}", "", f"`{usage(command, context)}`", ""]
+        for each in paragraphs(command):
+            lines += [each, ""]
+        lines += ["| option | |", "| --- | --- |"]
+        lines += [
+            f"| `{_cell(names)}` | {_cell(what)} |" for names, what in options(command, context)
+        ]
+        lines.append("")
+    lines += ["## Exit status", "", "| status | |", "| --- | --- |"]
+    lines += [f"| {code} | {what} |" for code, what in EXITS]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def man() -> str:
+    """The man page `penstock.1`."""
+    first = "active queue management: simulate, compare, emulate"
+    lines = [
+        f'.TH PENSTOCK 1 "" "penstock {_penstock.__version__}" "User Commands"',
+        ".SH NAME", f"penstock \\- {first}",
+        ".SH SYNOPSIS", ".B penstock", r"\fICOMMAND\fR [\fIOPTIONS\fR] ...",
+        ".SH DESCRIPTION",
+    ]  # fmt: skip
+    for each in paragraphs(program):
+        lines += [_troff(each), ".PP"]
+    lines.append(".SH COMMANDS")
+    for command, context in commands().values():
+        lines += [f".SS {_troff(usage(command, context))}"]
+        for each in paragraphs(command):
+            lines += [_troff(each), ".PP"]
+        for names, what in options(command, context):
+            lines += [".TP", f".B {_troff(names)}", _troff(what)]
+    lines.append(".SH EXIT STATUS")
+    for code, what in EXITS:
+        lines += [".TP", f".B {code}", _troff(what)]
+    return "\n".join(lines) + "\n"
+
+
+def _troff(text: str) -> str:
+    text = text.replace("\\", r"\e").replace("-", r"\-").replace("`", "")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+def files() -> dict[Path, str]:
+    """Every file that is made here, by its path in the repository."""
+    made = {Path("docs/commands.md"): markdown(), SHARE / "man/man1/penstock.1": man()}
+    for path, shell in COMPLETIONS.items():
+        # Their `source` asks the shell of this machine for its version; the text is the same.
+        maker = shell(program, {}, "penstock", "_PENSTOCK_COMPLETE")
+        made[SHARE / path] = maker.source_template % maker.source_vars()
+    return made
+
+
+def write(root: Path) -> None:
+    """Writes every file."""
+    for path, text in files().items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")

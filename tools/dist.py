@@ -1,0 +1,129 @@
+"""`make dist`: the source archive and the wheels, each tried in an empty virtual environment.
+
+The wheel for this machine is built against an old glibc (manylinux2014) with Zig as its linker. A
+wheel for another processor is built where Rust's standard library for it is installed, and only its
+contents are checked.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
+
+#: Processor → Rust's name of the target.
+TARGETS = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}
+
+#: What an installed wheel must bring beside the package.
+SHARED = (
+    "share/man/man1/penstock.1",
+    "share/bash-completion/completions/penstock",
+    "share/zsh/site-functions/_penstock",
+    "share/fish/vendor_completions.d/penstock.fish",
+)
+
+LINK = """
+duration = "3 s"
+measure = { from = "1 s" }
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "5 Mbit/s", delay = "5 ms", buffer = "50 packets" }
+[aqm]
+kind = "codel"
+[[traffic]]
+kind = "ftp"
+segment = "1448 B"
+"""
+
+
+def call(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+    """Runs a command, and returns what it printed. Ends the program where it fails."""
+    done = subprocess.run(
+        [str(each) for each in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(f"`{' '.join(map(str, command))}` ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def installed(target: str) -> bool:
+    """Whether Rust's standard library for a target is there."""
+    folder = call("rustc", "--print", "target-libdir", "--target", target).strip()
+    return Path(folder).is_dir()
+
+
+def build() -> list[Path]:
+    """The source archive and a wheel for every target that can be built here."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    maturin = Path(sys.executable).parent / "maturin"
+    path = f"{maturin.parent}:{os.environ['PATH']}"
+    call(maturin, "sdist", "--out", DIST, cwd=ROOT, PATH=path)
+    for processor, target in TARGETS.items():
+        if not installed(target):
+            print(f"no wheel for {processor}: rustup target add {target}")
+            continue
+        options = ["--release", "--zig", "--compatibility", "manylinux2014", "--target", target]
+        call(maturin, "build", *options, "--out", DIST, cwd=ROOT, PATH=path)
+    return sorted(DIST.iterdir())
+
+
+def check_contents(wheel: Path) -> None:
+    """A wheel has the extension, the man page and the completions, and no test."""
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+    assert any(name.endswith("_penstock.abi3.so") for name in names), names
+    for each in SHARED:
+        assert any(name.endswith(f".data/data/{each}") for name in names), each
+    assert not any("test" in Path(name).name for name in names if name.endswith(".py"))
+
+
+def try_out(package: Path) -> None:
+    """Installs a package in an empty environment, and uses it there."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        call(sys.executable, "-m", "venv", place / "venv")
+        call(place / "venv/bin/pip", "install", "--quiet", package)
+        for each in SHARED:
+            assert (place / "venv" / each).exists(), f"{each} was not installed"
+        penstock = place / "venv/bin/penstock"
+        (place / "link.toml").write_text(LINK, encoding="utf-8")
+        print(f"  {call(penstock, '--version', cwd=place).strip()}")
+        assert "delay_mean_s" in call(penstock, "run", "link.toml", cwd=place)
+        offered = call("bash", "-c", COMPLETED, PATH=f"{penstock.parent}:{os.environ['PATH']}")
+        assert "reproduce" in offered, f"bash offers {offered!r}"
+        if platform.system() == "Linux" and shutil.which("iperf3"):
+            last = call(penstock, "emulate", "link.toml", cwd=place).strip().splitlines()
+            print(f"  emulate: {next((line for line in last if 'valid' in line), last[-1])}")
+        else:
+            print("  emulate: not tried, no iperf3")
+
+
+#: Asks for completions as bash does after `penstock re`.
+COMPLETED = 'COMP_WORDS="penstock re" COMP_CWORD=1 _PENSTOCK_COMPLETE=bash_complete penstock'
+
+
+def main() -> None:
+    """Builds everything, and tries what runs on this machine."""
+    for package in build():
+        print(f"{package.name}: {package.stat().st_size / 1e6:.1f} MB")
+        if package.suffix == ".whl":
+            check_contents(package)
+        if package.suffix != ".whl" or platform.machine() in package.name:
+            try_out(package)
+
+
+if __name__ == "__main__":
+    main()
