@@ -1,0 +1,76 @@
+//! What a form shows that changes a scenario: its keys with their declarations and their values.
+
+use crate::keys;
+use crate::list;
+use crate::scenario::Scenario;
+use crate::show;
+use crate::tables::{Access, Link};
+use penstock_units::param::{Param, Ty};
+use serde_json::{json, Map, Value as Json};
+
+impl Scenario {
+    /// Returns the keys of the discipline, of the link of a dumbbell with its hosts' links, and of
+    /// each entry of traffic: a list of groups with `title`, `path` and `keys`. A key is what
+    /// [`crate::list`] says of it, with the numbers of its range (`min`, `max`, and `open` where
+    /// `min` itself is not allowed) or its `words`, and its `value` in force, null where that is
+    /// automatic.
+    pub fn controls(&self) -> Json {
+        let plan = &self.plan;
+        let aqm = keys::aqm_params(plan.aqm.kind);
+        let values = show::values(aqm.iter().copied().flatten(), &plan.aqm.values);
+        let mut groups = vec![group("Discipline", "aqm", aqm.iter().copied().flatten(), &values)];
+        if self.topology().is_dumbbell() {
+            let link = show::values(Link::TABLE.iter(), &plan.topology.wires[0].values);
+            groups.push(group("Bottleneck", "topology.bottleneck", Link::TABLE.iter(), &link));
+            for (title, side, table) in [
+                ("Senders' links", "access", &plan.topology.access),
+                ("Receivers' links", "egress", &plan.topology.egress),
+            ] {
+                if let Some(table) = table {
+                    let path = format!("topology.{side}");
+                    groups.push(group(title, &path, Access::TABLE.iter(), &show::params(table)));
+                }
+            }
+        }
+        for (i, traffic) in plan.traffic.iter().enumerate() {
+            let params = keys::traffic_params(traffic.kind);
+            let read = || params.iter().copied().flatten().filter(|p| traffic.reads(p));
+            let values = show::values(read(), &traffic.values);
+            let title = format!("Traffic: {}", traffic.name());
+            groups.push(group(&title, &format!("traffic.{i}"), read(), &values));
+        }
+        Json::Array(groups)
+    }
+}
+
+fn group<'a>(
+    title: &str,
+    path: &str,
+    params: impl Iterator<Item = &'a Param>,
+    values: &Map<String, Json>,
+) -> Json {
+    let keys: Json = params.map(|p| key(p, values.get(p.name))).collect();
+    json!({ "title": title, "path": path, "keys": keys })
+}
+
+fn key(p: &Param, value: Option<&Json>) -> Json {
+    let mut out = list::param(p);
+    out["value"] = value.cloned().unwrap_or(Json::Null);
+    range(&p.ty, &mut out);
+    out
+}
+
+fn range(ty: &Ty, out: &mut Json) {
+    match ty {
+        Ty::Int { min, max } => (out["min"], out["max"]) = (json!(min), json!(max)),
+        Ty::Num { min, max, open } => {
+            (out["min"], out["max"], out["open"]) = (json!(min), json!(max), json!(open));
+        }
+        Ty::NumOr(number, words) => {
+            range(number, out);
+            out["words"] = json!(words);
+        }
+        Ty::Word(words) => out["words"] = json!(words),
+        _ => {}
+    }
+}
