@@ -244,7 +244,6 @@ const tasks = {
     const opened = new Slot(toml, aqm); // the old one stays where this is refused
     tasks.close({ slot });
     slots[slot] = opened;
-    // Both begin at once.
     return { do: "told", slot, did: "anew", told: opened.told };
   },
   close({ slot }) {
@@ -268,7 +267,7 @@ const tasks = {
 self.onmessage = async ({ data }) => {
   try {
     const answer = await tasks[data.do](data);
-    if (answer) self.postMessage({ ...answer, id: data.id });
+    self.postMessage({ ...answer, id: data.id });
   } catch (error) {
     self.postMessage({ do: "failed", id: data.id, of: data.do, slot: data.slot, message: String(error.message ?? error) });
   }
