@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::tables::{append, TABLES};
 use penstock_scenario::{document, list, Scenario};
-use penstock_sim::{run, Control};
+use penstock_sim::{run, Control, Schedule};
 use penstock_units::{Duration, Time};
 use serde_json::{json, Value as Json};
 
@@ -124,6 +124,13 @@ fn documented(request: &Json) -> Result<String, String> {
 fn described(session: &Session) -> Json {
     let (scenario, config) = (session.scenario(), session.config());
     let link = &config.links[config.bottleneck];
+    let rate = match &link.schedule {
+        Schedule::Steps(steps) => {
+            let past = steps.iter().rev().find(|step| step.0 <= session.latest());
+            past.map_or(Some(link.rate), |step| step.1)
+        }
+        Schedule::Trace(_) => Some(link.rate),
+    };
     let kind = penstock_aqm::kind(scenario.aqm());
     let state = kind.map_or(&[][..], |k| k.state).iter();
     json!({
@@ -132,7 +139,7 @@ fn described(session: &Session) -> Json {
         "seed": scenario.seed(),
         "end_s": session.end().as_secs_f64(),
         "dumbbell": scenario.topology().is_dumbbell(),
-        "rate_bps": link.rate.as_bps(),
+        "rate_bps": rate.map_or(0, |rate| rate.as_bps()),
         "room_pkts": scenario.room().unwrap_or(0),
         "flows": config.flows.iter().map(|f| json!({ "group": f.group, "forward": f.leads_forward() })).collect::<Json>(),
         "groups": scenario.group_names(),

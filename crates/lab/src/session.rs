@@ -40,6 +40,8 @@ pub struct Session {
     tuned: Vec<(Time, LinkConfig)>,
     /// How many of them the run has come to.
     reached: usize,
+    /// The time of the last change that put the run at its beginning again.
+    latest: Time,
 }
 
 impl Session {
@@ -50,7 +52,7 @@ impl Session {
     pub fn new(scenario: Scenario, sample: Duration) -> Result<Self, String> {
         let config = lowered(&scenario, sample)?;
         let run = Run::new(&config).map_err(|e| e.to_string())?;
-        Ok(Session { scenario, sample, config, run, tuned: vec![], reached: 0 })
+        Ok(Session { scenario, sample, config, run, tuned: vec![], reached: 0, latest: Time::ZERO })
     }
 
     /// Returns the scenario as the sliders say it.
@@ -66,6 +68,11 @@ impl Session {
     /// What happens before this time has happened.
     pub fn now(&self) -> Time {
         self.run.now()
+    }
+
+    /// Up to when the visitor has seen it, at least.
+    pub fn latest(&self) -> Time {
+        self.latest.max(self.now())
     }
 
     /// When the run ends.
@@ -103,7 +110,7 @@ impl Session {
             self.run = Run::new(&wanted).map_err(|e| e.to_string())?;
             self.config = wanted;
             self.tuned.clear();
-            self.reached = 0;
+            (self.reached, self.latest) = (0, Time::ZERO);
         }
         self.scenario = scenario;
         Ok(did)
@@ -111,7 +118,7 @@ impl Session {
 
     fn change(&mut self, path: &str, wanted: &Config) -> Result<Did, String> {
         let keys: Vec<&str> = path.split('.').collect();
-        let started = self.now() > Time::ZERO && self.config.lead_in.is_none();
+        let started = self.latest() > Time::ZERO && self.config.lead_in.is_none();
         let in_the_config = match keys[..] {
             ["aqm", key] if key != "kind" => return self.tune(wanted),
             ["topology", "bottleneck", "buffer"] => return self.tune(wanted),
@@ -124,6 +131,7 @@ impl Session {
         if !in_the_config {
             return Ok(Did::Anew);
         }
+        self.latest = self.latest();
         self.run = Run::new(&self.config).map_err(|e| e.to_string())?;
         self.reached = 0;
         Ok(Did::Again)
@@ -138,6 +146,11 @@ impl Session {
             buffer: bottleneck.buffer,
             ..self.config.links[self.config.bottleneck].clone()
         };
+        if self.now() < self.latest {
+            // It has not come to where the visitor is: the change waits there.
+            self.tuned.push((self.latest, link));
+            return Ok(Did::Now);
+        }
         if !self.run.retune(&link).map_err(|e| e.to_string())? {
             return Ok(Did::Anew);
         }
@@ -149,7 +162,7 @@ impl Session {
     /// The links get the wanted rates now, as a scenario's `schedule` would say it. Returns false
     /// where a link has a schedule of its own.
     fn step(&mut self, wanted: &Config) -> bool {
-        let now = self.now();
+        let now = self.latest();
         let mine = |l: &LinkConfig| matches!(&l.schedule, Schedule::Steps(s) if s.iter().all(|s| s.0 <= now));
         if !self.config.links.iter().all(mine) {
             return false;
@@ -169,7 +182,7 @@ impl Session {
     /// As many long transfers of a group as wanted run from now on: some start, or the last ones
     /// stop. Returns false where its flows are something else.
     fn load(&mut self, group: u32, wanted: &Config) -> bool {
-        let now = self.now();
+        let now = self.latest();
         let of = |c: &Config| {
             let flows = (0..c.flows.len()).filter(|i| c.flows[*i].group == group);
             flows.collect::<Vec<_>>()
