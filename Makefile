@@ -20,7 +20,7 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs lab mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -111,6 +111,9 @@ bench: setup ## every target of docs/performance.md, beside ns-2 where it is ins
 
 docs: setup ## the Rust API's documentation, with warnings as errors
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+
+lab: ## docs/lab/index.html: the engine as WebAssembly in a page; needs Rust for wasm32-unknown-unknown
+	$(PYTHON) tools/lab.py
 
 mecn: ## target/release/penstock-mecn, multi-level ECN for the kernel's TCP (bpf/README.md); needs clang and libelf
 	$(BPF_BUILD)

@@ -122,10 +122,12 @@ function writeForm(root, sides, changed) {
       const title = own ? `${group.title}: ${told.aqm}` : group.title;
       const box = element("details", { "data-key": key, open: open.get(key) ?? OPEN.has(group.path) }, element("summary", {}, title));
       const change = (path, value, last) => changed(own ? [slot] : sides.map((s) => s.slot), path, value, last);
+      const more = element("details", { "data-key": `${key}-more`, open: open.get(`${key}-more`) ?? false }, element("summary", {}, "More keys"));
       for (const each of group.keys) {
         if (each.name === "kind" || each.name === "reverse") continue;
-        box.append(field(group, each, String(slot), change));
+        (each.main ? box : more).append(field(group, each, String(slot), change));
       }
+      if (more.children.length > 1) box.append(more);
       root.append(box);
     }
   });

@@ -226,7 +226,7 @@ function drawPlot(which) {
     plot($("plot-queue"), { ...axis, title: "Queue, packets (thick: average)", unit: "", series, lines, most: ceiling("queue", series.map((s) => s.points), 10) });
   }
   if (which === 1) one("Delay in the queue, ms", "", "delay", 1, (points) => points.map((p) => [p[0], p[3] * 1e3]));
-  if (which === 2) one("Goodput of all flows", "bit/s", "goodput", 1e3, (points) => smooth(points, (p) => p[4]));
+  if (which === 2) one("Goodput of all flows, Mbit/s", "", "goodput", 1e-3, (points) => smooth(points, (p) => p[4] / 1e6));
   if (which === 3) one("Signals per second (marks and drops)", "", "signals", 1, (points) => smooth(points, (p) => p[5] / 0.02));
   if (which === 4) {
     drawProfile($("plot-profile"), drawn.map((s) => {

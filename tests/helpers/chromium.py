@@ -101,7 +101,8 @@ class Browser:
     def open(self, address: str) -> None:
         """Open a page, and wait until it has loaded."""
         self.call("Page.navigate", url=address)
-        self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+        place = json.dumps(address.split("#")[0])
+        self.until(f"document.readyState === 'complete' && location.href.split('#')[0] === {place}")
 
     def run(self, script: str) -> Any:
         """Return what a script in the page comes to."""
