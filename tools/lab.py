@@ -1,4 +1,4 @@
-"""Builds the lab: the engine as WebAssembly and the worker's text, in docs/lab/engine.js. For `make lab`.
+"""Builds the lab, for `make lab`: the engine as WebAssembly and the worker, in docs/lab/engine.js.
 
 The page loads them as a script, so that it works from a file as well as from a server. Nothing that
 is built is committed.
@@ -25,7 +25,9 @@ class MissingError(Exception):
 
 def has_target() -> bool:
     """Return whether the present Rust has the standard library for WebAssembly."""
-    said = subprocess.run(["rustc", "--print", "target-libdir", "--target", TARGET], capture_output=True, text=True)
+    said = subprocess.run(
+        ["rustc", "--print", "target-libdir", "--target", TARGET], capture_output=True, text=True
+    )
     return said.returncode == 0 and any(Path(said.stdout.strip()).glob("libstd-*.rlib"))
 
 
@@ -45,7 +47,16 @@ def build() -> Path:
     """
     if not has_target() and not add_target():
         raise MissingError(f"no Rust for {TARGET}: rustup target add {TARGET}")
-    command = ["cargo", "build", "--release", "--quiet", "--package", "penstock-lab", "--target", TARGET]
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "penstock-lab",
+        "--target",
+        TARGET,
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     return MODULE
 
@@ -76,7 +87,10 @@ def stripped(module: bytes) -> bytes:
 
 def write(module: bytes, path: Path) -> None:
     """Write the script that the page loads."""
-    said = {"wasm": base64.b64encode(module).decode(), "worker": (LAB / "worker.js").read_text(encoding="utf-8")}
+    said = {
+        "wasm": base64.b64encode(module).decode(),
+        "worker": (LAB / "worker.js").read_text(encoding="utf-8"),
+    }
     path.write_text(f"globalThis.PENSTOCK = {json.dumps(said)};\n", encoding="utf-8")
 
 

@@ -213,7 +213,7 @@ function drawProfile(canvas, sides, colours) {
     const drops = profile.map(([q, , , dropped]) => [q, dropped]);
     series.push({ points: drops, colour, dash: [3, 3] }, { points: marks, colour });
   }
-  const title = "Share signalled against a held queue (line: marked, dashed: dropped)";
+  const title = "Share marked (line) and dropped (dashed), by queue";
   const { g, X, Y } = plot(canvas, { from: 0, to: most, most: 1, unit: "", title, series, colours, xUnit: "" });
   for (const { now, colour } of sides) {
     if (!now.every(Number.isFinite)) continue;

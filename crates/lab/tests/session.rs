@@ -11,8 +11,17 @@ duration = "20 s"
 
 [topology]
 kind = "dumbbell"
-bottleneck = { rate = "5 Mbit/s", delay = "20 ms", buffer = "60 packets" }
-access = { rate = "50 Mbit/s", delay = "2 ms" }
+
+[topology.bottleneck]
+rate = "5 Mbit/s"
+reverse_rate = "5 Mbit/s"
+delay = "20 ms"
+buffer = "60 packets"
+
+
+[topology.access]
+rate = "50 Mbit/s"
+delay = "2 ms"
 
 [aqm]
 kind = "red"
@@ -54,7 +63,9 @@ fn native(text: &str) -> Vec<u64> {
     let scenario = scenario(text);
     let mut config = scenario.lower(scenario.seed()).unwrap();
     config.record.series = Some(SAMPLE);
-    queue(&run(&config, &Control::default()).unwrap().series)
+    let mut pkts = queue(&run(&config, &Control::default()).unwrap().series);
+    pkts.pop(); // at the end itself, which no step comes to
+    pkts
 }
 
 #[test]
@@ -66,9 +77,9 @@ fn a_change_of_the_rate_is_a_schedule() {
     let again = queue(&session.advance(at(8)).unwrap());
     assert_eq!(before, again, "nothing changes before the change");
     let after = queue(&session.advance(at(20)).unwrap());
-    let step = r#"buffer = "60 packets", schedule = [{ at = "8 s", rate = "2 Mbit/s" }]"#;
-    let whole = native(&TEXT.replace(r#"buffer = "60 packets""#, step));
-    assert_eq!([again, after].concat(), whole);
+    let step = "schedule = [{ at = \"8 s\", rate = \"2 Mbit/s\" }]\nbuffer";
+    let whole = native(&TEXT.replace("buffer", step));
+    assert!([again, after].concat() == whole);
 }
 
 #[test]
@@ -113,7 +124,7 @@ fn all_else_begins_anew_and_a_refusal_changes_nothing() {
     assert_eq!(session.set("topology.bottleneck.delay", "50 ms").unwrap(), Did::Anew);
     assert_eq!(session.now(), Time::ZERO);
     let want = native(&TEXT.replace("20 ms", "50 ms"));
-    assert_eq!(queue(&session.advance(at(20)).unwrap()), want);
+    assert!(queue(&session.advance(at(20)).unwrap()) == want);
 }
 
 fn asked(lab: &mut Lab, request: &Json) -> Json {
