@@ -23,7 +23,7 @@ BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo 
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs site dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -127,6 +127,9 @@ dist: setup ## dist: the source archive and the wheels, each tried in an empty e
 
 crates: ## what `cargo publish` would send, packed and built as from the registry; sends nothing
 	cargo publish --dry-run --allow-dirty --quiet $(PUBLISHED)
+
+lab: ## docs/lab/index.html: the engine as WebAssembly in a page; needs Rust for wasm32-unknown-unknown
+	$(PYTHON) tools/lab.py
 
 mecn: ## target/release/penstock-mecn, multi-level ECN for the kernel's TCP (bpf/README.md); needs clang and libelf
 	$(BPF_BUILD)

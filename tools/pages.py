@@ -131,6 +131,8 @@ def _page(row: Row, probe: Probe) -> Iterator[str]:
     yield f"{row['doc']} *{row['source']}.*\n"
     yield f"![Share of packets that {kind} marks and drops](../img/aqm/{kind}.svg)\n"
     yield _caption(kind, probe) + "\n"
+    lab = f"../lab/index.html#aqm={kind}"
+    yield f"[Open in the lab]({lab}): {kind} under ten flows, in the browser.\n"
     yield f"## Algorithm\n\n```text\n{row['equations']}\n```\n"
     yield f"## What to expect\n\n{_prose(row['expect'])}\n"
     yield f"## Weaknesses, and what the source leaves open\n\n{_prose(row['weaknesses'])}\n"

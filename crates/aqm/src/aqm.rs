@@ -97,6 +97,16 @@ pub trait Aqm {
     /// The time that [`Aqm::next_tick`] named has come.
     fn tick(&mut self, _now: Time, _q: &Queue) {}
 
+    // ---- other parameters -----------------------------------------------------------------------
+
+    /// Goes on at `now` where `before` stopped, which is of the same kind and has other parameters:
+    /// what evolves is that of `before`. What an adapter had moved starts again from its parameter.
+    fn go_on(&mut self, _before: Self, _now: Time)
+    where
+        Self: Sized,
+    {
+    }
+
     // ---- what it tells --------------------------------------------------------------------------
 
     /// Returns how its marks are written.

@@ -49,6 +49,14 @@ macro_rules! disciplines {
                     Discipline::User(d) => visit.visit(&mut **d),
                 }
             }
+
+            /// [`Aqm::go_on`], where the two are of one kind. A custom discipline starts afresh.
+            pub fn go_on_from(&mut self, before: Discipline, now: Time) {
+                match (self, before) {
+                    $( (Discipline::$name(d), Discipline::$name(before)) => d.go_on(before, now), )*
+                    _ => {}
+                }
+            }
         }
 
         macro_rules! each {

@@ -129,6 +129,14 @@ impl Contract {
         Contract { rng, codepoints: aqm.codepoints(), departs, draws, orders, evicts, eager }
     }
 
+    /// Returns the contract of `aqm` in the place of this one, with its random stream, if the line
+    /// can stay as it is: packets wait and leave in the same way.
+    pub fn renewed<A: Aqm + ?Sized>(&self, aqm: &A) -> Option<Self> {
+        let new = Contract::of(aqm, self.rng.clone());
+        let way = |c: &Contract| (c.departs, c.draws, c.orders);
+        (way(&new) == way(self)).then_some(new)
+    }
+
     /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
     /// may compute departures ahead of time, and never calls [`Contract::serve`].
     #[inline]

@@ -87,6 +87,11 @@ impl Scenario {
         self.inner.has_user_aqm()
     }
 
+    /// The scenario as the text of a file.
+    fn to_toml(&self) -> String {
+        self.inner.to_toml()
+    }
+
     /// Every key with its value in force, defaults included.
     fn resolved_json(&self) -> String {
         self.inner.resolved_json()

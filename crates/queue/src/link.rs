@@ -77,6 +77,29 @@ impl Link {
         Ok(link)
     }
 
+    /// The discipline gets other parameters at `now`, before which everything has happened: those of
+    /// `c`, which is of the same kind. It goes on where it was ([`Aqm::go_on`]), with the packets
+    /// that wait. Returns false, and changes nothing, where packets would have to wait in another
+    /// way.
+    ///
+    /// # Errors
+    /// If the values do not fit together.
+    pub fn retune(&mut self, now: Time, c: &LinkConfig) -> Result<bool, LinkError> {
+        let AqmConfig::Kind(_) = c.aqm else { return Ok(false) };
+        let aqm = discipline(c, 0, &Abort::default())?;
+        let Some(contract) = self.port.contract.renewed(&aqm) else { return Ok(false) };
+        self.port.contract = contract;
+        let before = std::mem::replace(&mut self.aqm, aqm);
+        self.aqm.go_on_from(before, now);
+        self.schedule_internal();
+        Ok(true)
+    }
+
+    /// The buffer holds `buffer` from now on. What waits above that stays.
+    pub fn resize(&mut self, buffer: QueueLen) {
+        self.port.buffer.resize(buffer);
+    }
+
     /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
     /// link's mean rate over the window in bits per second.
     pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
@@ -94,6 +117,11 @@ impl Link {
     /// The series that were recorded.
     pub fn tables(&mut self) -> Vec<Table> {
         self.port.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
+    }
+
+    /// The same, and the link goes on recording.
+    pub fn taken_tables(&mut self) -> Vec<Table> {
+        self.port.buffer.series.as_mut().map(|series| series.taken()).unwrap_or_default()
     }
 
     /// Packets that wait.

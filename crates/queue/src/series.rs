@@ -99,6 +99,15 @@ impl QueueSeries {
         }
     }
 
+    /// Takes out what was written down so far; goes on with empty tables.
+    pub(crate) fn taken(&mut self) -> Vec<Table> {
+        let state: Vec<_> = self.state.iter().map(|(name, _)| *name).collect();
+        let events = self.events.is_some();
+        let rest =
+            QueueSeries { next: self.next, ..QueueSeries::new(self.interval, events, &state) };
+        std::mem::replace(self, rest).tables()
+    }
+
     pub(crate) fn tables(self) -> Vec<Table> {
         let mut tables = vec![];
         if self.interval.is_some() {

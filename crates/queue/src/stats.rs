@@ -33,8 +33,9 @@ impl DelayHistogram {
             return bucket as f64;
         }
         let e = (bucket >> SUB) - 1;
-        let low = ((bucket & ((1 << SUB) - 1)) + (1 << SUB)) << e;
-        low as f64 + ((1usize << e) as f64 - 1.0) / 2.0
+        // A processor's word may be too short for it, as in WebAssembly.
+        let low = ((bucket as u64 & ((1 << SUB) - 1)) + (1 << SUB)) << e;
+        low as f64 + ((1u64 << e) as f64 - 1.0) / 2.0
     }
 
     /// Counts a duration.

@@ -9,6 +9,7 @@
 
 mod batch;
 mod check;
+mod controls;
 mod document;
 mod error;
 mod files;
@@ -26,6 +27,7 @@ mod sweep;
 mod tables;
 mod view;
 mod walk;
+mod write;
 
 pub use batch::{run_many, BatchError, Progress};
 pub use document::{document, t95};

@@ -17,7 +17,7 @@ use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{apps, browser, ends, lead_in, measure};
-use penstock_queue::{values, Abort, Link, LinkView, LINK_METRICS};
+use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -39,35 +39,47 @@ pub fn run_watched(
     control: &Control,
     watch: &mut dyn FnMut(),
 ) -> Result<RunResult, SimError> {
+    let (engine, lead_in) = prepared(config, control, watch)?;
+    Ok(RunResult { lead_in, ..ended(engine, control, watch)?.result() })
+}
+
+/// Returns the engine of a run at its beginning, and how long its lead-in takes, which is run to
+/// learn that.
+pub(crate) fn prepared(
+    config: &Config,
+    control: &Control,
+    watch: &mut dyn FnMut(),
+) -> Result<(Engine, Option<Duration>), SimError> {
     let Some(lead) = &config.lead_in else {
-        return Ok(ended(Engine::new(config, &control.abort)?, control, watch)?.result());
+        return Ok((Engine::new(config, &control.abort)?, None));
     };
     let alone = lead_in::alone(config, lead);
     let mut engine = Engine::new(&alone, &control.abort)?;
     engine.leading = Some(lead_in::others(&alone, lead));
     let zero = ended(engine, control, watch)?.net.end.since(Time::ZERO);
     let whole = lead_in::shifted(config, lead, zero);
-    let engine = ended(Engine::new(&whole, &control.abort)?, control, watch)?;
-    Ok(RunResult { lead_in: Some(zero), ..engine.result() })
+    Ok((Engine::new(&whole, &control.abort)?, Some(zero)))
 }
 
 /// Runs an engine to its end.
-fn ended(
+pub(crate) fn ended(
     mut engine: Engine,
     control: &Control,
     watch: &mut dyn FnMut(),
 ) -> Result<Engine, SimError> {
-    engine.run(control, watch)?;
+    engine.advance(Time::NEVER, control, watch)?;
     if control.abort.raised() {
         return Err(SimError::Aborted(control.abort.message()));
     }
+    engine.finish(control);
     Ok(engine)
 }
 
 /// How many events ahead [`Engine::warm`] looks: far enough for memory, near enough for the cache.
 const AHEAD: usize = 2;
 
-struct Engine {
+/// A run under way.
+pub(crate) struct Engine {
     net: Network,
     flows: Vec<Flow>,
     bottleneck: usize,
@@ -144,16 +156,22 @@ fn flows(c: &Config) -> Vec<Flow> {
 }
 
 impl Engine {
-    /// Handles events until the run is over.
-    fn run(&mut self, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
-        let mut until = Self::WATCH;
+    /// Handles the events before `until` and before the end of the run.
+    pub(crate) fn advance(
+        &mut self,
+        until: Time,
+        control: &Control,
+        watch: &mut dyn FnMut(),
+    ) -> Result<(), SimError> {
+        let mut told = self.net.events + Self::WATCH;
         while let Some(event) = self.net.sched.pop() {
-            if event.time() >= self.net.end {
+            if event.time() >= until.min(self.net.end) {
+                self.net.sched.add(event);
                 break;
             }
             self.net.events += 1;
-            if self.net.events >= until {
-                until = self.net.events + Self::WATCH;
+            if self.net.events >= told {
+                told = self.net.events + Self::WATCH;
                 watch_out(event.time(), control, watch)?;
                 if control.abort.raised() {
                     return Ok(());
@@ -165,6 +183,37 @@ impl Engine {
             self.net.sched.begin_event(&event);
             self.handle(&event);
         }
+        Ok(())
+    }
+
+    /// Brings the links to `now`, too, before which all events have been handled. Returns the
+    /// bottleneck, for whoever looks at it or changes it.
+    pub(crate) fn bottleneck_at(&mut self, now: Time) -> &mut Link {
+        for link in 0..self.net.links.len() {
+            self.net.take_in(now, link as u32, &mut self.flows);
+        }
+        let link = &mut self.net.links[self.bottleneck];
+        // What happens at `now` itself may come after an arrival at that instant.
+        link.advance(now.before(Duration::from_ticks(1)));
+        link
+    }
+
+    /// Returns what was recorded before `now`, and since the last time.
+    pub(crate) fn taken_tables(&mut self, now: Time) -> Vec<Table> {
+        let mut tables = self.bottleneck_at(now).taken_tables();
+        if let Some(series) = self.flow_series.as_deref_mut() {
+            tables.extend(std::mem::take(series).tables());
+        }
+        tables
+    }
+
+    /// When the run ends.
+    pub(crate) fn end(&self) -> Time {
+        self.net.end
+    }
+
+    /// The run is over.
+    fn finish(&mut self, control: &Control) {
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
         for link in 0..net.links.len() {
             net.take_in(net.end, link as u32, flows);
@@ -176,7 +225,6 @@ impl Engine {
             link.finish(net.end);
         }
         control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
-        Ok(())
     }
 
     /// After so many events the outside is told.
@@ -343,7 +391,7 @@ impl Engine {
     }
 
     /// Returns what the run gives back.
-    fn result(mut self) -> RunResult {
+    pub(crate) fn result(mut self) -> RunResult {
         self.net.assert_conservation();
         let mut series = self.net.links[self.bottleneck].tables();
         if let Some(s) = self.flow_series.take() {

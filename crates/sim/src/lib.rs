@@ -25,6 +25,7 @@ mod pcap;
 mod prefetch;
 mod result;
 mod routes;
+mod run;
 mod sched;
 mod series;
 mod session;
@@ -44,6 +45,7 @@ pub use metrics::{
 };
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
 pub use result::{FlowResult, LinkResult, PageResult, RunResult};
+pub use run::Run;
 pub use sched::MAX_TIME;
 pub use session::{Browsing, Follows, Object};
 pub use video::{VideoView, Viewer, VIDEO_METRICS};

@@ -162,6 +162,10 @@ class Scenario:
         resolved: dict[str, Any] = json.loads(self._core.resolved_json())
         return resolved
 
+    def to_toml(self) -> str:
+        """The text of a file that says the same: what was written, and what was set since. Comments are lost."""
+        return self._core.to_toml()
+
     @property
     def label(self) -> str:
         """The kind of the discipline at the bottleneck, or the name of your own, as figures name it."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock._files import replacing, write
-from penstock.reproduce import report
+from penstock.reproduce import lab, report
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
 from penstock.reproduce.model import (
@@ -126,7 +126,7 @@ def reproduce(
     claims = claims_csv(findings)
     write(out / "claims.csv", claims)
     page = out / "report.html"
-    write(page, report.page(papers, settings, findings, shown, claims))
+    write(page, report.page(papers, settings, findings, shown, claims, lab.place(out)))
     clock.ended("write")
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")

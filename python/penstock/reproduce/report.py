@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from penstock import __version__
 from penstock.reproduce import words
+from penstock.reproduce.lab import links
 from penstock.reproduce.model import (
     DEFAULT,
     Claim,
@@ -123,6 +124,7 @@ class _Exhibit:
     """An exhibit as the page shows it: a figure, or a table, with the claims about it.
 
     panels: how many panels a drawing has beside each other.
+    lab: what its runs are called, and where each is open in the lab.
     """
 
     exhibit: Exhibit
@@ -131,6 +133,7 @@ class _Exhibit:
     table: TableData | None
     claims: Sequence[_Claim]
     panels: int
+    lab: Sequence[tuple[str, str]] = ()
 
     @property
     def theirs(self) -> list[_Claim]:
@@ -211,14 +214,16 @@ def page(
     findings: Sequence[Finding],
     shown: Mapping[tuple[str, str], str | TableData],
     claims_csv: str,
+    lab: str | None = None,
 ) -> str:
     """The page.
 
     findings: of every claim under the default reading and then its others.
     shown: (paper, exhibit) → the figure as SVG, as `style.save` writes it, or the table.
     claims_csv: the file of that name, whose hash the page tells.
+    lab: the lab's page as seen from this one, where there is one.
     """
-    sections = [_section(paper, findings, shown) for paper in papers]
+    sections = [_section(paper, findings, shown, lab) for paper in papers]
     claims = [claim for section in sections for claim in section.claims]
     theirs = [claim for claim in claims if claim.is_the_paper_s]
     decided = sum(claim.found.verdict in (HOLDS, FAILS) for claim in theirs)
@@ -255,7 +260,9 @@ def page(
     )
 
 
-def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str, str], str | TableData]) -> _Section:
+def _section(
+    paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str, str], str | TableData], lab: str | None
+) -> _Section:
     ours = [found for found in findings if found.paper == paper.key]
     claims = [_claim(paper, claim, [found for found in ours if found.claim.key == claim.key]) for claim in paper.claims]
     readings = {each.reading.key: each.reading for each in ours}
@@ -266,7 +273,7 @@ def _section(paper: Paper, findings: Sequence[Finding], shown: Mapping[tuple[str
         id=_id(paper.key),
         believe=paper.believe(told),
         discussion=[part for part in (" ".join(part.split()) for part in said.split("\n\n")) if part],
-        exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key], claims) for exhibit in paper.exhibits],
+        exhibits=[_exhibit(paper, exhibit, shown[paper.key, exhibit.key], claims, lab) for exhibit in paper.exhibits],
         claims=claims,
         readings=list(readings.values()),
     )
@@ -290,14 +297,16 @@ def _claim(paper: Paper, claim: Claim, found: Sequence[Finding]) -> _Claim:
     )
 
 
-def _exhibit(paper: Paper, exhibit: Exhibit, shown: str | TableData, claims: Sequence[_Claim]) -> _Exhibit:
+def _exhibit(
+    paper: Paper, exhibit: Exhibit, shown: str | TableData, claims: Sequence[_Claim], lab: str | None
+) -> _Exhibit:
     name = _id(f"{paper.key}-{exhibit.key}")
     about = [claim for claim in claims if claim.claim.exhibit == exhibit.key]
     if isinstance(shown, TableData):
         return _Exhibit(exhibit, name, None, shown, about, 0)
     panels = max(1, len(re.findall(r'id="panel\d+"', shown)))
     svg = style.themed_svg(shown + (_one_by_one(shown, panels) if panels > 1 else ""), f"{name}-svg")
-    return _Exhibit(exhibit, name, svg, None, about, panels)
+    return _Exhibit(exhibit, name, svg, None, about, panels, links(exhibit, lab))
 
 
 def _one_by_one(svg: str, panels: int) -> str:

@@ -157,6 +157,12 @@ impl Aqm for Avq {
         }
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.vq = before.vq;
+        self.last = before.last;
+        self.c_tilde = before.c_tilde.min(self.capacity);
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -182,6 +182,11 @@ impl Aqm for Blue {
         self.lost(now);
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.p_m = before.p_m;
+        self.last = before.last;
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

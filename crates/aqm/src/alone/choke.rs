@@ -128,6 +128,11 @@ impl Aqm for Choke {
         self.red.average_pkts()
     }
 
+    fn go_on(&mut self, before: Self, now: Time) {
+        self.pairs = before.pairs;
+        self.red.go_on(before.red, now);
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

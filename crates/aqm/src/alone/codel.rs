@@ -245,6 +245,10 @@ impl Aqm for Codel {
         size_of::<Time>()
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.vars = before.vars;
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -390,6 +390,19 @@ impl Aqm for FqCodel {
         size_of::<Time>() + size_of::<(u32, u32)>()
     }
 
+    /// The queues stay as they are, and as many.
+    fn go_on(&mut self, before: Self, _: Time) {
+        *self = FqCodel {
+            control: self.control.clone(),
+            ecn: self.ecn,
+            quantum: self.quantum,
+            limit: self.limit,
+            drop_batch: self.drop_batch,
+            ce_threshold: self.ce_threshold,
+            ..before
+        };
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -137,6 +137,12 @@ impl Aqm for Pi {
         self.next = now + self.period;
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.p = before.p;
+        self.q_old = before.q_old;
+        self.next = before.next;
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -314,6 +314,17 @@ impl Aqm for Pie {
         }
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.p = before.p;
+        self.accu_prob = before.accu_prob;
+        self.qdelay_old = before.qdelay_old;
+        self.burst_allowance = before.burst_allowance;
+        self.sojourn = before.sojourn;
+        self.measurement = before.measurement;
+        self.avg_dq_time = before.avg_dq_time;
+        self.next = before.next;
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -197,6 +197,13 @@ impl Aqm for Rem {
         self.next = now + self.period;
     }
 
+    fn go_on(&mut self, before: Self, _: Time) {
+        self.price = before.price;
+        self.p = before.p;
+        self.arrived = before.arrived;
+        self.next = before.next;
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(COLUMNS, self, out);
     }

@@ -214,6 +214,10 @@ impl Adapter<TwoLevel> for Levels {
         self.clock.next_tick()
     }
 
+    fn start(&mut self, now: Time) {
+        self.clock.start(now);
+    }
+
     fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, second: &mut TwoLevel) {
         self.clock.ticked();
         self.adapt(avg, r, second);

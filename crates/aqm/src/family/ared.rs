@@ -215,6 +215,10 @@ impl<P> Adapter<P> for Floyd {
         self.clock.next_tick()
     }
 
+    fn start(&mut self, now: Time) {
+        self.clock.start(now);
+    }
+
     fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, _: &mut P) {
         self.clock.ticked();
         let _ = self.adapt(avg, r);

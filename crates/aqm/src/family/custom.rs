@@ -372,6 +372,19 @@ impl Adapter<Profiles> for AnyAdapter {
         }
     }
 
+    fn start(&mut self, now: Time) {
+        match self {
+            AnyAdapter::Ared(x) => Adapter::<Profiles>::start(x, now),
+            AnyAdapter::Amecn(x) => x.start(now),
+            AnyAdapter::Nred(x) => x.start(now),
+            AnyAdapter::DtRed(x) => Adapter::<Profiles>::start(x, now),
+            AnyAdapter::None
+            | AnyAdapter::Feng(_)
+            | AnyAdapter::RedAt(_)
+            | AnyAdapter::PdtRed(_) => {}
+        }
+    }
+
     fn tick(&mut self, avg: f64, q: f64, r: &mut Ramp, p: &mut Profiles) {
         match self {
             AnyAdapter::Ared(x) => x.tick(avg, q, r, p),

@@ -218,6 +218,10 @@ impl<P> Adapter<P> for Burst {
         self.clock.next_tick()
     }
 
+    fn start(&mut self, now: Time) {
+        self.clock.start(now);
+    }
+
     fn tick(&mut self, avg: f64, q: f64, r: &mut Ramp, _: &mut P) {
         self.clock.ticked();
         self.adapt(avg, q, r);

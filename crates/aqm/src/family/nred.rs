@@ -251,6 +251,12 @@ impl Adapter<Power> for Exponent {
         self.clock.as_ref().and_then(Clock::next_tick)
     }
 
+    fn start(&mut self, now: Time) {
+        if let Some(clock) = &mut self.clock {
+            clock.start(now);
+        }
+    }
+
     fn tick(&mut self, avg: f64, _: f64, r: &mut Ramp, profile: &mut Power) {
         let Some(clock) = &mut self.clock else { return };
         clock.ticked();

@@ -55,6 +55,9 @@ pub trait Adapter<P> {
     /// The time has come; the average is `avg`, the queue `q`.
     fn tick(&mut self, _avg: f64, _q: f64, _ramp: &mut Ramp, _profile: &mut P) {}
 
+    /// It starts at `now`, not at time zero.
+    fn start(&mut self, _now: Time) {}
+
     /// Returns the bytes that it keeps outside itself.
     fn heap_bytes(&self) -> usize {
         0
@@ -90,6 +93,11 @@ impl<P, A: Adapter<P>> Adapter<P> for Option<A> {
             adapter.tick(avg, q, ramp, profile);
         }
     }
+    fn start(&mut self, now: Time) {
+        if let Some(adapter) = self {
+            adapter.start(now);
+        }
+    }
     fn heap_bytes(&self) -> usize {
         self.as_ref().map_or(0, Adapter::heap_bytes)
     }
@@ -114,6 +122,10 @@ impl<P, A: Adapter<P>, B: Adapter<P>> Adapter<P> for (A, B) {
     }
     fn tick(&mut self, avg: f64, q: f64, ramp: &mut Ramp, profile: &mut P) {
         self.0.tick(avg, q, ramp, profile);
+    }
+    fn start(&mut self, now: Time) {
+        self.0.start(now);
+        self.1.start(now);
     }
     fn heap_bytes(&self) -> usize {
         self.0.heap_bytes() + self.1.heap_bytes()
@@ -168,6 +180,11 @@ impl Clock {
         let at_arrivals = params.adapt_on == AdaptOn::Arrival;
         let at = if at_arrivals { Time::ZERO } else { Time::ZERO + interval };
         Ok(Clock { interval, at_arrivals, at })
+    }
+
+    /// The first interval starts at `now`.
+    pub fn start(&mut self, now: Time) {
+        self.at = if self.at_arrivals { now } else { now + self.interval };
     }
 
     /// Returns whether an arrival at `now` finds the interval over.

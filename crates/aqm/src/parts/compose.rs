@@ -188,6 +188,18 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
         size_of_val(self) + self.adapter.heap_bytes()
     }
 
+    fn go_on(&mut self, before: Self, now: Time) {
+        let avg = before.estimator.value();
+        let same = before.unit.per_pkt == self.unit.per_pkt;
+        let scale = if same { 1.0 } else { self.unit.per_pkt / before.unit.per_pkt };
+        self.estimator.start_from(avg * scale);
+        for (gate, before) in self.gates.iter_mut().zip(&before.gates) {
+            gate.go_on(before);
+        }
+        self.p = before.p;
+        self.adapter.start(now);
+    }
+
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
         publish(self.columns, self, out);
     }

@@ -63,6 +63,11 @@ impl Ewma {
         self.avg
     }
 
+    /// The average is `avg` now.
+    pub fn start_from(&mut self, avg: f64) {
+        self.avg = avg;
+    }
+
     /// A packet arrives at `now` and finds `q` waiting. Returns the new average.
     #[inline]
     pub fn update(&mut self, now: Time, q: f64, idle_since: Option<Time>) -> f64 {

@@ -47,6 +47,13 @@ impl Gate {
         Gate { spacing, sizes, first_passes, inside: false, count: -1, count_bytes: 0 }
     }
 
+    /// Counts on from another gate.
+    pub fn go_on(&mut self, before: &Gate) {
+        self.inside = before.inside;
+        self.count = before.count;
+        self.count_bytes = before.count_bytes;
+    }
+
     /// A packet came below the profile.
     #[inline]
     pub fn leave(&mut self) {

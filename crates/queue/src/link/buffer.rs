@@ -49,10 +49,7 @@ impl Buffer {
         opportunities: bool,
         columns: &[&'static str],
     ) -> Self {
-        let (limit, limit_in_bytes) = match c.buffer {
-            QueueLen::Packets(n) => (n.max(0.0) as u64, false),
-            QueueLen::Bytes(b) => (b, true),
-        };
+        let (limit, limit_in_bytes) = limit(c.buffer);
         let series = (keep.series.is_some() || keep.events)
             .then(|| Box::new(QueueSeries::new(keep.series, keep.events, columns)));
         Buffer {
@@ -72,6 +69,11 @@ impl Buffer {
             stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
             series,
         }
+    }
+
+    /// It holds `buffer` from now on.
+    pub(crate) fn resize(&mut self, buffer: QueueLen) {
+        (self.limit, self.limit_in_bytes) = limit(buffer);
     }
 
     /// Returns when the first waiting packet starts to be sent, where that is known.
@@ -251,6 +253,14 @@ impl Line for Buffer {
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
         self.dropped(now, &h.packet(), h.data, reason, "drop_head");
         self.gone.push(h.index);
+    }
+}
+
+/// The most that waits, and whether that counts bytes.
+fn limit(buffer: QueueLen) -> (u64, bool) {
+    match buffer {
+        QueueLen::Packets(n) => (n.max(0.0) as u64, false),
+        QueueLen::Bytes(b) => (b, true),
     }
 }
 
