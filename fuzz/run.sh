@@ -1,11 +1,12 @@
 #!/bin/sh
-# run.sh SECONDS [TARGET…]: builds every fuzz target and runs each for that long, from the committed
-# corpus. Stable Rust and a C++ compiler are enough: libFuzzer comes with libfuzzer-sys, and the
-# flags below switch on LLVM's coverage pass (cargo-fuzz does the same, but asks for nightly). New
-# inputs go to target/corpus, an input that crashes to target/crashes.
+# run.sh SECONDS [TARGET…]: builds the fuzz targets, all of them unless told which, and runs each for
+# that long, from the committed corpus. Stable Rust and a C++ compiler are enough: libFuzzer comes
+# with libfuzzer-sys, and the flags below switch on LLVM's coverage pass (cargo-fuzz does the same,
+# but asks for nightly). New inputs go to target/corpus, an input that crashes to target/crashes.
 set -eu
 seconds=${1:?"usage: run.sh SECONDS [TARGET…]"}
 shift
+targets=${*:-scenario units engine aqm}
 cd "$(dirname "$0")"
 host=$(rustc -vV | sed -n 's/^host: //p')
 out=${CARGO_TARGET_DIR:-target}
@@ -13,8 +14,10 @@ cov="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 cov="$cov -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
 cov="$cov -Cllvm-args=-sanitizer-coverage-trace-compares"
 # With --target the flags stay away from build scripts and macros.
-RUSTFLAGS="--cfg fuzzing $cov -Ccodegen-units=1" cargo build --quiet --release --target "$host"
-for target in ${*:-scenario units engine aqm}; do
+# shellcheck disable=SC2046
+RUSTFLAGS="--cfg fuzzing $cov -Ccodegen-units=1" \
+    cargo build --quiet --release --target "$host" $(printf -- '--bin %s ' $targets)
+for target in $targets; do
     mkdir -p "$out/corpus/$target" "$out/crashes"
     case $target in engine | aqm) max=400 ;; units) max=64 ;; *) max=4000 ;; esac
     dict=$([ ! -f "$target.dict" ] || echo "-dict=$target.dict")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import random
 import re
 import shutil
@@ -56,9 +57,10 @@ def program() -> Path:
         *map(str, needed[:2]),
         *paths,
         "-o",
-        str(built),
+        f"{built}.{os.getpid()}",
     ]
     subprocess.run(line, check=True, capture_output=True)
+    Path(line[-1]).rename(built)  # another process may be running the one of before
     return built
 
 

@@ -17,6 +17,7 @@ from penstock import Error, _penstock
 from penstock.runs.tasks import Outcome, Task, run_task
 from penstock.sweeps import store
 from test_sweep import interrupted
+from test_tune_run import FILES, TINY, tuned
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
 dask = pytest.importorskip("dask")
@@ -116,6 +117,24 @@ def test_flows_and_series_are_the_threads_own(client: Any, small: Path, tmp_path
         ours, theirs = (list(store.in_order(tmp_path / name, table)) for name in ("threads", "dask"))
         assert sum(rows.num_rows for rows in ours) >= 40 or table in ("fct", "pages")
         assert ours == theirs, table
+
+
+def test_a_tuning_on_a_cluster_is_that_of_threads(cluster: Any, tmp_path: Path) -> None:
+    """The order in which runs come back differs; candidates, statement and pages do not."""
+    file = tmp_path / "tiny.toml"
+    file.write_text(TINY, encoding="utf-8")
+    for name, engine in (("threads", {"jobs": 2}), ("dask", {"scheduler": cluster.scheduler_address})):
+        tuned(file, tmp_path / name, **engine)
+    for name in FILES:
+        ours, theirs = (tmp_path / folder / name for folder in ("threads", "dask"))
+        assert ours.read_bytes() == theirs.read_bytes(), name
+
+
+def test_an_evaluation_on_a_cluster_is_that_of_threads(cluster: Any, tmp_path: Path) -> None:
+    for name, engine in (("threads", {"jobs": 2}), ("dask", {"scheduler": cluster.scheduler_address})):
+        ps.evaluate(["pie"], quick=True, only=["mild", "medium"], out=tmp_path / name, **engine)
+    for name in ("answers.csv", "numbers.csv"):
+        assert (tmp_path / "threads" / name).read_bytes() == (tmp_path / "dask" / name).read_bytes(), name
 
 
 def test_an_interrupted_sweep_goes_on(cluster: Any, tmp_path: Path) -> None:

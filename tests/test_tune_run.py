@@ -74,12 +74,15 @@ def test_a_tiny_search_beats_the_defaults(done: Tuning) -> None:
     best, defaults = done.statement.finals.best, done.statement.finals.beside[0]
     assert defaults.name == "red, defaults"
     assert best.standing(done.statement.aims) is Standing.MET
+    assert defaults.standing(done.statement.aims) is not Standing.MET
+    shorter = done.statement.against(defaults, goal)
+    assert shorter.mean is not None
+    assert shorter.ci95 is not None
+    assert shorter.mean < -shorter.ci95, "a shorter worst delay than with the defaults, beyond chance"
     gain = done.statement.against(defaults, objective)
     assert gain.mean is not None
     assert gain.ci95 is not None
-    assert gain.mean > gain.ci95, "more utilization than with the defaults, beyond chance"
-    assert done.met is not None
-    assert (best.over(goal).estimate.mean or 1.0) < 0.08
+    assert gain.mean > -gain.ci95, "and no less utilization"
 
 
 def test_droptail_and_codel_stand_beside_it(done: Tuning) -> None:

@@ -25,7 +25,7 @@ TWO_CORES = processes.available()
 
 def scenario(aqm: ps.Aqm | None = None) -> ps.Scenario:
     """SMALL, whose datagrams overload the link: once it has begun to send it never falls idle."""
-    changes = {"traffic.1.rate": "1.51 Mbit/s", "traffic.0.flows": 10, "measure.from": "0 s"}
+    changes = {"traffic.1.rate": "1.6 Mbit/s", "traffic.0.flows": 10, "measure.from": "0 s"}
     loaded = ps.Scenario.from_toml(SMALL).set_all(changes)
     return loaded if aqm is None else loaded.with_aqm(aqm)
 

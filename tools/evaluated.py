@@ -1,4 +1,5 @@
-"""Writes docs/evaluate: what came of `penstock evaluate all`, as a picture, a summary and a table.
+"""Writes docs/evaluate: what came of `penstock evaluate all`, as a picture, a summary and a table;
+and the table of docs/evaluate.md, between its marks.
 
     tools/evaluated.py [DIR]      DIR: what `penstock evaluate` wrote [default: out/judged]
 
@@ -8,6 +9,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +21,24 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "evaluate"
 #: The table of the first page and its legend, in pixels.
 SIZE = (1400, 1330)
+
+PAGE = ROOT / "docs" / "evaluate.md"
+#: The rows of the page's table; the papers' own stand out.
+ROWS = ("droptail", "red", "ared", "mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red")
+ROWS += ("pi", "pie", "codel", "fq-codel")
+PAPERS = {"mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red"}
+#: Its columns: heading; scenario, form and measure in numbers.csv.
+COLUMNS = (
+    ("busy, 6 flows", ("mild", "", "utilization")),
+    ("delay, 19 flows", ("heavy", "", "delay_mean")),
+    ("99 % of it", ("heavy", "", "delay_p99")),
+    ("lost", ("heavy", "", "loss")),
+    ("web page", ("bursts-iv", "", "page")),
+    ("ECN: busy, 13 flows", ("medium", "ECN", "utilization")),
+)
+BEGIN, END = "<!-- made by tools/evaluated.py -->", "<!-- end -->"
+#: One more: what a call waits, an answer's own number.
+CALL = ("call, 99 %", "call")
 
 Row = dict[str, str]
 
@@ -70,13 +90,43 @@ def _line(rows: Sequence[Row]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> Iterator[str]:
+    """The lines of the page's table: a discipline each."""
+    kept = {
+        (row["candidate"], row["experiment"], row["form"], row["measure"]): row for row in numbers
+    }
+    calls = {row["candidate"]: row for row in answers if row["question"] == CALL[1]}
+    yield f"| | {' | '.join([*(heading for heading, _ in COLUMNS), CALL[0]])} |"
+    yield f"| --- |{' ---: |' * (len(COLUMNS) + 1)}"
+    for kind in ROWS:
+        found = [kept[(kind, *key)] for _, key in COLUMNS] + [calls[kind]]
+        cells = [f"{_digits(float(row['mean']))} {row['unit']}" for row in found]
+        name = f"**{kind}**" if kind in PAPERS else kind
+        yield f"| {' | '.join([name, *cells])} |"
+
+
+def _digits(x: float) -> str:
+    """At least two digits, and no more after the point than they need."""
+    return f"{x:.1f}" if abs(x) < 9.95 else f"{x:.0f}"
+
+
+def _rows(file: Path) -> list[Row]:
+    with file.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
 def main(folder: Path) -> int:
     """Writes everything; returns the exit status."""
     DOCS.mkdir(exist_ok=True)
     shutil.copy(folder / "answers.csv", DOCS / "answers.csv")
-    with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:
-        lines = summary(list(csv.DictReader(file)))
-        (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    answers = _rows(folder / "answers.csv")
+    lines = summary(answers)
+    (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = "\n".join([BEGIN, "", *papers_table(_rows(folder / "numbers.csv"), answers), "", END])
+    text = PAGE.read_text(encoding="utf-8")
+    assert BEGIN in text, f"{PAGE} has no table"
+    text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: table, text, flags=re.S)
+    PAGE.write_text(text, encoding="utf-8")
     return picture.main(folder / "index.html", DOCS / "all.png", SIZE)
 
 

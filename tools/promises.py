@@ -233,7 +233,7 @@ def flips(work: Work) -> list[Measure]:
 def fuzz_targets(root: Path) -> list[str]:
     """The targets that `fuzz/run.sh` runs where none is named."""
     listed = re.search(
-        r"for target in \$\{\*:-([^}]*)\}", (root / "fuzz" / "run.sh").read_text(encoding="utf-8")
+        r"targets=\$\{\*:-([^}]*)\}", (root / "fuzz" / "run.sh").read_text(encoding="utf-8")
     )
     if listed is None:
         raise RuntimeError("fuzz/run.sh no longer lists its targets as `${*:-…}`")

@@ -1997,9 +1997,9 @@ class Ftp(Table):
         example "40 ms"; default: 0 s. Source: ns-2: overhead_.
     cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
         profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
-        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
-        min(cwnd, window).
+    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
+        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
+        FlightSize; ns-2: min(cwnd, window).
     growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
         "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
         step an ACK.
@@ -2230,9 +2230,9 @@ class Web(Table):
         example "40 ms"; default: 0 s. Source: ns-2: overhead_.
     cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
         profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
-        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
-        min(cwnd, window).
+    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
+        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
+        FlightSize; ns-2: min(cwnd, window).
     growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
         "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
         step an ACK.
@@ -2456,9 +2456,9 @@ class Video(Table):
         example "40 ms"; default: 0 s. Source: ns-2: overhead_.
     cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
         profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, or the window in force, rounded down to whole segments;
-        one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4): FlightSize; ns-2:
-        min(cwnd, window).
+    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
+        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
+        FlightSize; ns-2: min(cwnd, window).
     growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
         "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
         step an ACK.
