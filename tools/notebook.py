@@ -1,7 +1,7 @@
 """Runs a notebook's cells without Jupyter: for its test, and to write its outputs again.
 
 A cell shows what it prints, and its last line as Jupyter does: as HTML where the object knows how.
-Figures are not stored; who opens the notebook draws them.
+Of what is not text, the type alone is stored. Figures are drawn when the notebook is opened.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Cell]:
         text = printed.getvalue().splitlines(keepends=True)
         outputs.append({"name": "stdout", "output_type": "stream", "text": text})
     if value is not None:
-        data = {"text/plain": [repr(value)]}
+        data = {"text/plain": [f"<{type(value).__name__}>"]}
         if hasattr(value, "_repr_html_"):
             data["text/html"] = [value._repr_html_()]
         outputs.append(
