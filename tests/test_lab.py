@@ -15,7 +15,10 @@ import pytest
 import lab
 from conftest import ROOT
 from helpers.chromium import CHROMIUM, Browser
-from penstock import _penstock
+from penstock import Scenario, _penstock
+from penstock.reproduce import lab as report_lab
+from penstock.reproduce import papers
+from penstock.reproduce.model import DEFAULT, Settings
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))
@@ -207,6 +210,20 @@ def test_without_the_engine_the_page_says_so(tmp_path: Path) -> None:
         browser.open((tmp_path / "index.html").as_uri())
         browser.until("!$('trouble').hidden")
         assert "make lab" in browser.run("$('trouble').textContent")
+
+
+def test_a_figure_of_the_report_leads_to_its_scenarios(tmp_path: Path) -> None:
+    (paper,) = papers.choose(["amecn"])
+    exhibits = {exhibit.key: exhibit for exhibit in paper.exhibits}
+    (case,) = exhibits["fig6"].cases(Settings(), DEFAULT)
+    ((called, address),) = report_lab.links(exhibits["fig6"], "lab/index.html")
+    assert "AMECN" in called
+    page, packed = address.split("#toml=")
+    text = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)).decode()
+    assert (page, Scenario.from_toml(text).resolved) == ("lab/index.html", case.scenario.resolved)
+    assert report_lab.links(exhibits["fig6"], None) == []
+    assert report_lab.place(tmp_path) is None, "a report elsewhere has no lab beside it"
+    assert report_lab.place(ROOT / "out") == "../docs/lab/index.html"
 
 
 def test_make_lab_writes_the_engine(module: Path) -> None:
