@@ -15,7 +15,10 @@ import pytest
 import lab
 from conftest import ROOT
 from helpers.chromium import CHROMIUM, Browser
-from penstock import _penstock
+from penstock import Scenario, _penstock
+from penstock.reproduce import lab as report_lab
+from penstock.reproduce import papers
+from penstock.reproduce.model import DEFAULT, Settings
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))
@@ -127,8 +130,8 @@ def test_a_step_of_the_load_is_worked_out_again(built: Path, browser: Browser) -
     before = browser.run("sides[0].frame.now")
     browser.run("change([0], 'traffic.0.flows', '20', true)")
     browser.until("sides[0].told.flows.length === 20")
-    browser.until(f"sides[0].frame.now > {before}")
-    assert browser.run("sides[0].frame.cwnd.length") == 20
+    browser.until("sides[0].frame.cwnd.length === 20")
+    assert browser.run("sides[0].frame.now") > before
     assert browser.run("sides[0].points[0][0]") < 0.1, "what was seen before stays"
     assert "flows = 20" in browser.run("$('toml').value")
 
@@ -207,6 +210,20 @@ def test_without_the_engine_the_page_says_so(tmp_path: Path) -> None:
         browser.open((tmp_path / "index.html").as_uri())
         browser.until("!$('trouble').hidden")
         assert "make lab" in browser.run("$('trouble').textContent")
+
+
+def test_a_figure_of_the_report_leads_to_its_scenarios(tmp_path: Path) -> None:
+    (paper,) = papers.choose(["amecn"])
+    exhibits = {exhibit.key: exhibit for exhibit in paper.exhibits}
+    (case,) = exhibits["fig6"].cases(Settings(), DEFAULT)
+    ((called, address),) = report_lab.links(exhibits["fig6"], "lab/index.html")
+    assert "AMECN" in called
+    page, packed = address.split("#toml=")
+    text = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)).decode()
+    assert (page, Scenario.from_toml(text).resolved) == ("lab/index.html", case.scenario.resolved)
+    assert report_lab.links(exhibits["fig6"], None) == []
+    assert report_lab.place(tmp_path) is None, "a report elsewhere has no lab beside it"
+    assert report_lab.place(ROOT / "out") == "../docs/lab/index.html"
 
 
 def test_make_lab_writes_the_engine(module: Path) -> None:

@@ -127,6 +127,11 @@ const say = (text) => ($("said").textContent = text);
 /** Takes in what a frame brings. */
 function taken(side, frame, now) {
   if (!frame) return;
+  // While a run is worked out again, what was seen last stays in the picture.
+  if (side.frame && frame.catching < 1) {
+    side.frame.catching = frame.catching;
+    return;
+  }
   side.frame = frame;
   for (let i = 0; i < frame.points.length; i += FIELDS) side.points.push(frame.points.subarray(i, i + FIELDS));
   if (side.points.length > 2 * KEPT) side.points.splice(0, side.points.length - KEPT);

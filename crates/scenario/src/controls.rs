@@ -12,7 +12,7 @@ use serde_json::{json, Map, Value as Json};
 impl Scenario {
     /// Returns the keys of the discipline, of the link of a dumbbell with its hosts' links, and of
     /// each entry of traffic: a list of groups with `title`, `path` and `keys`. A key is what
-    /// [`crate::list`] says of it, with the numbers of its range (`min`, `max`, and `open` where
+    /// [`crate::list()`] says of it, with the numbers of its range (`min`, `max`, and `open` where
     /// `min` itself is not allowed) or its `words`, and its `value` in force, null where that is
     /// automatic. `main` keys come first: those that the scenario sets, and those of the kind of
     /// discipline itself.

@@ -71,7 +71,7 @@ fn steps_change_nothing() {
         }
         assert_eq!(whole.series.len(), pieces.series.len());
         let bare = |r: RunResult| RunResult { series: vec![], ..r };
-        assert_eq!(bare(whole), bare(pieces), "{}", path.display());
+        assert!(bare(whole) == bare(pieces), "{}", path.display());
         seen += 1;
     }
     assert_eq!(seen, 50);
@@ -103,11 +103,11 @@ fn the_same_parameters_change_nothing() {
         let config = under(&format!("kind = \"{}\", ecn = true", kind.name));
         let whole = run(&config, &Control::default()).unwrap();
         let again = changed(&config, &config);
-        let adapts = ["ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "rared"];
+        let adapts = ["ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red", "rared"];
         if adapts.contains(&kind.name) {
             continue; // what adapts starts again; that it runs on is checked
         }
-        assert_eq!(whole, again, "{}", kind.name);
+        assert!(whole == again, "{}", kind.name);
     }
 }
 
@@ -128,17 +128,18 @@ fn a_change_acts_from_then_on() {
             "kind = \"red\", min_th = 5, max_th = 15, ecn = true",
             "kind = \"red\", min_th = 25, max_th = 55, ecn = true",
         ),
-        ("kind = \"pi\", q_ref = 10, ecn = true", "kind = \"pi\", q_ref = 40, ecn = true"),
+        ("kind = \"pie\", qdelay_ref = \"5 ms\"", "kind = \"pie\", qdelay_ref = \"60 ms\""),
         ("kind = \"codel\", target = \"5 ms\"", "kind = \"codel\", target = \"60 ms\""),
         ("kind = \"fq-codel\", target = \"5 ms\"", "kind = \"fq-codel\", target = \"60 ms\""),
         ("kind = \"ared\", min_th = 5, max_th = 15", "kind = \"ared\", min_th = 25, max_th = 55"),
     ] {
+        let what = after;
         let (before, after) = (under(before), under(after));
         let (whole, changed) =
             (run(&before, &Control::default()).unwrap(), changed(&before, &after));
         assert_eq!(queue(&whole, 0.0, 10.0), queue(&changed, 0.0, 10.0));
         let (short, long) = (queue(&whole, 12.0, 20.0), queue(&changed, 12.0, 20.0));
-        assert!(mean(&long) > 1.3 * mean(&short), "{} {}", mean(&short), mean(&long));
+        assert!(mean(&long) > 1.3 * mean(&short), "{what}: {} {}", mean(&short), mean(&long));
     }
 }
 
