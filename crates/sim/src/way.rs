@@ -120,8 +120,15 @@ impl Network {
         } else if self.inboxes[link as usize].eager {
             self.wait_ahead(now, link, p, flows);
         } else {
-            self.pass_ahead(now, link, p, flows);
+            self.pass_apart(now, link, p, flows);
         }
+    }
+
+    /// [`Network::pass_ahead`], kept out of the caller: most packets of a lone source go the other
+    /// way, from the loop that makes them.
+    #[inline(never)]
+    fn pass_apart(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
+        self.pass_ahead(now, link, p, flows);
     }
 
     /// The same at `now`, which may lie ahead, where the link is eager.
@@ -133,8 +140,8 @@ impl Network {
     }
 
     /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
-    /// link.
-    #[inline(never)]
+    /// link. In the loop of a lone source, this is most of what a packet costs: it is part of it.
+    #[inline(always)]
     pub(crate) fn pass_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
@@ -199,11 +206,14 @@ impl Network {
             index,
             data: !p.is(flag::ACK),
         };
-        if self.links[link as usize].catch_up(now) {
-            let scheduled = self.scheduled(now, p, flows);
-            self.links[link as usize].settle(now, scheduled);
+        let l = &mut self.links[link as usize];
+        if !l.catch_up(now) {
+            return l.arrive(&a);
         }
-        self.links[link as usize].arrive(&a)
+        let scheduled = self.scheduled(now, p, flows);
+        let l = &mut self.links[link as usize];
+        l.settle(now, scheduled);
+        l.arrive(&a)
     }
 
     /// When a packet that arrives at a link at `now` began to be sent to it.
