@@ -322,11 +322,12 @@ impl Network {
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
+                // It must wait. Those behind another one wait for that one's event.
                 let event = self.sched.event(at, Kind::Packet, index);
-                if t.keep_ack(event) {
+                if t.acks.is_empty() {
                     self.sched.add(event);
                 }
-                return;
+                return t.acks.push(&mut self.waiting, event);
             }
         }
         self.sched.push(at, Kind::Packet, index);
@@ -336,8 +337,7 @@ impl Network {
     /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
     pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
         while let FlowKind::Tcp(t) = &mut flows[flow].kind {
-            t.acks.pop_front();
-            let Some(next) = t.acks.front().copied() else { return };
+            let Some(next) = t.acks.step(&mut self.waiting) else { return };
             if !t.foresees(next.time(), self.acks_foreseen_until) {
                 return self.sched.add(next);
             }
