@@ -84,9 +84,8 @@ impl Work {
                 self.timers.push(Reverse((session.start, lane)));
                 Some(Source::Browser(Browsing::new(f, session, config.seed), lanes))
             }
-            App::Web { start, stop, object, objects_per_page, think, inter_object, .. } => {
-                let (times, objects) = ((*start, *stop), *objects_per_page);
-                let session = WebSession::new(times, *object, objects, *think, *inter_object);
+            App::Web { start, stop, pages, .. } => {
+                let session = WebSession::new(pages, *start, *stop);
                 Some(Source::Web(session, stream(f, config.seed)))
             }
             App::Video { tcp, start, stop, config } => {

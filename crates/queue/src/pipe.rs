@@ -31,7 +31,7 @@ impl Pipe {
     /// An idle one.
     pub fn new(c: &HostConfig) -> Self {
         let tx = c.rate.map(TxClock::new);
-        let whole = tx.and_then(|tx| tx.ticks_per_byte()).and_then(|n| u32::try_from(n).ok());
+        let whole = tx.and_then(|tx| tx.ticks_per_byte());
         let slow = match (tx, whole, c.buffer) {
             (None, ..) | (_, Some(_), None) => None,
             (Some(tx), ..) => Some(Box::new(Slow { tx, room: c.buffer, waiting: VecDeque::new() })),

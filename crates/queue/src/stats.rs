@@ -42,6 +42,15 @@ impl DelayHistogram {
     #[inline(always)]
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
+        match self.counts.get_mut(b) {
+            Some(count) if *count < u32::MAX => *count += 1,
+            _ => self.add_rarely(b),
+        }
+    }
+
+    /// Counts a duration in a bucket that is new, or whose count overflows.
+    #[cold]
+    fn add_rarely(&mut self, b: usize) {
         if b >= self.counts.len() {
             self.counts.resize(b + 1, 0);
         }
@@ -84,11 +93,17 @@ pub(crate) struct Occupancy {
 impl Occupancy {
     #[inline]
     fn add(&mut self, pkts: u32, d: Duration) {
-        let i = pkts as usize;
-        if i >= self.ticks.len() {
-            self.ticks.resize((i + 1).next_power_of_two(), 0);
+        match self.ticks.get_mut(pkts as usize) {
+            Some(ticks) => *ticks += d.as_ticks(),
+            None => self.add_first(pkts as usize, d),
         }
-        self.ticks[i] += d.as_ticks();
+    }
+
+    /// The same for a length that the queue never had.
+    #[cold]
+    fn add_first(&mut self, pkts: usize, d: Duration) {
+        self.ticks.resize((pkts + 1).next_power_of_two(), 0);
+        self.ticks[pkts] += d.as_ticks();
     }
 
     fn total(&self) -> u64 {
@@ -175,9 +190,11 @@ pub struct LinkStats {
     pub(crate) occupancy: Occupancy,
     last_delay: Option<Duration>,
     variation: u128,
+    /// Until when the window's occupancy has been counted.
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
     avg_area: f64,
+    /// Until when it has been taken.
     avg_since: Time,
     avg: Option<f64>,
 }
@@ -200,9 +217,9 @@ impl LinkStats {
             occupancy: Occupancy::default(),
             last_delay: None,
             variation: 0,
-            occupied_since: Time::ZERO,
+            occupied_since: from,
             avg_area: 0.0,
-            avg_since: Time::ZERO,
+            avg_since: from,
             avg: None,
         }
     }
@@ -273,27 +290,25 @@ impl LinkStats {
     /// The queue held `pkts` until `t`.
     #[inline]
     pub(crate) fn held(&mut self, t: Time, pkts: u32) {
-        let from = self.occupied_since.max(self.from);
         let to = t.min(self.to);
-        if to > from {
-            self.occupancy.add(pkts, to.since(from));
+        if to > self.occupied_since {
+            self.occupancy.add(pkts, to.since(self.occupied_since));
+            self.occupied_since = to;
         }
-        self.occupied_since = t;
     }
 
     /// The discipline's average is `avg` from `now` on.
     #[inline]
     pub(crate) fn average(&mut self, now: Time, avg: Option<f64>) {
-        if let Some(avg) = self.avg {
-            let from = self.avg_since.max(self.from);
-            let to = now.min(self.to);
-            if to > from {
+        let to = now.min(self.to);
+        if to > self.avg_since {
+            if let Some(avg) = self.avg {
                 // Signed, which processors convert in one step; the window is shorter than 2^63.
-                self.avg_area += avg * to.since(from).as_ticks() as i64 as f64;
+                self.avg_area += avg * to.since(self.avg_since).as_ticks() as i64 as f64;
             }
+            self.avg_since = to;
         }
         self.avg = avg;
-        self.avg_since = now;
     }
 
     /// Time-weighted mean of the discipline's average.

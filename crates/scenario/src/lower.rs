@@ -6,7 +6,7 @@ use crate::plan::{Line, Plan, Source, Topology, Traffic};
 use crate::scenario::Scenario;
 use crate::tables::{Access, Datagrams, OnOff, Ties};
 use penstock_sim::{
-    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Record, Session,
+    App, AqmConfig, Config, FlowConfig, HostConfig, LeadIn, LinkConfig, Pages, Record, Session,
     UdpPattern, VideoConfig,
 };
 use penstock_units::param::{DelaySpec, StartSpec};
@@ -336,6 +336,10 @@ fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
     (0..connections).map(one).collect()
 }
 
+fn on_off(periods: &OnOff) -> UdpPattern {
+    UdpPattern::OnOff(Box::new(penstock_sim::OnOff { on: periods.on, off: periods.off }))
+}
+
 fn app(traffic: &Traffic, start: Time) -> App {
     let stop = traffic.group.stop.map(time);
     let udp = |d: &Datagrams, pattern| App::Udp {
@@ -354,10 +358,12 @@ fn app(traffic: &Traffic, start: Time) -> App {
             tcp: Arc::clone(tcp),
             start,
             stop,
-            object: web.object,
-            objects_per_page: web.objects_per_page,
-            think: web.think,
-            inter_object: web.inter_object,
+            pages: Arc::new(Pages {
+                object: web.object,
+                objects_per_page: web.objects_per_page,
+                think: web.think,
+                inter_object: web.inter_object,
+            }),
         },
         Source::Video(tcp, video) => App::Video {
             tcp: Arc::clone(tcp),
@@ -374,11 +380,9 @@ fn app(traffic: &Traffic, start: Time) -> App {
         },
         Source::Cbr(d) => udp(d, UdpPattern::Cbr),
         Source::Poisson(d) => udp(d, UdpPattern::Poisson),
-        Source::OnOff(d, OnOff { on, off }) => udp(d, UdpPattern::OnOff { on: *on, off: *off }),
+        Source::OnOff(d, periods) => udp(d, on_off(periods)),
         Source::Voip(d, None) => udp(d, UdpPattern::Cbr),
-        Source::Voip(d, Some(OnOff { on, off })) => {
-            udp(d, UdpPattern::OnOff { on: *on, off: *off })
-        }
+        Source::Voip(d, Some(periods)) => udp(d, on_off(periods)),
         Source::Replay(packets) => App::Replay { packets: Arc::clone(packets), start, stop },
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 use common::{good, EXAMPLE, SMALL};
 use penstock_aqm::{Common, QueueUnit};
-use penstock_sim::{App, Schedule, UdpPattern};
+use penstock_sim::{App, Pages, Schedule, UdpPattern};
 use penstock_units::param::{Dist, Loss, Params as _, Value};
 use penstock_units::{Duration, QueueLen, Time};
 
@@ -59,12 +59,12 @@ fn the_example() {
         (tcp.window, tcp.header_bytes(), *stop),
         (25, 40, Some(Time::ZERO + Duration::from_secs(100)))
     );
-    let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = c.flows[2].app else {
+    let App::Udp { rate, pattern: UdpPattern::Cbr, jitter: 0.0, .. } = &c.flows[2].app else {
         panic!()
     };
     assert_eq!(rate.as_bps(), 150_000);
-    let App::Web { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } =
-        c.flows[3].app
+    let App::Web { pages, .. } = &c.flows[3].app else { panic!() };
+    let Pages { object: Dist::Pareto { shape, mean, max }, objects_per_page: 1, .. } = **pages
     else {
         panic!()
     };

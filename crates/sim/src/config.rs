@@ -107,7 +107,8 @@ impl FlowConfig {
     }
 }
 
-/// What a flow sends.
+/// What a flow sends. What is large, such as laws of sizes and times, is behind a pointer: a run
+/// may have a hundred thousand flows, and most of them are long transfers.
 #[derive(Clone, Debug)]
 pub enum App {
     /// A long transfer.
@@ -129,14 +130,8 @@ pub enum App {
         start: Time,
         /// No new object after this.
         stop: Option<Time>,
-        /// Object size in bytes.
-        object: Dist,
-        /// Objects of one page, fetched one after the other.
-        objects_per_page: u32,
-        /// Seconds from the end of a page to the start of the next.
-        think: Dist,
-        /// Seconds between two objects of one page.
-        inter_object: Dist,
+        /// What is fetched.
+        pages: Arc<Pages>,
     },
     /// A connection of a browser's session. The connections of a session stand one after the other
     /// in [`Config::flows`], and have the same two hosts.
@@ -202,6 +197,19 @@ impl App {
     }
 }
 
+/// The pages of a session without parallel connections: object after object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// Object size in bytes.
+    pub object: Dist,
+    /// Objects of one page, fetched one after the other.
+    pub objects_per_page: u32,
+    /// Seconds from the end of a page to the start of the next.
+    pub think: Dist,
+    /// Seconds between two objects of one page.
+    pub inter_object: Dist,
+}
+
 /// A browser's session: page after page, each of several objects over parallel connections.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -253,19 +261,23 @@ pub struct Datagram {
 }
 
 /// The rhythm of a datagram source.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum UdpPattern {
     /// Even gaps.
     Cbr,
     /// Exponential gaps.
     Poisson,
-    /// Even gaps during on-periods, silence during off-periods; both in seconds.
-    OnOff {
-        /// Length of an on-period.
-        on: Dist,
-        /// Length of an off-period.
-        off: Dist,
-    },
+    /// Even gaps during on-periods, silence during off-periods.
+    OnOff(Box<OnOff>),
+}
+
+/// Lengths of periods in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Of an on-period.
+    pub on: Dist,
+    /// Of an off-period.
+    pub off: Dist,
 }
 
 /// What a run writes down besides its metrics. Off, it costs nothing.

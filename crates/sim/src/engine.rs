@@ -343,6 +343,7 @@ impl Engine {
             sched: Scheduler::new(shift, slots),
             packets: Pool::new(),
             sacks: Pool::new(),
+            waiting: Pool::new(),
             links,
             inboxes,
             hosts,

@@ -1,14 +1,13 @@
 //! A flow's two ends and its application.
 
-use crate::config::{App, Datagram, FlowConfig, UdpPattern};
+use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
 use crate::draw::draw;
-use crate::sched::Event;
 use crate::session::Connection;
 use crate::video::Viewer;
+use crate::waiting::Line;
 use crate::web::WebSession;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::{Duration, Rng, Time, TxClock};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What all flows have.
@@ -54,7 +53,7 @@ pub(crate) struct Tcp {
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
     /// ACKs that must wait for their time, and those behind them. The first of them has an event.
-    pub(crate) acks: VecDeque<Event>,
+    pub(crate) acks: Line,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -157,11 +156,9 @@ impl Flow {
                 let app = TcpApp::Ftp { start: *start, stop: *stop, bytes: *bytes };
                 FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
-            App::Web { tcp, start, stop, object, objects_per_page, think, inter_object } => {
-                let times = (*start, *stop);
-                let session =
-                    WebSession::new(times, *object, *objects_per_page, *think, *inter_object);
-                FlowKind::Tcp(Tcp::new(tcp, TcpApp::Web(Box::new(session)), &mut rng))
+            App::Web { tcp, start, stop, pages } => {
+                let app = TcpApp::Web(Box::new(WebSession::new(pages, *start, *stop)));
+                FlowKind::Tcp(Tcp::new(tcp, app, &mut rng))
             }
             App::Browser { tcp, session, connection } => {
                 let connection = Connection::new(c, session, *connection, seed);
@@ -176,7 +173,7 @@ impl Flow {
                 let rhythm = Rhythm::Gaps {
                     gap: TxClock::new(*rate),
                     gap_ns: packet.0 as f64 * 8e9 / rate.as_bps() as f64,
-                    pattern: *pattern,
+                    pattern: pattern.clone(),
                     jitter: *jitter,
                     on_until: Time::ZERO,
                 };
@@ -220,7 +217,7 @@ impl Tcp {
                 | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
-            acks: VecDeque::new(),
+            acks: Line::EMPTY,
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
@@ -272,14 +269,6 @@ impl Tcp {
     #[inline]
     pub(crate) fn foresees(&self, at: Time, until: Time) -> bool {
         at < until.min(self.undisturbed_until).min(self.timer_at)
-    }
-
-    /// Keeps an ACK that cannot be worked out now. Returns whether it needs an event: those behind
-    /// another one wait for that.
-    #[inline]
-    pub(crate) fn keep_ack(&mut self, event: Event) -> bool {
-        self.acks.push_back(event);
-        self.acks.len() == 1
     }
 
     /// Payload bytes acknowledged so far.
@@ -334,8 +323,8 @@ impl Udp {
                 self.next +=
                     Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
-            Rhythm::Gaps { pattern: UdpPattern::OnOff { on, .. }, on_until, .. } => {
-                *on_until = self.start + Duration::from_secs_f64(draw(on, rng));
+            Rhythm::Gaps { pattern: UdpPattern::OnOff(periods), on_until, .. } => {
+                *on_until = self.start + Duration::from_secs_f64(draw(&periods.on, rng));
             }
             Rhythm::Replay(..) => return self.rarer(),
         }
@@ -367,7 +356,8 @@ impl Udp {
                 self.next +=
                     Duration::from_nanos((rng.exponential(*gap_ns) * factor(*jitter, rng)) as u64);
             }
-            UdpPattern::OnOff { on, off } => {
+            UdpPattern::OnOff(periods) => {
+                let OnOff { on, off } = &**periods;
                 self.next += { even }(rng);
                 // A period that is over is followed by silence, and that by the next period's first
                 // packet.

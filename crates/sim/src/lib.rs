@@ -30,11 +30,13 @@ mod sched;
 mod series;
 mod session;
 mod video;
+mod waiting;
 mod way;
 mod web;
 
 pub use config::{
-    App, Config, Datagram, FlowConfig, LeadIn, Record, Session, Tap, UdpPattern, VideoConfig,
+    App, Config, Datagram, FlowConfig, LeadIn, OnOff, Pages, Record, Session, Tap, UdpPattern,
+    VideoConfig,
 };
 pub use engine::{run, run_watched};
 pub use error::{Control, SimError};

@@ -9,6 +9,7 @@ use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
 use crate::sched::{Kind, Scheduler};
+use crate::waiting::Waiting;
 use penstock_aqm::Ecn;
 use penstock_queue::Link;
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
@@ -19,6 +20,8 @@ pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
     pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
+    /// The ACKs of the flows' lines.
+    pub(crate) waiting: Waiting,
     pub(crate) links: Vec<Link>,
     /// Of each link.
     pub(crate) inboxes: Vec<Inbox>,

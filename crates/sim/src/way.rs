@@ -120,8 +120,15 @@ impl Network {
         } else if self.inboxes[link as usize].eager {
             self.wait_ahead(now, link, p, flows);
         } else {
-            self.pass_ahead(now, link, p, flows);
+            self.pass_apart(now, link, p, flows);
         }
+    }
+
+    /// [`Network::pass_ahead`], kept out of the caller: most packets of a lone source go the other
+    /// way, from the loop that makes them.
+    #[inline(never)]
+    fn pass_apart(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
+        self.pass_ahead(now, link, p, flows);
     }
 
     /// The same at `now`, which may lie ahead, where the link is eager.
@@ -133,8 +140,8 @@ impl Network {
     }
 
     /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
-    /// link.
-    #[inline(never)]
+    /// link. In the loop of a lone source, this is most of what a packet costs: it is part of it.
+    #[inline(always)]
     pub(crate) fn pass_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
@@ -199,11 +206,14 @@ impl Network {
             index,
             data: !p.is(flag::ACK),
         };
-        if self.links[link as usize].catch_up(now) {
-            let scheduled = self.scheduled(now, p, flows);
-            self.links[link as usize].settle(now, scheduled);
+        let l = &mut self.links[link as usize];
+        if !l.catch_up(now) {
+            return l.arrive(&a);
         }
-        self.links[link as usize].arrive(&a)
+        let scheduled = self.scheduled(now, p, flows);
+        let l = &mut self.links[link as usize];
+        l.settle(now, scheduled);
+        l.arrive(&a)
     }
 
     /// When a packet that arrives at a link at `now` began to be sent to it.
@@ -312,11 +322,12 @@ impl Network {
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
+                // It must wait. Those behind another one wait for that one's event.
                 let event = self.sched.event(at, Kind::Packet, index);
-                if t.keep_ack(event) {
+                if t.acks.is_empty() {
                     self.sched.add(event);
                 }
-                return;
+                return t.acks.push(&mut self.waiting, event);
             }
         }
         self.sched.push(at, Kind::Packet, index);
@@ -326,8 +337,7 @@ impl Network {
     /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
     pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
         while let FlowKind::Tcp(t) = &mut flows[flow].kind {
-            t.acks.pop_front();
-            let Some(next) = t.acks.front().copied() else { return };
+            let Some(next) = t.acks.step(&mut self.waiting) else { return };
             if !t.foresees(next.time(), self.acks_foreseen_until) {
                 return self.sched.add(next);
             }

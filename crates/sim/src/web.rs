@@ -1,9 +1,10 @@
 //! A session of `web` without parallel connections: object after object, each over a connection of
 //! its own.
 
+use crate::config::Pages;
 use crate::draw::draw;
-use penstock_units::param::Dist;
 use penstock_units::{Duration, Rng, Time};
+use std::sync::Arc;
 
 /// The pages of such a session, whatever carries them: the simulator's packets or real ones.
 ///
@@ -14,26 +15,17 @@ use penstock_units::{Duration, Rng, Time};
 pub struct WebSession {
     pub(crate) start: Time,
     stop: Option<Time>,
-    object: Dist,
-    objects_per_page: u32,
-    think: Dist,
-    inter_object: Dist,
+    pages: Arc<Pages>,
     /// Objects of this page still to fetch.
     left: u32,
     active: bool,
 }
 
 impl WebSession {
-    /// A session with the values of [`crate::App::Web`]; `times`: when it starts and stops.
-    pub fn new(
-        (start, stop): (Time, Option<Time>),
-        object: Dist,
-        objects_per_page: u32,
-        think: Dist,
-        inter_object: Dist,
-    ) -> Self {
-        let (left, active) = (objects_per_page, false);
-        WebSession { start, stop, object, objects_per_page, think, inter_object, left, active }
+    /// A session with the values of [`crate::App::Web`].
+    pub fn new(pages: &Arc<Pages>, start: Time, stop: Option<Time>) -> Self {
+        let (pages, left) = (Arc::clone(pages), pages.objects_per_page);
+        WebSession { start, stop, pages, left, active: false }
     }
 
     /// Returns the size of the object to fetch at `now`, and whether it is a later one; `None` once
@@ -42,7 +34,7 @@ impl WebSession {
         if self.stop.is_some_and(|stop| now >= stop) {
             return None;
         }
-        let bytes = libm::ceil(draw(&self.object, rng).max(1.0)) as u64;
+        let bytes = libm::ceil(draw(&self.pages.object, rng).max(1.0)) as u64;
         Some((bytes, std::mem::replace(&mut self.active, true)))
     }
 
@@ -50,10 +42,10 @@ impl WebSession {
     pub fn arrived(&mut self, rng: &mut Rng) -> Duration {
         self.left = self.left.saturating_sub(1);
         let seconds = if self.left > 0 {
-            draw(&self.inter_object, rng)
+            draw(&self.pages.inter_object, rng)
         } else {
-            self.left = self.objects_per_page;
-            draw(&self.think, rng)
+            self.left = self.pages.objects_per_page;
+            draw(&self.pages.think, rng)
         };
         Duration::from_secs_f64(seconds)
     }

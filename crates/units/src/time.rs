@@ -164,9 +164,9 @@ pub enum QueueLen {
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
     bps: u64,
-    /// Ticks per byte when that is whole, else 0: a division by a 64-bit number costs more than the
-    /// rest of the packet.
-    ticks_per_byte: u64,
+    /// Ticks per byte when that is whole and fits, else 0: a division by a 64-bit number costs more
+    /// than the rest of the packet.
+    ticks_per_byte: u32,
     rest: u64,
     /// The size of the last packet, the whole ticks that it takes, and what they leave of it.
     last: (u32, u64, u64),
@@ -178,10 +178,11 @@ pub const BYTE_AT_ONE_BPS: u64 = 8_000_000_000 * TICKS_PER_NANO;
 impl TxClock {
     /// A transmitter of the given rate.
     pub const fn new(rate: Rate) -> Self {
-        let whole = BYTE_AT_ONE_BPS % rate.0 == 0;
+        let (ticks, rest) = (BYTE_AT_ONE_BPS / rate.0, BYTE_AT_ONE_BPS % rate.0);
+        let fits = rest == 0 && ticks <= u32::MAX as u64;
         TxClock {
             bps: rate.0,
-            ticks_per_byte: if whole { BYTE_AT_ONE_BPS / rate.0 } else { 0 },
+            ticks_per_byte: if fits { ticks as u32 } else { 0 },
             rest: 0,
             last: (0, 0, 0),
         }
@@ -191,7 +192,7 @@ impl TxClock {
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Duration {
         if self.ticks_per_byte != 0 {
-            return Duration(u64::from(bytes).saturating_mul(self.ticks_per_byte));
+            return Duration(u64::from(bytes) * u64::from(self.ticks_per_byte));
         }
         if bytes != self.last.0 {
             // Fits 64 bits up to 900 kB a packet.
@@ -214,8 +215,8 @@ impl TxClock {
         Duration(u64::try_from(work / bps).unwrap_or(u64::MAX))
     }
 
-    /// Ticks that a byte takes, where that is a whole number.
-    pub fn ticks_per_byte(&self) -> Option<u64> {
+    /// Ticks that a byte takes, where that is a whole number of 32 bits.
+    pub fn ticks_per_byte(&self) -> Option<u32> {
         (self.ticks_per_byte != 0).then_some(self.ticks_per_byte)
     }
 
