@@ -71,7 +71,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         arrives = arrives + Duration::from_secs_f64(load.exponential(sending / pace));
     }
-    println!("{} passed, {} of them marked, {} dropped", counts.passed, counts.marked, counts.dropped);
+    println!(
+        "{} passed, {} of them marked, {} dropped",
+        counts.passed, counts.marked, counts.dropped
+    );
     println!("{:.1} packets waited on average", counts.area / f64::from(PACKETS));
     Ok(())
 }
