@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import shutil
 import subprocess
@@ -51,6 +52,37 @@ def test_the_documents_are_the_native_engine_s(module: Path) -> None:
         scenario = _penstock.Scenario.from_toml(text, path.name)
         runs = _penstock.run(scenario, [scenario.seed, scenario.seed + 1], 1)
         assert document == _penstock.document(scenario, runs), path.name
+
+
+WATCHED = """
+duration = "600 s"
+topology.bottleneck = { rate = "10 Mbit/s", delay = "20 ms", buffer = "100 packets" }
+topology.access = { rate = "100 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
+aqm = { kind = "red", min_th = 15, max_th = 45, ecn = true }
+traffic = [{ kind = "ftp", flows = 10, ecn = "classic" }]
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="no Node: apt-get install nodejs")
+def test_the_worker_shows_each_moment_once_and_loses_no_packet(module: Path) -> None:
+    assert NODE is not None
+    kinds = [row["name"] for row in json.loads(_penstock.list_json("aqm"))]
+    said = subprocess.run(
+        [NODE, ROOT / "tests/helpers/worker.mjs", lab.LAB / "worker.js", module],
+        input=json.dumps({"toml": WATCHED, "kinds": kinds}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = json.loads(said.stdout)
+    assert seen["did"] == ["again", "now", "again", "now"]
+    gaps = [round(b - a, 9) for a, b in itertools.pairwise(seen["times"])]
+    assert len(gaps) > 600
+    assert set(gaps) == {0.02}, "a sample follows the other, whatever was worked out again"
+    assert list(seen["frames"]) == kinds
+    for kind, frame in seen["frames"].items():
+        assert frame["arrivals"] > 1000, kind
+        assert frame["arrivals"] == frame["left"] + frame["drops"] + frame["waiting"], kind
 
 
 def test_the_module_asks_for_nothing_and_loses_its_names(module: Path) -> None:

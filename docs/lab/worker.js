@@ -183,11 +183,12 @@ class Slot {
   advance(until, deadline) {
     until = Math.max(until, this.goal);
     while (!this.ended && this.now < until && performance.now() < deadline) {
-      const to = Math.min(until, this.now + (this.now < this.goal ? 10 * SLICE_S : SLICE_S));
+      const again = this.now < this.goal;
+      const to = again ? Math.min(this.goal, this.now + 10 * SLICE_S) : Math.min(until, this.now + SLICE_S);
       const { now, ended, tables } = step(this.session, to);
       this.take(tables);
       // What the page has seen before is not sent again.
-      if (now < this.goal) this.points.length = 0, (this.lost.length = 0);
+      if (again) this.points.length = 0, (this.lost.length = 0);
       [this.now, this.ended] = [now, ended];
     }
   }
