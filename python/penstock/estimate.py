@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock import _penstock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A mean over runs with the half-width of its 95 % confidence interval (Student's t).
 
     mean: `None` where the metric applied in no run.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock.errors import ScenarioError
-from penstock.model.aqm import Aqm, label
 from penstock.model.table import Table, plain
+
+if TYPE_CHECKING:
+    from penstock.model.aqm import Aqm
 
 
 class Scenario:
@@ -57,6 +58,8 @@ class Scenario:
         profile: str | None = None,
         overhead: str | None = None,
     ) -> None:
+        from penstock.model.aqm import Aqm
+
         for name_of, given in (("aqm", aqm), ("reverse_aqm", reverse_aqm)):
             if given is not None and not isinstance(given, (Table, Aqm)):
                 raise TypeError(
@@ -126,6 +129,8 @@ class Scenario:
         """The same scenario under another discipline at the bottleneck: a kind, which takes its own keys of `[aqm]`, or
         one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
         """
+        from penstock.model.aqm import Aqm
+
         return self._of(
             _with_user_aqm(self._core, aqm, reverse=False) if isinstance(aqm, Aqm) else self._core.with_aqm(aqm)
         )
@@ -176,6 +181,10 @@ class Scenario:
 
 
 def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _penstock.Scenario:
+    import copy
+
+    from penstock.model.aqm import label
+
     # A copy: what becomes of the user's object afterwards changes no scenario.
     return core.with_user_aqm(copy.deepcopy(aqm), label(aqm), reverse)
 

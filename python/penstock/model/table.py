@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar
 
 
@@ -16,6 +15,8 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the table as the scenario file has it."""
+        from dataclasses import fields  # a run of a file has no use for it
+
         table: dict[str, Any] = {"kind": self.kind} if self.kind else {}
         for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, field.name)

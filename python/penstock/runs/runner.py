@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from penstock._penstock import RunResult
-from penstock.model.aqm import Aqm, label
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import Progress, cores, execute, share
 from penstock.runs.result import Comparison, Result
 from penstock.show.progress import in_notebook
+
+if TYPE_CHECKING:
+    from penstock.model.aqm import Aqm
 
 #: The most runs of one call, as of a sweep's point.
 MOST_SEEDS = 1_000_000
@@ -91,10 +94,11 @@ def compare(
     """Runs a scenario under each of the named disciplines with the same seeds.
 
     aqms: kinds, the baseline first; each takes its own keys of the scenario's `[aqm]`. Or objects of custom
-    disciplines:
-        results call those by `name`, or by the name of the class.
+        disciplines: results call those by `name`, or by the name of the class.
     The other arguments are those of `run`.
     """
+    from penstock.model.aqm import Aqm, label
+
     if isinstance(aqms, str):
         raise TypeError(f"disciplines to compare: a list of them, as in [{aqms!r}]")
     chosen = [(label(aqm), aqm) if isinstance(aqm, Aqm) else (aqm, aqm) for aqm in aqms]
