@@ -40,6 +40,7 @@ LANGUAGES = {
 
 LINK = re.compile(r"(?<!\\)(\]\()([^)\s]+)(\))")
 HTML_LINK = re.compile(r'(<a\b[^>]*\bhref=")([^":]+)\.md([#"])')
+CRATE = re.compile(r"^\| `penstock-(\w+)` \|", re.MULTILINE)
 
 
 class TwoColumns(markdown.Extension):  # type: ignore[misc]
@@ -179,6 +180,9 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
         page.meta["search"] = {"exclude": True}
     if 'class="beside"' in text:
         page.meta["hide"] = ["toc"]  # two programs side by side need its room
+
+    if where == "rust.md":  # what `make site` puts beside the pages
+        text = CRATE.sub(r'| <a href="rust/penstock_\1/index.html">penstock-\1</a> |', text)
 
     def turned(match: re.Match[str]) -> str:
         return f"{match[1]}{_turned(match[2], base, where)}{match[3]}"
