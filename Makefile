@@ -38,7 +38,7 @@ $(VENV)/bin/maturin:
 	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.16,<2'
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test,site
 	@touch $@
 
 demo: setup ## the main job: five papers reproduced, a quick run; verdicts here, the report in out/report.html

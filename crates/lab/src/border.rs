@@ -1,4 +1,4 @@
-//! The border: six functions over one buffer each way.
+//! The border: five functions over one buffer each way.
 //!
 //! The caller writes a request to where [`input`] points, calls, and reads [`length`] bytes from
 //! where [`output`] points. Both places are good until the next call.
