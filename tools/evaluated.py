@@ -24,7 +24,18 @@ SIZE = (1400, 1330)
 
 PAGE = ROOT / "docs" / "evaluate.md"
 #: The rows of the page's table; the papers' own stand out.
-ROWS = ("droptail", "red", "ared", "mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red")
+ROWS: tuple[str, ...] = (
+    "droptail",
+    "red",
+    "ared",
+    "mecn",
+    "amecn",
+    "rared",
+    "nred",
+    "red-at",
+    "dt-red",
+    "pdt-red",
+)
 ROWS += ("pi", "pie", "codel", "fq-codel")
 PAPERS = {"mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red"}
 #: Its columns: heading; scenario, form and measure in numbers.csv.
@@ -99,7 +110,8 @@ def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> Iterator[str
     yield f"| | {' | '.join([*(heading for heading, _ in COLUMNS), CALL[0]])} |"
     yield f"| --- |{' ---: |' * (len(COLUMNS) + 1)}"
     for kind in ROWS:
-        found = [kept[(kind, *key)] for _, key in COLUMNS] + [calls[kind]]
+        keys = [(kind, *key) for _, key in COLUMNS]
+        found = [*(kept[key] for key in keys), calls[kind]]
         cells = [f"{_digits(float(row['mean']))} {row['unit']}" for row in found]
         name = f"**{kind}**" if kind in PAPERS else kind
         yield f"| {' | '.join([name, *cells])} |"
