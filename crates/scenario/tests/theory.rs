@@ -192,12 +192,13 @@ fn ledbat_keeps_its_target() {
 }
 
 /// Beside Reno, whose queue is far above the target, LEDBAT falls to its least window: two segments
-/// in a round trip of half a second and more, of a link that carries five hundred.
+/// in a round trip of half a second and more, of a link that carries five hundred. It comes first,
+/// since a latecomer takes the queue that it finds for the path.
 #[test]
 fn ledbat_yields_to_reno() {
     let r = deep(
-        "[[traffic]]\nkind = \"ftp\"\nwindow = 5000\n\
-         [[traffic]]\nkind = \"ftp\"\ntcp = \"ledbat\"\nwindow = 5000\nstart = \"10 s\"\n",
+        "[[traffic]]\nkind = \"ftp\"\nwindow = 5000\nstart = \"10 s\"\n\
+         [[traffic]]\nkind = \"ftp\"\ntcp = \"ledbat\"\nwindow = 5000\n",
     );
     let goodput = |group: usize| r.groups[group][0].expect("a goodput");
     let share = goodput(1) / (goodput(0) + goodput(1));
