@@ -67,7 +67,7 @@ test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tes
 	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 	fuzz/run.sh 15 scenario units
-	$(BIN)/pytest -m 'not long' -n 2 --dist loadgroup
+	$(BIN)/pytest -m 'not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
 	$(BIN)/pytest -m 'not long and not browser' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py

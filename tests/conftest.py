@@ -50,17 +50,6 @@ packet = "1000 B"
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
-#: Files whose tests send real packets, look for what such runs leave behind, or hold a virtual machine.
-REAL = {"test_emulate", "test_emulate_web", "test_examples", "test_mecn_bpf", "test_oracle", "test_validate_real"}
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist looks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes (`-n 2`) a file's tests stay together, and those of real packets are in one."""
-    for item in items:
-        name = "real packets" if item.path.stem in REAL else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(name))
-
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:

@@ -288,7 +288,7 @@ def test_killed_and_resumed_often(tmp_path: Path, whole: bytes) -> None:
 
 
 #: Some seconds of runs on one core.
-MANY = 3000
+MANY = 8000
 
 
 def interrupted(folder: Path, *options: str) -> None:

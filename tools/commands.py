@@ -36,7 +36,7 @@ EXITS = (
 
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
     """Every command with a context to ask it in."""
-    top = click.Context(program, info_name="penstock")
+    top = click.Context(program, info_name="penstock", **program.context_settings)
     found = {name: program.get_command(top, name) for name in COMMANDS}
     return {
         name: (each, click.Context(each, info_name=name, parent=top))
