@@ -141,6 +141,12 @@ impl Link {
         self.port.contract.eager()
     }
 
+    /// Returns whether [`Link::straight`] may answer.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
@@ -240,11 +246,13 @@ impl Link {
         self.schedule_internal();
     }
 
-    /// A packet of `bytes` arrives at `now`. Returns when it reaches the other end, if that is all
-    /// there is to it; else `None`, and the packet has yet to arrive.
+    /// A packet of `bytes` arrives at `now` at a link that [is plain](Link::is_plain). Returns when
+    /// it reaches the other end, if that is all there is to it; else `None`, and the packet has yet
+    /// to arrive.
     #[inline]
     pub fn straight(&mut self, now: Time, bytes: u32) -> Option<Time> {
-        if !self.plain || self.port.busy_until > now {
+        debug_assert!(self.plain, "the caller has asked");
+        if self.port.busy_until > now {
             return None;
         }
         self.advance(now);

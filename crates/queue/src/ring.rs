@@ -68,7 +68,24 @@ impl<T: Copy> Ring<T> {
         }
         self.push(item);
         let mask = self.items.len() - 1;
-        let mut place = self.end - 1;
+        let last = self.end - 1;
+        let behind = most.min(last - self.first);
+        let to = last & mask;
+        if behind <= to {
+            // They stand in one piece, as they nearly always do.
+            let near = &mut self.items[to - behind..=to];
+            let mut place = behind;
+            for before in (0..behind).rev() {
+                if near[before] <= item {
+                    break;
+                }
+                near[before + 1] = near[before];
+                place = before;
+            }
+            near[place] = item;
+            return true;
+        }
+        let mut place = last;
         while place > self.first && self.items[(place - 1) & mask] > item {
             self.items[place & mask] = self.items[(place - 1) & mask];
             place -= 1;

@@ -268,7 +268,7 @@ impl Engine {
         if p.hop != AT_HOST {
             let link = net.routes.at(p.route, p.hop);
             if link == HOST {
-                return net.down(now, now, p.host, index, flows);
+                return net.down(now, now, index, p, flows);
             }
             net.take_in_before(event, link, flows);
             return net.through(now, link, index, flows);

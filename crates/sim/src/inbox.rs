@@ -34,8 +34,9 @@ pub(crate) struct Inbox {
     pub(crate) eager: bool,
     /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
     pub(crate) patience: Duration,
-    /// When the link takes in what has come; [`Time::NEVER`] while that is nothing.
-    due: Time,
+    /// The first arrival or service that is waited for: the link takes in what has come when its
+    /// patience with that one ends. [`Time::NEVER`] while there is nothing.
+    first: Time,
 }
 
 impl Inbox {
@@ -49,7 +50,7 @@ impl Inbox {
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
         let pending = Ring::new(Event::FIRST);
-        Inbox { pending, service: Event::LAST, eager: link.holds(), patience, due: Time::NEVER }
+        Inbox { pending, service: Event::LAST, eager: link.holds(), patience, first: Time::NEVER }
     }
 
     /// Takes an arrival. Returns false where it needs an event of its own.
@@ -86,10 +87,9 @@ impl Inbox {
     /// before.
     #[inline]
     pub(crate) fn call(&mut self, at: Time) -> Option<Time> {
-        let due = at + self.patience;
-        (due < self.due).then(|| {
-            self.due = due;
-            due
+        (at < self.first).then(|| {
+            self.first = at;
+            at + self.patience
         })
     }
 
@@ -106,9 +106,9 @@ impl Inbox {
     /// The time to take in what has come is `now`, or has passed. Returns false where another event
     /// has seen to that.
     pub(crate) fn called(&mut self, now: Time) -> bool {
-        let due = self.due == now;
+        let due = self.first + self.patience == now;
         if due {
-            self.due = Time::NEVER;
+            self.first = Time::NEVER;
         }
         due
     }

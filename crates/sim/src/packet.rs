@@ -72,6 +72,11 @@ impl Pkt {
             Ecn::Ce => Mark::Ce,
         }
     }
+    /// The same packet with this ECN field.
+    #[inline]
+    pub(crate) fn carrying(self, ecn: Ecn) -> Pkt {
+        Pkt { flags: self.flags & !flag::ECN | ecn as u8, ..self }
+    }
     #[inline]
     pub(crate) fn is(self, bit: u8) -> bool {
         self.flags & bit != 0

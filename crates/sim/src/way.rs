@@ -7,7 +7,7 @@ use crate::network::{release, Network};
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
 use crate::sched::{Event, Kind};
-use penstock_aqm::{Ecn, Packet};
+use penstock_aqm::Packet;
 use penstock_queue::{Arriving, Fate};
 use penstock_units::Time;
 
@@ -15,13 +15,32 @@ use penstock_units::Time;
 const NOWHERE: u32 = u32::MAX;
 
 impl Network {
-    /// The link takes in what came to its inbox before `now`.
+    /// The link takes in what came to its inbox before `now`. What may happen to a packet there is
+    /// asked once for all of them.
     pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
         if self.inboxes[link as usize].eager {
             self.take_in_and_serve(&Event::first_at(now), link, flows);
         }
-        while let Some(event) = self.inboxes[link as usize].before(now) {
-            self.take_one_in(&event, link, flows);
+        if self.capture.is_some() {
+            while let Some(event) = self.next_arrival(now, link, flows) {
+                self.through(event.time(), link, event.what().index() as u32, flows);
+            }
+        } else if self.links[link as usize].is_plain() {
+            while let Some(event) = self.next_arrival(now, link, flows) {
+                let index = event.what().index() as u32;
+                let p = self.packets.items[index as usize];
+                match self.links[link as usize].straight(event.time(), p.bytes) {
+                    Some(at) => self.leave(event.time(), at, index, p, flows),
+                    None => self.through(event.time(), link, index, flows),
+                }
+            }
+        } else {
+            while let Some(event) = self.next_arrival(now, link, flows) {
+                let index = event.what().index() as u32;
+                let p = self.packets.items[index as usize];
+                let fate = self.pass(event.time(), link, index, &p, flows);
+                self.follow(event.time(), link, index, p, fate, flows);
+            }
         }
         if let Some(due) = self.inboxes[link as usize].call_again() {
             self.sched.push(due, Kind::Inbox, link);
@@ -86,13 +105,27 @@ impl Network {
         }
     }
 
+    /// Takes an arrival before `now` out of the link's inbox, and begins to work on it.
     #[inline(always)]
-    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+    fn next_arrival(&mut self, now: Time, link: u32, flows: &[Flow]) -> Option<Event> {
+        let event = self.inboxes[link as usize].before(now)?;
+        self.begin(&event, link, flows);
+        Some(event)
+    }
+
+    /// What is worked out from now on is an arrival that was taken out of a link's inbox.
+    #[inline(always)]
+    fn begin(&mut self, event: &Event, link: u32, flows: &[Flow]) {
         self.events += 1;
         self.sched.begin_arrival(event);
         if self.crowded {
             self.warm(link, flows);
         }
+    }
+
+    #[inline(always)]
+    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        self.begin(event, link, flows);
         self.through(event.time(), link, event.what().index() as u32, flows);
     }
 
@@ -146,7 +179,7 @@ impl Network {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
                 let index = self.enter(p);
-                return self.leave(now, at, index, &p, ecn, flows);
+                return self.leave(now, at, index, p.carrying(ecn), flows);
             }
             self.delivered(at, &p, flows);
         }
@@ -179,11 +212,14 @@ impl Network {
         if self.capture.is_some() {
             return self.through_captured(now, link, index, p, flows);
         }
-        if let Some(at) = self.links[link as usize].straight(now, p.bytes) {
-            return self.leave(now, at, index, &p, p.ecn(), flows);
+        let l = &mut self.links[link as usize];
+        if l.is_plain() {
+            if let Some(at) = l.straight(now, p.bytes) {
+                return self.leave(now, at, index, p, flows);
+            }
         }
         let fate = self.pass(now, link, index, &p, flows);
-        self.follow(now, link, index, &p, fate, flows);
+        self.follow(now, link, index, p, fate, flows);
     }
 
     #[cold]
@@ -194,7 +230,7 @@ impl Network {
         }
         let fate = self.pass(now, link, index, &p, flows);
         self.record_out(link, p, flows);
-        self.follow(now, link, index, &p, fate, flows);
+        self.follow(now, link, index, p, fate, flows);
     }
 
     /// What becomes of a packet that arrives at a link.
@@ -232,17 +268,9 @@ impl Network {
 
     /// Does with a packet what its link decided.
     #[inline(always)]
-    fn follow(
-        &mut self,
-        now: Time,
-        link: u32,
-        index: u32,
-        p: &Pkt,
-        fate: Fate,
-        flows: &mut [Flow],
-    ) {
+    fn follow(&mut self, now: Time, link: u32, index: u32, p: Pkt, fate: Fate, flows: &mut [Flow]) {
         match fate {
-            Fate::Through(at, ecn) => self.leave(now, at, index, p, ecn, flows),
+            Fate::Through(at, ecn) => self.leave(now, at, index, p.carrying(ecn), flows),
             _ => self.stay(link, index, fate),
         }
     }
@@ -276,41 +304,36 @@ impl Network {
     }
 
     /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
-    /// its host.
+    /// its host. What the pool holds of it is brought up to date where it has to wait.
     #[inline(always)]
-    fn leave(&mut self, now: Time, at: Time, index: u32, p: &Pkt, ecn: Ecn, flows: &mut [Flow]) {
-        let goes_on = self.goes_on(p);
-        if !goes_on && p.is(flag::DATAGRAM) {
-            self.delivered(at, p, flows);
+    fn leave(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
+        if self.goes_on(&p) {
+            let kept = &mut self.packets.items[index as usize];
+            kept.flags = p.flags;
+            kept.hop = p.hop + 1;
+            let link = self.routes.at(p.route, p.hop + 1);
+            return self.expect(at, link, index);
+        }
+        if p.is(flag::DATAGRAM) {
+            self.delivered(at, &p, flows);
             return self.discard(index);
         }
-        let kept = &mut self.packets.items[index as usize];
-        kept.flags = p.flags & !flag::ECN | ecn as u8;
-        kept.hop = p.hop + 1;
-        if goes_on {
-            let link = self.routes.at(p.route, p.hop + 1);
-            self.expect(at, link, index);
-        } else {
-            // The access link has one feeder: the packet's arrival at its end is known.
-            self.down(now, at, p.host, index, flows);
-        }
+        // The access link has one feeder: the packet's arrival at its end is known.
+        self.down(now, at, index, p, flows);
     }
 
-    /// A packet enters a host's access link at `at`, which is known at `now`. Where the host does
+    /// A packet enters its host's access link at `at`, which is known at `now`. Where the host does
     /// nothing but answer at once, so is the answer: it needs no event.
     #[inline(always)]
-    pub(crate) fn down(&mut self, now: Time, at: Time, host: u32, index: u32, flows: &mut [Flow]) {
-        let p = &mut self.packets.items[index as usize];
+    pub(crate) fn down(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
         let (down, answers) = {
-            let host = &mut self.hosts[host as usize];
+            let host = &mut self.hosts[p.host as usize];
             (host.down.send(at, p.bytes), host.answers())
         };
         let Some(at) = down else { return self.discard(index) };
-        p.hop = AT_HOST;
         if answers && at < self.end {
             self.events += 1;
             self.sched.begin(at, now);
-            let p = *p;
             return ends::data(self, flows, at, index, p);
         }
         if p.is(flag::ACK) {
@@ -318,19 +341,31 @@ impl Network {
                 if t.acks.is_empty() && t.foresees(at, self.acks_foreseen_until) {
                     self.events += 1;
                     self.sched.begin(at, now);
-                    let p = *p;
                     ends::ack(self, flows, at, index, p);
                     return;
                 }
-                // It must wait. Those behind another one wait for that one's event.
-                let event = self.sched.event(at, Kind::Packet, index);
+            }
+        }
+        self.wait_at_host(at, index, p, flows);
+    }
+
+    /// A packet is at its host at `at`, and has to wait for that time.
+    #[inline]
+    fn wait_at_host(&mut self, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
+        let kept = &mut self.packets.items[index as usize];
+        kept.flags = p.flags;
+        kept.hop = AT_HOST;
+        let event = self.sched.event(at, Kind::Packet, index);
+        if p.is(flag::ACK) {
+            if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
+                // Those behind another one wait for that one's event.
                 if t.acks.is_empty() {
                     self.sched.add(event);
                 }
                 return t.acks.push(&mut self.waiting, event);
             }
         }
-        self.sched.push(at, Kind::Packet, index);
+        self.sched.add(event);
     }
 
     /// The event of a flow's first kept ACK has come, and that ACK is worked out. So are those
@@ -362,7 +397,7 @@ impl Network {
             self.record_out(link, p, flows);
         }
         match fate {
-            Fate::Through(at, ecn) => self.leave(now, at, index, &p, ecn, flows),
+            Fate::Through(at, ecn) => self.leave(now, at, index, p.carrying(ecn), flows),
             _ => self.discard(index),
         }
     }
@@ -371,7 +406,7 @@ impl Network {
     #[cold]
     fn record_out(&mut self, link: u32, p: Pkt, flows: &[Flow]) {
         if let Some((start, ecn)) = self.links[link as usize].tapped() {
-            self.record(start, Pkt { flags: p.flags & !flag::ECN | ecn as u8, ..p }, flows);
+            self.record(start, p.carrying(ecn), flows);
         }
     }
 }
