@@ -19,7 +19,7 @@ from penstock.tuning import rules
 from penstock.tuning.candidates import Ask, Candidate, Setting
 from penstock.tuning.compare import Ground, Standing, choose, feasible_alone, finals
 from penstock.tuning.conditions import conditions, unseen
-from penstock.tuning.facts import Facts, facts
+from penstock.tuning.facts import Facts, amount, facts
 from penstock.tuning.goals import Goal, Objective, aims
 from penstock.tuning.hunt import Budget, Hunt
 from penstock.tuning.judge import Array, Judge, Runs, Verdict, clearly_above, difference, over, verdict
@@ -179,6 +179,23 @@ def test_the_facts_of_the_link() -> None:
     assert (found.room, found.mean_packet) == (250, 1000.0)
 
 
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        ("1 GB", "size", 1e9),
+        ("1 GiB", "size", 2.0**30),
+        ("1 GB", "queue", 1e6),  # of 1000 B
+        ("40 packets", "queue", 40.0),
+        ("5 ms", "duration", 0.005),
+        ("0.1", "number", 0.1),
+        ("auto", "number", None),
+        ("auto", "queue", None),
+    ],
+)
+def test_an_amount_counts_its_unit(value: str, kind: str, expected: float | None) -> None:
+    assert amount(value, kind, 1000.0) == expected
+
+
 # ------------------------------------------------------------------- the rules, by hand
 
 
@@ -332,7 +349,10 @@ def test_vary_and_fix_say_what_is_searched() -> None:
         ("red", ["aqm.max_pp"], "nearest: max_p"),
         ("red", ["aqm.gate"], "is no number"),
         ("red", ["aqm.max_p=0.5..0.1"], "the lower one first"),
+        ("red", ["aqm.max_p=auto..0.1"], "the lower one first"),
         ("red", ["aqm.max_p=0.5"], "must be a key"),
+        ("red", ["aqm.target_delay=1 ms..1 sec"], 'unknown unit "sec"; allowed: ns, us'),
+        ("red", ["aqm.max_th=10..1 KB"], 'unknown unit "KB"; allowed: packets, B'),
         ("red", ["aqm.early_min_queue"], "needs its ends"),
         ("droptail", [], "it has no parameters"),
     ],

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from penstock._penstock import parse_duration, parse_rate
+from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
 
 #: A scenario's table with every key's value in force.
 Table: TypeAlias = Mapping[str, Any]
 
-#: Bytes of each unit in which a resolved scenario writes a size.
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 #: The TCPs whose window grows by a segment per round trip and is halved at a loss.
 RENO = ("tahoe", "reno", "newreno", "sack")
 #: What Reno gives up for a loss, and for a mark of classic ECN (RFC 5681, RFC 3168).
@@ -94,7 +91,7 @@ def path(resolved: Table) -> tuple[Path, tuple[str, ...]]:
         answers=_common("answer to a signal", [answers(resolved["aqm"], each) for each in groups]),
         growth=_common("growth of the window", [_growth(each) for each in groups]),
         window_limit=min(each["window"] for each in groups),
-        buffer=packets(link["buffer"], False, size(resolved["aqm"]["mean_packet"]), packet),
+        buffer=packets(link["buffer"], False, parse_size(resolved["aqm"]["mean_packet"]), packet),
     )
     return made, tuple(notes)
 
@@ -131,23 +128,10 @@ def packets(length: str, in_bytes: bool, mean: float, packet: float) -> float:
 
     in_bytes: whether the queue counts bytes. mean: bytes that the discipline takes for a packet.
     """
-    number, unit = _quantity(length)
-    if unit in _BYTES:
-        return number * _BYTES[unit] / (packet if in_bytes else mean)
-    return number * mean / packet if in_bytes else number
-
-
-def size(text: str) -> float:
-    """Returns a size such as `"1000 B"` in bytes."""
-    number, unit = _quantity(text)
-    return number * _BYTES[unit]
-
-
-def _quantity(text: str) -> tuple[float, str]:
-    matched = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z]*)\s*", str(text))
-    if matched is None:
-        raise ScenarioError(f"{text}: no length of a queue")
-    return float(matched[1]), matched[2]
+    number, in_packets = parse_queue(length)
+    if in_packets:
+        return number * mean / packet if in_bytes else number
+    return number / (packet if in_bytes else mean)
 
 
 def _link(resolved: Table) -> Table:
@@ -182,7 +166,7 @@ def _common(what: str, values: Sequence[Any]) -> Any:
 
 
 def _wire_bytes(resolved: Table, group: Table) -> float:
-    return size(group["segment"]) + size(group["header"] or resolved["overhead"])
+    return parse_size(group["segment"]) + parse_size(group["header"] or resolved["overhead"])
 
 
 def _growth(group: Table) -> float:
