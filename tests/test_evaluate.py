@@ -51,7 +51,7 @@ def test_the_number_of_flows_follows_from_path_and_buffer(key: str) -> None:
 
 
 def test_the_buffer_is_one_bandwidth_delay_product() -> None:
-    from penstock.runs.measures import least_rtt_s
+    from penstock.model.round_trips import least_s
 
     for experiment in rfc.EXPERIMENTS:
         if experiment.key in ("rtt-fairness", "series"):  # of the longest of its round trips
@@ -59,7 +59,7 @@ def test_the_buffer_is_one_bandwidth_delay_product() -> None:
         resolved = experiment.scenario(experiment.variants[0]).resolved
         link = resolved["topology"]["bottleneck"]
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
-        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_rtt_s(resolved) / (8 * 1500))
+        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s(resolved) / (8 * 1500))
 
 
 def test_every_form_is_another_scenario() -> None:

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from penstock.tuning.racing import Heat, Race
 from penstock.tuning.search import Search, front
 from penstock.tuning.space import Key, Space, space
 
+HOME_LINE = Path(__file__).resolve().parents[1] / "scenarios" / "home-line.toml"
 LINK = """\
 duration = "5 s"
 [topology]
@@ -177,6 +179,12 @@ def test_the_facts_of_the_link() -> None:
     assert found.flows == (5, 200)
     assert found.rtt_s == pytest.approx((0.02, 0.2))
     assert (found.room, found.mean_packet) == (250, 1000.0)
+
+
+def test_a_graph_has_no_single_round_trip() -> None:
+    """`bottleneck` names a link of the graph. The slowest of its links has 2 Mbit/s."""
+    found = facts([ps.Scenario.load(HOME_LINE).core])
+    assert (found.rate_pps, found.rtt_s) == ((250.0, 250.0), None)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
+from penstock._penstock import parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
+from penstock.model.round_trips import of_group_s
 
 #: A scenario's table with every key's value in force.
 Table: TypeAlias = Mapping[str, Any]
@@ -177,18 +178,7 @@ def _growth(group: Table) -> float:
 def _rtt_s(resolved: Table, group: Table, packet: float, rate: float) -> float:
     """Returns a group's mean round trip over empty queues, the packet's transmissions included."""
     topology = resolved["topology"]
-    link, access = topology["bottleneck"], topology.get("access")
+    access = topology.get("access")
     egress = topology.get("egress") or access
-    near = _mean_s(access["delay"]) if access else 0.0
-    if group.get("access_delay") is not None:
-        near = _mean_s(group["access_delay"])
-    far = _mean_s(egress["delay"]) if egress else 0.0
-    back = link["reverse_delay"] or link["delay"]
     sending = packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))
-    return 2 * (near + far) + parse_duration(link["delay"]) + parse_duration(back) + sending
-
-
-def _mean_s(delay: Any) -> float:
-    """Returns the mean of a delay, of which flows may have different ones."""
-    ends = next(iter(delay.values())) if isinstance(delay, Mapping) else [delay]
-    return sum(map(parse_duration, ends)) / len(ends)
+    return sum(of_group_s(resolved, group)) / 2 + sending

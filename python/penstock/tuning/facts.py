@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock import _penstock
 from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
+from penstock.model.round_trips import span_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def facts(made: Sequence[_penstock.Scenario]) -> Facts:
     resolved = [json.loads(core.resolved_json()) for core in made]
     mean_packet = float(parse_size(resolved[0]["aqm"]["mean_packet"]))
     rates = [_rate_bps(each) / (8 * mean_packet) for each in resolved]
-    trips = [_trips_s(each) for each in resolved]
+    trips = [span_s(each) if each["topology"]["kind"] == "dumbbell" else None for each in resolved]
     flows = [sum(int(t["flows"]) for t in each["traffic"] if t["kind"] == "ftp") for each in resolved]
     known = [trip for trip in trips if trip is not None]
     return Facts(
@@ -85,28 +86,6 @@ def quantity(text: str, kind: str, mean_packet: float) -> float:
 def _rate_bps(resolved: Mapping[str, Any]) -> float:
     """Returns the bottleneck's rate; of a graph the lowest one."""
     topology = resolved["topology"]
-    links = topology.get("bottleneck") or topology["link"]
+    links = topology["bottleneck" if topology["kind"] == "dumbbell" else "link"]
     rates = [parse_rate(each["rate"]) for each in (links if isinstance(links, list) else [links]) if each.get("rate")]
     return min(rates) if rates else math.nan
-
-
-def _trips_s(resolved: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Returns the shortest and the longest base round trip of a dumbbell."""
-    topology = resolved["topology"]
-    if "bottleneck" not in topology:
-        return None
-    access, egress = topology.get("access"), topology.get("egress")
-    near = _ends_s(access["delay"]) if access else (0.0, 0.0)
-    own = [_ends_s(each["access_delay"]) for each in resolved["traffic"] if each.get("access_delay") is not None]
-    far = _ends_s((egress or access)["delay"]) if egress or access else (0.0, 0.0)
-    middle = _ends_s(topology["bottleneck"]["delay"])
-    nears = [near, *own]
-    low, high = min(each[0] for each in nears), max(each[1] for each in nears)
-    return 2 * (low + middle[0] + far[0]), 2 * (high + middle[1] + far[1])
-
-
-def _ends_s(spec: Any) -> tuple[float, float]:
-    """Returns the least and the greatest of a time, or of what `{ uniform = [a, b] }` spans."""
-    values = next(iter(spec.values())) if isinstance(spec, dict) else [spec]
-    spans = [parse_duration(each) for each in values]
-    return min(spans), max(spans)
