@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.events import LET_IN, OUT, matched
 from penstock.model.round_trips import least_s
 from penstock.runs.result import recorded
 
@@ -82,10 +83,7 @@ class Fates:
 
     @staticmethod
     def of(events: pa.Table) -> Fates:
-        """Matches what left with what arrived: of one flow, packets leave in the order in which they arrived.
-
-        A waiting packet that is evicted counts as its flow's first; which one it was, the table does not say.
-        """
+        """Matches what left with what arrived, by `penstock.model.events.matched`."""
         import numpy as np
 
         column = events["event"].combine_chunks()
@@ -98,23 +96,15 @@ class Fates:
         def among(*names: str) -> NDArray[np.bool_]:
             return np.isin(codes, [code[name] for name in names])
 
-        entered = among("enqueue", "mark")
+        entered, left = among(*LET_IN), among(*OUT)
         refused = among("drop_early", "drop_forced", "drop_overflow")
-        left = among("dequeue", "drop_head", "evict")
         thrown = among("drop_head", "evict")
         arrived = entered | refused
         place = np.flatnonzero(arrived)
         left_s, lost = np.full(len(flow), np.nan), refused.copy()
-        # The k-th of a flow to leave is the k-th of it that was let in.
-        came, went = np.flatnonzero(entered), np.flatnonzero(left)
-        came = came[np.argsort(flow[came], kind="stable")]
-        went = went[np.argsort(flow[went], kind="stable")]
-        owners, counts = np.unique(flow[went], return_counts=True)
-        first_in = np.searchsorted(flow[came], owners)
-        first_out = np.concatenate(([0], np.cumsum(counts)[:-1])) if len(counts) else np.zeros(0, int)
-        pick = np.repeat(first_in - first_out, counts) + np.arange(len(went))
-        left_s[came[pick]] = t_s[went]
-        lost[came[pick]] |= thrown[went]
+        came, went = matched(flow, entered, left)
+        left_s[came] = t_s[went]
+        lost[came] |= thrown[went]
         return Fates(flow[place], t_s[place], size[place], left_s[place], lost[place])
 
     @cached_property
