@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import chromium
+
 ROOT = Path(__file__).parent.parent
 SCENARIOS = ROOT / "scenarios"
+
+needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.MISSING)
 
 # A shell that puts a command into the background has it ignore Ctrl-C, and all that it starts. The
 # tests are about what Ctrl-C does.

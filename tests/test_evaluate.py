@@ -51,7 +51,7 @@ def test_the_number_of_flows_follows_from_path_and_buffer(key: str) -> None:
 
 
 def test_the_buffer_is_one_bandwidth_delay_product() -> None:
-    from penstock.runs.measures import least_rtt_s
+    from penstock.model.round_trips import least_s
 
     for experiment in rfc.EXPERIMENTS:
         if experiment.key in ("rtt-fairness", "series"):  # of the longest of its round trips
@@ -59,7 +59,7 @@ def test_the_buffer_is_one_bandwidth_delay_product() -> None:
         resolved = experiment.scenario(experiment.variants[0]).resolved
         link = resolved["topology"]["bottleneck"]
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
-        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_rtt_s(resolved) / (8 * 1500))
+        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s(resolved) / (8 * 1500))
 
 
 def test_every_form_is_another_scenario() -> None:
@@ -126,6 +126,69 @@ def test_a_discipline_in_a_file(tmp_path: Path) -> None:
 def test_what_cannot_be_judged_is_refused(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", given]) == 2
     assert message in capsys.readouterr().err
+
+
+#: A discipline whose hook calls what raises.
+FAULTY = """\
+import sys
+import penstock as ps
+class Mine(ps.Aqm):
+    def __init__(self):
+        self.sum = {made}
+    def arrive(self, now, packet, queue):
+        return self.judge(now)
+    def judge(self, now):
+        {judged}
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("made", "judged", "fault", "line"),
+    [
+        ("0", "return 1 / 0", "in judge: ZeroDivisionError: division by zero", 9),
+        ("0", "raise ValueError('no more')", "in judge: ValueError: no more", 9),
+        ("0", "raise OSError(2, 'gone', 'a.txt')", "in judge: FileNotFoundError: [Errno 2] gone: 'a.txt'", 9),
+        ("0", "raise ps.Error('mine')", "in judge: Error: mine", 9),
+        ("0", "sys.exit(0)", "in judge: SystemExit: 0", 9),
+        ("{}['key']", "pass", "in __init__: KeyError: 'key'", 5),
+        ("0", "return 7", None, None),
+    ],
+)
+def test_what_a_discipline_raises_is_said_with_its_own_lines(
+    jobs: str,
+    made: str,
+    judged: str,
+    fault: str | None,
+    line: int | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / f"faulty_{jobs}.py"
+    file.write_text(FAULTY.format(made=made, judged=judged))
+    out = ["--only", "mild", "--quick", "--jobs", jobs, "--out", str(tmp_path / "out")]
+    assert main(["evaluate", f"{file}:Mine", *out]) == 1
+    errors = capsys.readouterr().err
+    if fault is None:
+        assert errors.startswith("penstock: Mine.arrive returned 7, not a penstock.Verdict (PASS, DROP")
+        assert len(errors.splitlines()) == 1
+        return
+    said, *lines = errors.splitlines()
+    assert said == f"penstock: {file}:{line}: {fault}"
+    called = [text for text in lines if text.startswith("  File ")]
+    place = '  File "' + str(file)
+    assert all(text.startswith(place) for text in called), "nothing of Penstock's"
+    assert len(called) == (2 if line == 9 else 1)
+    assert judged in lines[-1] or made in lines[-1] or "^" in lines[-1]
+
+
+def test_what_is_not_the_discipline_s_fault_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr("penstock.evaluation.command.drive.run", broken)
+    with pytest.raises(KeyError, match="ours"):
+        main(["evaluate", "red", "--only", "mild", "--quick", "--out", str(tmp_path)])
 
 
 def test_control_values_are_halved_and_doubled() -> None:

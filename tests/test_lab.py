@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import lab
-from conftest import ROOT
-from helpers.chromium import CHROMIUM, Browser
+from conftest import ROOT, needs_chromium
+from helpers.chromium import Browser
 from penstock import Scenario, _penstock
 from penstock.reproduce import lab as report_lab
 from penstock.reproduce import papers
@@ -23,8 +23,6 @@ from penstock.reproduce.model import DEFAULT, Settings
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))
-
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="module")
@@ -233,9 +231,8 @@ def test_keys_work_it_and_everything_has_a_name(built: Path, browser: Browser) -
     assert [node for node in seen if not node.get("name", {}).get("value")] == []
 
 
+@needs_chromium
 def test_without_the_engine_the_page_says_so(tmp_path: Path) -> None:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: apt-get install chromium")
     for name in ("index.html", "lab.css", "draw.js", "form.js", "lab.js"):
         shutil.copy(lab.LAB / name, tmp_path)
     with Browser(tmp_path / "profile") as browser:

@@ -12,8 +12,9 @@ import pytest
 
 import penstock as ps
 from penstock import _penstock
+from penstock.model.round_trips import least_s, span_s
 from penstock.runs import measures
-from penstock.runs.measures import Fates, least_rtt_s, measured, window_s
+from penstock.runs.measures import Fates, measured, window_s
 
 WORDS = ["enqueue", "mark", "mark_head", "dequeue", "drop_early", "drop_forced", "drop_overflow", "drop_head", "evict"]
 
@@ -78,12 +79,16 @@ def scenario(**more: Any) -> ps.Scenario:
 
 def test_the_least_round_trip() -> None:
     """There and back: 20 ms of the link, 5 ms of each access link; entries and egress may have their own."""
-    assert least_rtt_s(scenario().resolved) == pytest.approx(0.060)
+    assert least_s(scenario().resolved) == pytest.approx(0.060)
     assert window_s(scenario().resolved) == pytest.approx(0.6)
     near = scenario(traffic=[ps.Ftp(), ps.Ftp(access_delay="1 ms")])
-    assert least_rtt_s(near.resolved) == pytest.approx(0.052)
+    assert least_s(near.resolved) == pytest.approx(0.052)
     link = ps.Link(rate="2 Mbit/s", delay="20 ms", buffer=20)
-    assert least_rtt_s(scenario(topology=ps.ParkingLot(hops=3, link=link)).resolved) == pytest.approx(0.120)
+    assert least_s(scenario(topology=ps.ParkingLot(hops=3, link=link)).resolved) == pytest.approx(0.120)
+    far = scenario(traffic=[ps.Ftp(access_delay="7 ms"), ps.Ftp(access_delay="9 ms")])
+    assert span_s(far.resolved) == pytest.approx((0.064, 0.068)), "no flow uses the shared delay"
+    back = ps.Link(rate="2 Mbit/s", delay="20 ms", reverse_delay="5 ms", buffer=20)
+    assert least_s(scenario(topology=ps.Dumbbell(bottleneck=back)).resolved) == pytest.approx(0.025)
 
 
 def run(given: ps.Scenario, seed: int = 1) -> tuple[Any, dict[tuple[str, str], dict[float, float]]]:

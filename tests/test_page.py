@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
+from conftest import needs_chromium
 from helpers import tiny_paper
-from helpers.browser import CHROMIUM, Visit
+from helpers.browser import Visit
 from penstock.reproduce import command, draw, papers, report
 from penstock.reproduce.model import (
     DEFAULT,
@@ -34,10 +35,7 @@ from penstock.show import style
 
 CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, needs_chromium]
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+import evaluated
 import pages
 import penstock as ps
+import tables
 from conftest import ROOT, Command
 from penstock.runs import probing
 from penstock.show import style
@@ -29,8 +32,26 @@ def test_the_index_is_fresh_and_there_are_no_other_pages() -> None:
     assert text == pages.index(text), "stale: make generate"
     assert {path.stem for path in (DOCS / "aqm").glob("*.md")} == {*ROWS, "README"}
     assert {path.name for path in (DOCS / "img/aqm").iterdir()} == {f"{kind}.svg" for kind in ROWS}
-    guide = text.split(pages.MARKS[0])[0]
+    guide = text.split("<!-- made by")[0]
     assert [kind for kind in ROWS if f"({kind}.md)" not in guide] == []
+
+
+def test_the_summary_of_the_judgement_says_what_its_numbers_say() -> None:
+    with (DOCS / "evaluate/answers.csv").open(newline="", encoding="utf-8") as text:
+        rows = list(csv.DictReader(text))
+    committed = (DOCS / "evaluate/README.md").read_text(encoding="utf-8")
+    assert committed == "\n".join(evaluated.summary(rows)) + "\n", "stale: make evaluate"
+
+
+def test_a_table_goes_between_its_marks() -> None:
+    page = "a\n<!-- made by me: one -->\nold\n<!-- end -->\nb\n<!-- made by me: two -->\n\nkept\n\n<!-- end -->\n"
+    lines = tables.table(["", "n", "m"], [["x", "1", "2"]], "lr")
+    assert lines == ["|  | n | m |", "| --- | ---: | ---: |", "| x | 1 | 2 |"]
+    filled = tables.filled(page, "me: one", lines)
+    assert filled == page.replace("\nold\n", "\n" + "\n".join(["", *lines, "", ""]))
+    assert tables.filled(filled, "me: one", lines) == filled
+    with pytest.raises(SystemExit, match="me: three -->"):
+        tables.filled(page, "me: three", lines)
 
 
 def test_figures_are_small_and_undated() -> None:

@@ -151,11 +151,22 @@ def test_an_error_has_only_the_facts_that_there_are(scenario: ps.Scenario) -> No
     with pytest.raises(ps.ScenarioError) as caught:
         _penstock.parse_duration("10 sec")
     assert (caught.value.found, caught.value.nearest, caught.value.problem) == ("sec", "s", "quantity")
+    with pytest.raises(ps.ScenarioError) as caught:
+        _penstock.parse_size("1 Gb")
+    assert (caught.value.found, caught.value.problem) == ("Gb", "quantity")
+    assert "GB" in caught.value.allowed
     bare = ps.ScenarioError("--out: is a file")
     assert (bare.file, bare.line, bare.path, bare.found, bare.allowed, bare.nearest, bare.problem) == (
         *(None, None, "", None, ()),
         *(None, None),
     )
+
+
+def test_sizes_and_lengths_of_queues_are_read_with_their_units() -> None:
+    sizes = ("1000 B", "1 kB", "1.5 MB", "1 GB", "64 KiB", "1 MiB", "1 GiB")
+    assert [_penstock.parse_size(each) for each in sizes] == [1000, 1000, 1_500_000, 10**9, 2**16, 2**20, 2**30]
+    lengths = [_penstock.parse_queue(each) for each in ("40", "1 packet", "2.5 packets", "30 kB", "1 GB")]
+    assert lengths == [(40.0, True), (1.0, True), (2.5, True), (30e3, False), (1e9, False)]
 
 
 def test_every_exception_has_one_root() -> None:

@@ -19,15 +19,14 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import commands
-from conftest import ROOT
-from helpers.browser import CHROMIUM, Visit
+from conftest import ROOT, needs_chromium
+from helpers.browser import Visit
 from promises import promised_shares
 
 needs_mkdocs = pytest.mark.skipif(
     not all(importlib.util.find_spec(each) for each in ("mkdocs", "material", "mkdocstrings")),
     reason="no MkDocs: pip install 'penstock[site]'",
 )
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from penstock.tuning import rules
 from penstock.tuning.candidates import Ask, Candidate, Setting
 from penstock.tuning.compare import Ground, Standing, choose, feasible_alone, finals
 from penstock.tuning.conditions import conditions, unseen
-from penstock.tuning.facts import Facts, facts
+from penstock.tuning.facts import Facts, amount, facts
 from penstock.tuning.goals import Goal, Objective, aims
 from penstock.tuning.hunt import Budget, Hunt
 from penstock.tuning.judge import Array, Judge, Runs, Verdict, clearly_above, difference, over, verdict
@@ -27,6 +28,7 @@ from penstock.tuning.racing import Heat, Race
 from penstock.tuning.search import Search, front
 from penstock.tuning.space import Key, Space, space
 
+HOME_LINE = Path(__file__).resolve().parents[1] / "scenarios" / "home-line.toml"
 LINK = """\
 duration = "5 s"
 [topology]
@@ -177,6 +179,29 @@ def test_the_facts_of_the_link() -> None:
     assert found.flows == (5, 200)
     assert found.rtt_s == pytest.approx((0.02, 0.2))
     assert (found.room, found.mean_packet) == (250, 1000.0)
+
+
+def test_a_graph_has_no_single_round_trip() -> None:
+    """`bottleneck` names a link of the graph. The slowest of its links has 2 Mbit/s."""
+    found = facts([ps.Scenario.load(HOME_LINE).core])
+    assert (found.rate_pps, found.rtt_s) == ((250.0, 250.0), None)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        ("1 GB", "size", 1e9),
+        ("1 GiB", "size", 2.0**30),
+        ("1 GB", "queue", 1e6),  # of 1000 B
+        ("40 packets", "queue", 40.0),
+        ("5 ms", "duration", 0.005),
+        ("0.1", "number", 0.1),
+        ("auto", "number", None),
+        ("auto", "queue", None),
+    ],
+)
+def test_an_amount_counts_its_unit(value: str, kind: str, expected: float | None) -> None:
+    assert amount(value, kind, 1000.0) == expected
 
 
 # ------------------------------------------------------------------- the rules, by hand
@@ -332,7 +357,10 @@ def test_vary_and_fix_say_what_is_searched() -> None:
         ("red", ["aqm.max_pp"], "nearest: max_p"),
         ("red", ["aqm.gate"], "is no number"),
         ("red", ["aqm.max_p=0.5..0.1"], "the lower one first"),
+        ("red", ["aqm.max_p=auto..0.1"], "the lower one first"),
         ("red", ["aqm.max_p=0.5"], "must be a key"),
+        ("red", ["aqm.target_delay=1 ms..1 sec"], 'unknown unit "sec"; allowed: ns, us'),
+        ("red", ["aqm.max_th=10..1 KB"], 'unknown unit "KB"; allowed: packets, B'),
         ("red", ["aqm.early_min_queue"], "needs its ends"),
         ("droptail", [], "it has no parameters"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 #: Shown, but not run by the item `console`; each with its reason. A key may end in `*`.
@@ -33,21 +32,12 @@ LISTED = {
 REAL = ("penstock emulate",)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A command in a document, and the output that the document shows below it."""
-
-    where: str
-    command: str
-    output: tuple[str, ...]
-
-    @property
-    def listed(self) -> str | None:
-        """The reason why it is not run; `None` where it is."""
-        for key, reason in LISTED.items():
-            if self.command == key or (key.endswith("*") and self.command.startswith(key[:-1])):
-                return reason
-        return None
+def listed(command: str) -> str | None:
+    """The reason why a command is not run; `None` where it is."""
+    for key, reason in LISTED.items():
+        if command == key or (key.endswith("*") and command.startswith(key[:-1])):
+            return reason
+    return None
 
 
 def documents(root: Path) -> list[Path]:
@@ -55,8 +45,8 @@ def documents(root: Path) -> list[Path]:
     return [root / "README.md", *sorted((root / "docs").rglob("*.md")), root / "bpf" / "README.md"]
 
 
-def commands(where: str, block: str) -> Iterator[Shown]:
-    """Every command of a block."""
+def commands(block: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every command of a block, and the output that the block shows below it."""
     lines = re.sub(r"\\\n\s*", "", block).splitlines()
     prompts = any(line.startswith("$ ") for line in lines)
     command, output = None, []
@@ -65,10 +55,10 @@ def commands(where: str, block: str) -> Iterator[Shown]:
             output.append(line)
             continue
         if command:
-            yield Shown(where, command, tuple(output))
+            yield command, tuple(output)
         command, output = _without_comment(line.removeprefix("$ ")), []
     if command:
-        yield Shown(where, command, tuple(output))
+        yield command, tuple(output)
 
 
 def _without_comment(line: str) -> str:

@@ -9,22 +9,21 @@ and the table of docs/evaluate.md, between its marks.
 from __future__ import annotations
 
 import csv
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import picture
+from tables import fill, table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "evaluate"
+PAGE = ROOT / "docs" / "evaluate.md"
 #: The table of the first page and its legend, in pixels.
 SIZE = (1400, 1330)
-
-PAGE = ROOT / "docs" / "evaluate.md"
 #: The rows of the page's table; the papers' own stand out.
-ROWS: tuple[str, ...] = (
+ROWS = (
     "droptail",
     "red",
     "ared",
@@ -35,8 +34,11 @@ ROWS: tuple[str, ...] = (
     "red-at",
     "dt-red",
     "pdt-red",
+    "pi",
+    "pie",
+    "codel",
+    "fq-codel",
 )
-ROWS += ("pi", "pie", "codel", "fq-codel")
 PAPERS = {"mecn", "amecn", "rared", "nred", "red-at", "dt-red", "pdt-red"}
 #: Its columns: heading; scenario, form and measure in numbers.csv.
 COLUMNS = (
@@ -47,8 +49,7 @@ COLUMNS = (
     ("web page", ("bursts-iv", "", "page")),
     ("ECN: busy, 13 flows", ("medium", "ECN", "utilization")),
 )
-BEGIN, END = "<!-- made by tools/evaluated.py -->", "<!-- end -->"
-#: One more: what a call waits, an answer's own number.
+#: One more column: what a call waits, an answer's own number.
 CALL = ("call, 99 %", "call")
 
 Row = dict[str, str]
@@ -70,13 +71,12 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield "Who is in neither list is undecided: the runs do not tell."
     yield ""
-    yield "| question | yes is | DropTail | best | yes | no |"
-    yield "| --- | --- | ---: | ---: | --- | --- |"
-    for key in dict.fromkeys(row["question"] for row in rows):
-        yield _line([row for row in rows if row["question"] == key])
+    questions = dict.fromkeys(row["question"] for row in rows)
+    lines = [_cells([row for row in rows if row["question"] == key]) for key in questions]
+    yield from table(["question", "yes is", "DropTail", "best", "yes", "no"], lines, "llrrl")
 
 
-def _line(rows: Sequence[Row]) -> str:
+def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
     first = rows[0]
     said = {
         answer: [row["candidate"] for row in rows if row["answer"] == answer]
@@ -90,7 +90,7 @@ def _line(rows: Sequence[Row]) -> str:
     droptail = next(row for row in rows if row["candidate"] == "droptail")
     ours = f"{float(droptail['mean']):.3g}{unit}" if droptail["mean"] else "–"
     question = f"{first['text']} ({first['section']}) {first['measured']}"
-    cells = (
+    return (
         question,
         first["rule"],
         ours,
@@ -98,23 +98,22 @@ def _line(rows: Sequence[Row]) -> str:
         ", ".join(said["yes"]),
         ", ".join(said["no"]),
     )
-    return f"| {' | '.join(cells)} |"
 
 
-def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> Iterator[str]:
+def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
     """The lines of the page's table: a discipline each."""
     kept = {
         (row["candidate"], row["experiment"], row["form"], row["measure"]): row for row in numbers
     }
     calls = {row["candidate"]: row for row in answers if row["question"] == CALL[1]}
-    yield f"| | {' | '.join([*(heading for heading, _ in COLUMNS), CALL[0]])} |"
-    yield f"| --- |{' ---: |' * (len(COLUMNS) + 1)}"
+    lines = []
     for kind in ROWS:
         keys = [(kind, *key) for _, key in COLUMNS]
         found = [*(kept[key] for key in keys), calls[kind]]
         cells = [f"{_digits(float(row['mean']))} {row['unit']}" for row in found]
         name = f"**{kind}**" if kind in PAPERS else kind
-        yield f"| {' | '.join([name, *cells])} |"
+        lines.append([name, *cells])
+    return table(["", *(heading for heading, _ in COLUMNS), CALL[0]], lines, "lr")
 
 
 def _digits(x: float) -> str:
@@ -134,11 +133,7 @@ def main(folder: Path) -> int:
     answers = _rows(folder / "answers.csv")
     lines = summary(answers)
     (DOCS / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    table = "\n".join([BEGIN, "", *papers_table(_rows(folder / "numbers.csv"), answers), "", END])
-    text = PAGE.read_text(encoding="utf-8")
-    assert BEGIN in text, f"{PAGE} has no table"
-    text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: table, text, flags=re.S)
-    PAGE.write_text(text, encoding="utf-8")
+    fill(PAGE, "tools/evaluated.py", papers_table(_rows(folder / "numbers.csv"), answers))
     return picture.main(folder / "index.html", DOCS / "all.png", SIZE)
 
 

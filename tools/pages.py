@@ -19,13 +19,14 @@ import reference
 from penstock import _penstock
 from penstock.runs import probing
 from penstock.runs.probing import Probe
+from tables import filled, table
 
 Row = Mapping[str, Any]
 
 NOTE = "Made by `tools/pages.py` from the declaration in Rust; `make generate` writes it again."
 
-#: Around the table in the index, which is written by hand otherwise.
-MARKS = ("<!-- made by tools/pages.py -->", "<!-- end -->")
+#: Whose marks are around the table in the index, which is written by hand otherwise.
+MAKER = "tools/pages.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +108,7 @@ def page(row: Row, probe: Probe) -> str:
 
 def index(text: str) -> str:
     """The index with its table written again."""
-    head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-    return "\n".join([head + MARKS[0], "", *_index(), MARKS[1]]) + tail
+    return filled(text, MAKER, table(["", "kind", "what it is", "source"], _index(), "l"))
 
 
 def write(docs: Path) -> None:
@@ -151,10 +151,8 @@ def _page(row: Row, probe: Probe) -> Iterator[str]:
         yield "It publishes nothing.\n"
         return
     yield "Columns of the `queue` series:\n"
-    yield "| column | what it is |"
-    yield "| --- | --- |"
-    for state in row["state"]:
-        yield f"| `{state['name']}` | {state['doc']} |"
+    columns = [(f"`{state['name']}`", state["doc"]) for state in row["state"]]
+    yield from table(["column", "what it is"], columns, "l")
 
 
 def _caption(kind: str, probe: Probe) -> str:
@@ -182,16 +180,13 @@ def _prose(text: str) -> str:
     return re.sub(r"docs/(\w+\.md)", r"[\1](../\1)", text)
 
 
-def _index() -> Iterator[str]:
-    yield "| | kind | what it is | source |"
-    yield "| --- | --- | --- | --- |"
+def _index() -> Iterator[tuple[str, ...]]:
     for row in rows():
         kind = row["name"]
         figure = (
             f'<a href="{kind}.md"><img src="../img/aqm/{kind}.svg" width="260" alt="{kind}"></a>'
         )
-        yield f"| {figure} | [{kind}]({kind}.md) | {row['doc']} | {row['source']} |"
-    yield ""
+        yield figure, f"[{kind}]({kind}.md)", row["doc"], row["source"]
 
 
 def digest(probe: Probe) -> str:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from chromium import CHROMIUM, MISSING, OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The window, in pixels.
@@ -20,27 +21,16 @@ MOST_BYTES = 300_000
 
 def main(page: Path, picture: Path, size: tuple[int, int] = SIZE) -> int:
     """Takes the picture of a page on light paper; returns the exit status."""
-    chromium = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    if chromium is None:
-        print("picture.py: no Chromium: apt-get install chromium", file=sys.stderr)
+    if CHROMIUM is None:
+        print(f"picture.py: {MISSING}", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as profile:
-        options = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-        ]
+        options = [*OPTIONS, "--hide-scrollbars"]
         options += [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         # Chromium's number for light paper.
         options += ["--blink-settings=preferredColorScheme=1", f"--screenshot={picture}"]
         subprocess.run(
-            [chromium, *options, page.resolve().as_uri()],
+            [CHROMIUM, *options, page.resolve().as_uri()],
             check=True,
             capture_output=True,
             timeout=90,

@@ -9,7 +9,7 @@ packets before the rise and of 5 after it. Runs of one seed are paired.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from penstock.show.numbers import number
 from penstock.show.progress import Bar
 from penstock.sweeps import store
 from penstock.sweeps.statistics import Paired, corrected, paired
+from tables import fill, table
 
 ROOT = Path(__file__).parent.parent
 BASE = ROOT / "scenarios" / "stability" / "rared.toml"
@@ -47,8 +48,6 @@ METRICS: Mapping[str, tuple[str, float, bool]] = {
 }
 #: What the rule is compared with.
 AGAINST = ("20 packets/s", "RED")
-Fill = Callable[[Path, str, Sequence[str]], None]
-Table = Callable[..., list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +117,12 @@ def places() -> Iterator[Place]:
         yield Place(mbit, trip_ms, weight)
 
 
-def main(fill: Fill, table: Table) -> None:
+def main() -> None:
     """Runs what is not there, draws, and writes the page's tables."""
     runs = swept()
     compared = corrected(dict(comparisons(runs)))
-    fill(PAGE, "rared", rows(compared, table))
-    fill(PAGE, "rared count", counts(compared, table))
+    fill(PAGE, "tools/stability.py: rared", rows(compared))
+    fill(PAGE, "tools/stability.py: rared count", counts(compared))
     style.save(figure(compared), str(FIGURE))
 
 
@@ -184,7 +183,7 @@ def better(label: Label, found: Paired) -> int:
     return 1 if (difference.mean < 0) == less_is_better else -1
 
 
-def rows(compared: Mapping[Label, Paired], table: Table) -> list[str]:
+def rows(compared: Mapping[Label, Paired]) -> list[str]:
     """A line for each place: the threshold, and what it changes against 20 packets/s."""
     lines = []
     for place in places():
@@ -213,7 +212,7 @@ def rows(compared: Mapping[Label, Paired], table: Table) -> list[str]:
 FIXED_NAME = AGAINST[0]
 
 
-def counts(compared: Mapping[Label, Paired], table: Table) -> list[str]:
+def counts(compared: Mapping[Label, Paired]) -> list[str]:
     """How often the rule is better and worse."""
     lines = []
     for other, (metric, (name, _, _)) in itertools.product(AGAINST, METRICS.items()):
@@ -229,7 +228,7 @@ def counts(compared: Mapping[Label, Paired], table: Table) -> list[str]:
                 str(found.count(0)),
             ]
         )
-    return table(["against", "", "better", "worse", "not told apart"], lines, left=2)
+    return table(["against", "", "better", "worse", "not told apart"], lines, "llr")
 
 
 def figure(compared: Mapping[Label, Paired]) -> Any:

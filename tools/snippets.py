@@ -98,7 +98,7 @@ class Piece:
     def listed(self) -> str | None:
         """The reason why it is never run; `None` where it is."""
         if self.kind == "command":
-            return console.Shown(self.where, self.text, ()).listed
+            return console.listed(self.text)
         if self.kind == "python":
             for (page, part), reason in LISTED.items():
                 if page == self.where and part in self.text:
@@ -128,8 +128,8 @@ def pieces(root: Path, page: Path) -> Iterator[Piece]:
         if title:
             yield Piece(where, "file", body, title[1])
         elif language in ("console", "sh"):
-            for each in console.commands(where, body):
-                yield Piece(where, "command", each.command, output=each.output)
+            for command, output in console.commands(body):
+                yield Piece(where, "command", command, output=output)
         elif language == "python":
             below = fences[number + 1] if number + 1 < len(fences) else None
             next_to = below and below[2] == "text" and not text[fence.end() : below.start()].strip()

@@ -9,7 +9,6 @@ Draws the figures of `docs/stability`, and writes the tables of `docs/stability.
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
-from penstock._files import write
+import tables
 from penstock.estimate import Estimate
 from penstock.fluid.figures import draw_spectra, map_of
 from penstock.fluid.limits import OSCILLATES, SMALL_WINDOW
@@ -27,6 +26,7 @@ from penstock.fluid.range import Case, Stability
 from penstock.fluid.simulated import Swing
 from penstock.show import style
 from penstock.show.progress import Bar
+from tables import table
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -38,20 +38,9 @@ SEEDS = 3
 SPECTRA = ((98, 160), (98, 63), (98, 40), (98, 25))
 
 
-def fill(page: Path, name: str, lines: Iterable[str]) -> None:
-    """Writes lines between a page's marks of that name."""
-    text = page.read_text(encoding="utf-8")
-    begin = f"<!-- made by tools/stability.py: {name} -->"
-    pattern = re.compile(re.escape(begin) + r".*?<!-- end -->", re.S)
-    assert pattern.search(text), f"{page}: has no marks of {name}"
-    made = "\n".join([begin, "", *lines, "", "<!-- end -->"])
-    write(page, pattern.sub(lambda _: made, text))
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 0) -> list[str]:
-    """A Markdown table. left: how many columns are words."""
-    rules = ["---" if i < left else "---:" for i in range(len(header))]
-    return ["| " + " | ".join(cells) + " |" for cells in (header, rules, *rows)]
+def fill(name: str, lines: Iterable[str]) -> None:
+    """Writes lines into the page, between the marks of that name."""
+    tables.fill(PAGE, f"tools/stability.py: {name}", lines)
 
 
 def judged(scenario: ps.Scenario | Path, label: str) -> Stability:
@@ -117,10 +106,10 @@ def red() -> None:
     style.save(map_of(found), str(FIGURES / "red-map.png"))
     style.save(spectra(points), str(FIGURES / "red-spectra.png"))
     style.save(scatter(points), str(FIGURES / "red-scatter.png"))
-    fill(PAGE, "red", red_grid(points))
-    fill(PAGE, "red agreement", agreement({"RED": points}))
-    fill(PAGE, "red numbers", red_numbers(points))
-    fill(PAGE, "red signals", signals(points))
+    fill("red", red_grid(points))
+    fill("red agreement", agreement({"RED": points}))
+    fill("red numbers", red_numbers(points))
+    fill("red signals", signals(points))
 
 
 def red_grid(points: Sequence[Seen]) -> list[str]:
@@ -186,7 +175,7 @@ def red_numbers(points: Sequence[Seen]) -> list[str]:
         "peak/expected",
         "least utilization",
     ]
-    return table(header, rows, left=1)
+    return table(header, rows, "lr")
 
 
 def signals(points: Sequence[Seen]) -> list[str]:
@@ -204,7 +193,7 @@ def signals(points: Sequence[Seen]) -> list[str]:
         swings = sum(p.swing.oscillates for p in inside)
         rhythm = spread([mean(p.swing.rhythm) for p in inside])
         rows.append([name, str(len(inside)), str(swings), rhythm])
-    return table(["signals in a swing", "points", "oscillate in the runs", "rhythm"], rows, left=1)
+    return table(["signals in a swing", "points", "oscillate in the runs", "rhythm"], rows, "lr")
 
 
 def spread(values: Sequence[float]) -> str:
@@ -243,7 +232,7 @@ def agreement(ranges: Mapping[str, Sequence[Seen]]) -> list[str]:
         "elsewhere the runs oscillate",
         "agree",
     ]
-    return table(header, rows, left=2)
+    return table(header, rows, "llr")
 
 
 def spectra(points: Sequence[Seen]) -> Any:
@@ -296,8 +285,8 @@ def others() -> None:
         for key, name in (("pi", "PI"), ("rem", "REM"), ("amecn", "AMECN"))
     }
     rows = [row(name, each) for name, points in ranges.items() for each in points]
-    fill(PAGE, "others", table(ROW, rows, left=1))
-    fill(PAGE, "others agreement", agreement(ranges))
+    fill("others", table(ROW, rows, "lr"))
+    fill("others agreement", agreement(ranges))
 
 
 ROW = [
@@ -352,7 +341,7 @@ def gates() -> None:
     rows = []
     for name, changes in forms.items():
         rows += [row(name, each) for each in seen(judged(base.set_all({**changes, **here}), name))]
-    fill(PAGE, "forms", table(ROW, rows, left=1))
+    fill("forms", table(ROW, rows, "lr"))
 
 
 # ---- the command
@@ -362,7 +351,7 @@ def rared() -> None:
     """RARED's threshold: the rule, 20 packets/s, and neither."""
     import rared_threshold
 
-    rared_threshold.main(fill, table)
+    rared_threshold.main()
 
 
 PARTS: Mapping[str, Callable[[], None]] = {

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from chromium import CHROMIUM, OPTIONS
 
 
 class Visit:
@@ -19,9 +18,8 @@ class Visit:
         done = subprocess.run(
             [
                 CHROMIUM,
-                *"--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync".split(),
-                *"--disable-background-networking --disable-component-update --enable-logging=stderr".split(),
-                "--disable-dev-shm-usage",
+                *OPTIONS,
+                "--enable-logging=stderr",
                 f"--user-data-dir={tmp_path / 'profile'}",
                 f"--log-net-log={log}",
                 *options,

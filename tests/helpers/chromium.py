@@ -9,7 +9,6 @@ import base64
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,11 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-OPTIONS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync --hide-scrollbars "
-    "--disable-background-networking --disable-component-update --disable-dev-shm-usage"
-)
+from chromium import CHROMIUM, OPTIONS
+
 #: Puts the pipes where Chromium expects them, and becomes Chromium.
 PLACE = """import os, sys
 for number, end in enumerate(sys.argv[1:3], 3): os.dup2(int(end), number)
@@ -37,7 +33,8 @@ class Browser:
         self._in, self._out = os.fdopen(ours, "rb"), os.fdopen(ours_out, "wb")
         # Chromium reads from 3 and writes to 4.
         far = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (theirs_in, theirs_out)]
-        command = [CHROMIUM, *OPTIONS.split(), f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
+        command = [CHROMIUM, *OPTIONS, "--hide-scrollbars", f"--user-data-dir={profile}"]
+        command += ["--remote-debugging-pipe", "about:blank"]
         self._process = subprocess.Popen(
             [sys.executable, "-c", PLACE, *map(str, far), *command],
             pass_fds=far,

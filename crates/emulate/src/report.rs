@@ -6,7 +6,6 @@ use crate::netns::Privilege;
 use crate::path::Counts;
 use crate::port::Backend;
 use crate::sys::Priority;
-use crate::traffic;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
@@ -272,7 +271,7 @@ impl Window<'_> {
             connections: one_connection.then_some(m.connections),
             srtt_s: facts.srtt_s,
         };
-        let tcp = traffic::tcp(&f.app).map(|_| tcp);
+        let tcp = f.app.tcp().map(|_| tcp);
         let mut viewers = self.log.viewers.iter().filter(|(flow, _)| *flow as usize == i);
         let video = viewers.next().map(|(_, viewer)| viewer.view(self.from_to.0, self.from_to.1));
         let view = self.seen(f.group, &m);

@@ -226,7 +226,7 @@ pub fn bridge(
 }
 
 fn header(config: &Config) -> i32 {
-    config.flows.iter().find_map(|f| traffic::tcp(&f.app)).map_or(0, traffic::header)
+    config.flows.iter().find_map(|f| f.app.tcp()).map_or(0, traffic::header)
 }
 
 /// Returns the time that a packet of 1500 B takes on the bottleneck.

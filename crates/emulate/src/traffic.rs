@@ -109,17 +109,6 @@ impl TrafficPlan {
     }
 }
 
-/// Returns a flow's transport, where it is TCP.
-pub fn tcp(app: &App) -> Option<&TcpParams> {
-    match app {
-        App::Ftp { tcp, .. }
-        | App::Web { tcp, .. }
-        | App::Browser { tcp, .. }
-        | App::Video { tcp, .. } => Some(tcp),
-        App::Udp { .. } | App::Replay { .. } => None,
-    }
-}
-
 /// Returns what the kernel calls a flow's congestion control.
 fn kernel_name(tcp: &TcpParams) -> Result<&'static str, EmulateError> {
     let variant = tcp.variant();
@@ -148,7 +137,7 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
         let entry = written.get(f.group as usize);
         let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
         let planned = flow.planned()?;
-        if let Some(tcp) = tcp(&f.app) {
+        if let Some(tcp) = f.app.tcp() {
             let without_sack = tcp.variant().name == "newreno";
             newreno |= without_sack;
             other_tcp |= !without_sack;
@@ -190,7 +179,7 @@ fn notes(written: &[TrafficView<'_>]) -> Vec<String> {
 
 /// Says where segments are longer than the hosts' MTU allows.
 fn too_long(c: &Config) -> Vec<String> {
-    let long = |f: &&FlowConfig| tcp(&f.app).is_some_and(|tcp| mss(tcp) > LARGEST_MSS);
+    let long = |f: &&FlowConfig| f.app.tcp().is_some_and(|tcp| mss(tcp) > LARGEST_MSS);
     let mut groups: Vec<u32> = c.flows.iter().filter(long).map(|f| f.group).collect();
     groups.dedup();
     let say = |group| format!("traffic.{group}.segment: 1448 B, since the hosts' MTU is 1500 B");

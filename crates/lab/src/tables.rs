@@ -9,7 +9,7 @@ pub(crate) const TABLES: &[&str] = &["queue", "events", "cwnd", "rtt", "goodput"
 pub(crate) fn append(out: &mut Vec<f64>, tables: &[Table]) {
     for table in tables {
         let number = TABLES.iter().position(|name| *name == table.name).expect("a known table");
-        let rows = table.columns.first().map_or(0, |(_, column)| rows(column));
+        let rows = table.columns.first().map_or(0, |(_, column)| column.rows());
         out.extend([number as f64, table.columns.len() as f64, rows as f64]);
         for (_, column) in &table.columns {
             match column {
@@ -18,13 +18,5 @@ pub(crate) fn append(out: &mut Vec<f64>, tables: &[Table]) {
                 Column::Word(values, _) => out.extend(values.iter().map(|v| f64::from(*v))),
             }
         }
-    }
-}
-
-fn rows(column: &Column) -> usize {
-    match column {
-        Column::F64(values) => values.len(),
-        Column::U64(values) => values.len(),
-        Column::Word(values, _) => values.len(),
     }
 }

@@ -1,5 +1,5 @@
 //! The Python extension `penstock._penstock`: convert, call, convert back. What it offers is typed
-//! in `python/penstock/_penstock.pyi`; `tests/test_stub.py` compares the two.
+//! in `python/penstock/_penstock.pyi`; `tests/test_package.py` compares the two.
 
 mod aqm;
 #[cfg(target_os = "linux")]
@@ -9,6 +9,7 @@ mod probe;
 mod run;
 mod scenario;
 
+use penstock_units::QueueLen;
 use pyo3::prelude::*;
 
 /// The JSON Schema of a scenario file.
@@ -52,6 +53,21 @@ fn parse_rate(text: &str) -> PyResult<f64> {
     Ok(rate.as_bps() as f64)
 }
 
+/// Bytes of a size with its unit: `"64 KiB"`.
+#[pyfunction]
+fn parse_size(text: &str) -> PyResult<u64> {
+    Ok(penstock_units::parse_size(text).map_err(errors::quantity_error)?.0)
+}
+
+/// A queue length, and whether it counts packets: `"40 packets"` is 40 packets, `"30 kB"` 30 000 B.
+#[pyfunction]
+fn parse_queue(text: &str) -> PyResult<(f64, bool)> {
+    Ok(match penstock_units::parse_queue(text).map_err(errors::quantity_error)? {
+        QueueLen::Packets(packets) => (packets, true),
+        QueueLen::Bytes(bytes) => (bytes as f64, false),
+    })
+}
+
 #[pymodule]
 fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -75,5 +91,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(t95, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
     m.add_function(wrap_pyfunction!(parse_rate, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_size, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_queue, m)?)?;
     Ok(())
 }

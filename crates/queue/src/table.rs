@@ -19,3 +19,14 @@ pub enum Column {
     /// Words out of a small set: the code of each row, and the words.
     Word(Vec<u8>, &'static [&'static str]),
 }
+
+impl Column {
+    /// Returns how many rows it has.
+    pub fn rows(&self) -> usize {
+        match self {
+            Column::F64(values) => values.len(),
+            Column::U64(values) => values.len(),
+            Column::Word(values, _) => values.len(),
+        }
+    }
+}

@@ -181,6 +181,17 @@ pub enum App {
 }
 
 impl App {
+    /// Returns the transport; datagrams have none.
+    pub fn tcp(&self) -> Option<&TcpParams> {
+        match self {
+            App::Ftp { tcp, .. }
+            | App::Web { tcp, .. }
+            | App::Browser { tcp, .. }
+            | App::Video { tcp, .. } => Some(tcp),
+            App::Udp { .. } | App::Replay { .. } => None,
+        }
+    }
+
     /// When it starts and when it stops.
     pub(crate) fn times_mut(&mut self) -> (&mut Time, &mut Option<Time>) {
         match self {

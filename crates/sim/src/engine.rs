@@ -135,7 +135,7 @@ fn asks(f: &FlowConfig) -> bool {
 /// Makes the flows. A source whose host serves nobody else can spare events.
 fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
-    let datagrams = |f: &&FlowConfig| matches!(f.app, App::Udp { .. } | App::Replay { .. });
+    let datagrams = |f: &&FlowConfig| f.app.tcp().is_none();
     let alone = c.flows.iter().filter(datagrams).count() == 1;
     let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
     for f in &mut flows {

@@ -58,7 +58,7 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
     let mut n = vec![0; c.hosts.len()];
     for f in &c.flows {
         n[f.src as usize] += 1;
-        n[f.dst as usize] += u32::from(!matches!(f.app, App::Udp { .. } | App::Replay { .. }));
+        n[f.dst as usize] += u32::from(f.app.tcp().is_some());
     }
     n
 }
@@ -67,12 +67,8 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
 pub(crate) fn company(c: &Config, route: u16) -> Company {
     let first = c.routes[usize::from(route)].first();
     let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
-    let others = c.flows.iter().any(|f| match f.app {
-        App::Udp { .. } | App::Replay { .. } => false,
-        App::Ftp { .. } | App::Web { .. } | App::Browser { .. } | App::Video { .. } => {
-            passes(f.forward) || passes(f.backward)
-        }
-    });
+    let others =
+        c.flows.iter().any(|f| f.app.tcp().is_some() && (passes(f.forward) || passes(f.backward)));
     if others {
         Company::Packets
     } else {

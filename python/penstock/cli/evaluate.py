@@ -8,11 +8,12 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
-from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say
 from penstock.errors import ScenarioError
 from penstock.evaluation.command import chosen
 from penstock.evaluation.start import evaluate
 from penstock.evaluation.tables import answers_table, experiments_table
+from penstock.runs.blame import of_discipline
 from penstock.show.progress import Bar
 from penstock.sweeps.drive import Sweep
 
@@ -69,6 +70,11 @@ def command(
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
+    except (Exception, SystemExit) as error:
+        fault = of_discipline(error, [Path(each.rpartition(":")[0]).resolve() for each in disciplines])
+        if fault is None:
+            raise
+        return fail(fault, EXIT_FAILED)
     draw(answers_table(done))
     say(str(done.page))
     return 0

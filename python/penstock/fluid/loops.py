@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock._names import nearest
-from penstock._penstock import parse_duration, parse_rate
+from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
 from penstock.fluid import profiles
 from penstock.fluid.model import Balance, Loop, set_point, settle, steepness
-from penstock.fluid.path import Path, Table, packets, size
+from penstock.fluid.path import Path, Table, packets
 from penstock.fluid.profiles import Piece
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Keys:
     @property
     def mean(self) -> float:
         """Bytes that the discipline takes for a packet."""
-        return size(self["mean_packet"])
+        return parse_size(self["mean_packet"])
 
     @property
     def rate(self) -> float:
@@ -101,7 +101,7 @@ class Keys:
             return bool(self["unit"] == "bytes")
         keys = ("min_th", "mid_th", "max_th", "target_queue", "q_ref", "b_star")
         lengths = [self.link["buffer"], *(self.aqm.get(key) for key in keys)]
-        return any(each is not None and str(each).rstrip().endswith("B") for each in lengths)
+        return any(each is not None and not parse_queue(each)[1] for each in lengths)
 
     def length(self, key: str) -> float | None:
         """Returns a length in packets, or `None` where the key was left out."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from penstock._penstock import parse_duration, parse_rate
+from penstock._penstock import parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
+from penstock.model.round_trips import of_group_s
 
 #: A scenario's table with every key's value in force.
 Table: TypeAlias = Mapping[str, Any]
 
-#: Bytes of each unit in which a resolved scenario writes a size.
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 #: The TCPs whose window grows by a segment per round trip and is halved at a loss.
 RENO = ("tahoe", "reno", "newreno", "sack")
 #: What Reno gives up for a loss, and for a mark of classic ECN (RFC 5681, RFC 3168).
@@ -94,7 +92,7 @@ def path(resolved: Table) -> tuple[Path, tuple[str, ...]]:
         answers=_common("answer to a signal", [answers(resolved["aqm"], each) for each in groups]),
         growth=_common("growth of the window", [_growth(each) for each in groups]),
         window_limit=min(each["window"] for each in groups),
-        buffer=packets(link["buffer"], False, size(resolved["aqm"]["mean_packet"]), packet),
+        buffer=packets(link["buffer"], False, parse_size(resolved["aqm"]["mean_packet"]), packet),
     )
     return made, tuple(notes)
 
@@ -131,23 +129,10 @@ def packets(length: str, in_bytes: bool, mean: float, packet: float) -> float:
 
     in_bytes: whether the queue counts bytes. mean: bytes that the discipline takes for a packet.
     """
-    number, unit = _quantity(length)
-    if unit in _BYTES:
-        return number * _BYTES[unit] / (packet if in_bytes else mean)
-    return number * mean / packet if in_bytes else number
-
-
-def size(text: str) -> float:
-    """Returns a size such as `"1000 B"` in bytes."""
-    number, unit = _quantity(text)
-    return number * _BYTES[unit]
-
-
-def _quantity(text: str) -> tuple[float, str]:
-    matched = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z]*)\s*", str(text))
-    if matched is None:
-        raise ScenarioError(f"{text}: no length of a queue")
-    return float(matched[1]), matched[2]
+    number, in_packets = parse_queue(length)
+    if in_packets:
+        return number * mean / packet if in_bytes else number
+    return number / (packet if in_bytes else mean)
 
 
 def _link(resolved: Table) -> Table:
@@ -182,7 +167,7 @@ def _common(what: str, values: Sequence[Any]) -> Any:
 
 
 def _wire_bytes(resolved: Table, group: Table) -> float:
-    return size(group["segment"]) + size(group["header"] or resolved["overhead"])
+    return parse_size(group["segment"]) + parse_size(group["header"] or resolved["overhead"])
 
 
 def _growth(group: Table) -> float:
@@ -193,18 +178,7 @@ def _growth(group: Table) -> float:
 def _rtt_s(resolved: Table, group: Table, packet: float, rate: float) -> float:
     """Returns a group's mean round trip over empty queues, the packet's transmissions included."""
     topology = resolved["topology"]
-    link, access = topology["bottleneck"], topology.get("access")
+    access = topology.get("access")
     egress = topology.get("egress") or access
-    near = _mean_s(access["delay"]) if access else 0.0
-    if group.get("access_delay") is not None:
-        near = _mean_s(group["access_delay"])
-    far = _mean_s(egress["delay"]) if egress else 0.0
-    back = link["reverse_delay"] or link["delay"]
     sending = packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))
-    return 2 * (near + far) + parse_duration(link["delay"]) + parse_duration(back) + sending
-
-
-def _mean_s(delay: Any) -> float:
-    """Returns the mean of a delay, of which flows may have different ones."""
-    ends = next(iter(delay.values())) if isinstance(delay, Mapping) else [delay]
-    return sum(map(parse_duration, ends)) / len(ends)
+    return sum(of_group_s(resolved, group)) / 2 + sending

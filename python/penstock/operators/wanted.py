@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from penstock._penstock import parse_duration, parse_rate
+from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.operators.model import Codel, Discipline, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
-_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 
 
 def wanted(scenario: Scenario) -> Wanted:
@@ -23,7 +22,7 @@ def wanted(scenario: Scenario) -> Wanted:
     resolved = scenario.resolved
     link, aqm, _, _ = _bottleneck(resolved)
     rate = parse_rate(link["rate"])
-    mean = int(_bytes(aqm["mean_packet"], 1))
+    mean = parse_size(aqm["mean_packet"])
     return Wanted(
         name=scenario.name,
         aqm=_discipline(aqm, link, rate, mean),
@@ -54,7 +53,7 @@ def wire_packet(scenario: Scenario) -> int | None:
     for group in resolved["traffic"]:
         if group.get("segment"):
             header = group.get("header") or resolved["overhead"]
-            return int(_bytes(group["segment"], 1) + _bytes(header, 1))
+            return parse_size(group["segment"]) + parse_size(header)
     return None
 
 
@@ -142,7 +141,7 @@ def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
         target_s=target_s,
         interval_s=interval_s,
         flows=aqm["flows"],
-        quantum_bytes=int(_bytes(aqm["quantum"], 1)),
+        quantum_bytes=parse_size(aqm["quantum"]),
         limit_pkts=aqm["limit"],
         drop_batch=aqm["drop_batch"],
         ce_threshold_s=None if threshold is None else parse_duration(threshold),
@@ -160,7 +159,7 @@ def _pie(aqm: Mapping[str, Any]) -> Pie:
         derandomize=aqm["derandomize"],
         high_delay_s=parse_duration(aqm["high_delay"]),
         rate_estimate=aqm["delay_from"] == "rate-estimate",
-        dq_threshold_bytes=int(_bytes(aqm["dq_threshold"], 1)),
+        dq_threshold_bytes=parse_size(aqm["dq_threshold"]),
     )
 
 
@@ -173,13 +172,12 @@ def _counts_bytes(aqm: Mapping[str, Any], link: Mapping[str, Any], *keys: str) -
     return any(text is not None and not _in_packets(text) for text in (link["buffer"], *(aqm[key] for key in keys)))
 
 
-def _in_packets(text: str | float) -> bool:
-    return not isinstance(text, str) or text.split()[-1].startswith("packet")
+def _in_packets(length: str) -> bool:
+    _, in_packets = parse_queue(length)
+    return in_packets
 
 
-def _bytes(text: str | float, mean: int) -> float:
-    """Returns a resolved size in bytes; packets count as so many mean ones."""
-    if not isinstance(text, str):
-        return float(text) * mean
-    number, unit = text.split()
-    return float(number) * (mean if unit.startswith("packet") else _SIZES[unit])
+def _bytes(length: str, mean: int) -> float:
+    """Returns a queue's length in bytes; packets count as so many mean ones."""
+    number, in_packets = parse_queue(length)
+    return number * mean if in_packets else number

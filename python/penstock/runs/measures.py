@@ -13,7 +13,6 @@ Everything is over the measured window, except the series over time, which are o
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from penstock.model.events import LET_IN, OUT, matched
+from penstock.model.round_trips import least_s
 from penstock.runs.result import recorded
 
 if TYPE_CHECKING:
@@ -60,64 +61,9 @@ BARE = 60
 Row = tuple[str, str, float, float]
 
 
-def least_rtt_s(scenario: Mapping[str, Any]) -> float:
-    """The shortest round trip over the whole of a resolved dumbbell or parking lot, or on the routes of a graph's
-    traffic, seconds.
-
-    Queues and transmissions are not in it.
-    """
-    topology = scenario["topology"]
-    access, egress = topology.get("access"), topology.get("egress")
-    near = _least_s(access["delay"]) if access else 0.0
-    own = [_least_s(each["access_delay"]) for each in scenario["traffic"] if each.get("access_delay") is not None]
-    near = min([near, *own]) if own else near
-    far = _least_s((egress or access)["delay"]) if egress or access else 0.0
-    if topology["kind"] == "graph":
-        ends = {(each["from"], each["to"]) for each in scenario["traffic"]}
-        between = min(_route_s(topology["link"], a, b) + _route_s(topology["link"], b, a) for a, b in ends)
-    else:
-        link, hops = topology.get("bottleneck"), 1
-        if link is None:
-            link, hops = topology["link"], topology["hops"]
-        between = 2 * hops * _least_s(link["delay"])
-    return 2 * (near + far) + between
-
-
-def _least_s(spec: Any) -> float:
-    """The least delay of a spread of delays, or the delay."""
-    from penstock._penstock import parse_duration
-
-    if isinstance(spec, dict):
-        spec = min(next(iter(spec.values())), key=parse_duration)
-    return parse_duration(spec)
-
-
-def _route_s(links: Sequence[Mapping[str, Any]], start: str, end: str) -> float:
-    """The propagation delay of a graph's cheapest route, one way, seconds."""
-    edges: dict[str, list[tuple[int, float, str]]] = {}
-    for link in links:
-        delay = _least_s(link["delay"])
-        edges.setdefault(link["from"], []).append((link["cost"], delay, link["to"]))
-        if not link["one_way"]:
-            back = link.get("reverse_delay")
-            edges.setdefault(link["to"], []).append(
-                (link["cost"], delay if back is None else _least_s(back), link["from"])
-            )
-    ahead, seen = [(0, 0.0, start)], set()
-    while ahead:
-        cost, delay, router = heapq.heappop(ahead)
-        if router == end:
-            return delay
-        if router not in seen:
-            seen.add(router)
-            for more, further, to in edges.get(router, ()):
-                heapq.heappush(ahead, (cost + more, delay + further, to))
-    raise ValueError(f"no route from {start} to {end}")
-
-
 def window_s(scenario: Mapping[str, Any]) -> float:
     """The window over which goodput is measured, seconds."""
-    return max(K * least_rtt_s(scenario), 1e-3)
+    return max(K * least_s(scenario), 1e-3)
 
 
 @dataclass(frozen=True)
@@ -137,10 +83,7 @@ class Fates:
 
     @staticmethod
     def of(events: pa.Table) -> Fates:
-        """Matches what left with what arrived: of one flow, packets leave in the order in which they arrived.
-
-        A waiting packet that is evicted counts as its flow's first; which one it was, the table does not say.
-        """
+        """Matches what left with what arrived, by `penstock.model.events.matched`."""
         import numpy as np
 
         column = events["event"].combine_chunks()
@@ -153,23 +96,15 @@ class Fates:
         def among(*names: str) -> NDArray[np.bool_]:
             return np.isin(codes, [code[name] for name in names])
 
-        entered = among("enqueue", "mark")
+        entered, left = among(*LET_IN), among(*OUT)
         refused = among("drop_early", "drop_forced", "drop_overflow")
-        left = among("dequeue", "drop_head", "evict")
         thrown = among("drop_head", "evict")
         arrived = entered | refused
         place = np.flatnonzero(arrived)
         left_s, lost = np.full(len(flow), np.nan), refused.copy()
-        # The k-th of a flow to leave is the k-th of it that was let in.
-        came, went = np.flatnonzero(entered), np.flatnonzero(left)
-        came = came[np.argsort(flow[came], kind="stable")]
-        went = went[np.argsort(flow[went], kind="stable")]
-        owners, counts = np.unique(flow[went], return_counts=True)
-        first_in = np.searchsorted(flow[came], owners)
-        first_out = np.concatenate(([0], np.cumsum(counts)[:-1])) if len(counts) else np.zeros(0, int)
-        pick = np.repeat(first_in - first_out, counts) + np.arange(len(went))
-        left_s[came[pick]] = t_s[went]
-        lost[came[pick]] |= thrown[went]
+        came, went = matched(flow, entered, left)
+        left_s[came] = t_s[went]
+        lost[came] |= thrown[went]
         return Fates(flow[place], t_s[place], size[place], left_s[place], lost[place])
 
     @cached_property
@@ -195,7 +130,7 @@ class _Run:
         self.duration_s = _seconds(scenario["duration"])
         self.from_s = self.zero_s + _seconds(measure["from"])
         self.to_s = self.zero_s + (self.duration_s if measure["to"] is None else _seconds(measure["to"]))
-        self.rtt_s = least_rtt_s(scenario)
+        self.rtt_s = least_s(scenario)
         self.fates = Fates.of(recorded(result, "events"))
         self.goodput = recorded(result, "goodput")
         self.fct = recorded(result, "fct")

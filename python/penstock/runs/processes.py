@@ -19,13 +19,10 @@ from typing import Any
 
 from penstock import _penstock
 from penstock.errors import SimulationError
+from penstock.runs.blame import RemoteError, frames
 
 #: Seconds between two looks at the workers when none of them says anything.
 WAKE_S = 0.05
-
-
-class RemoteError(Exception):
-    """Where in a worker process an exception came from. It is the cause of that exception here."""
 
 
 def available() -> bool:
@@ -78,8 +75,8 @@ def run(
                 elif isinstance(said, _penstock.RunResult):
                     done[i], fractions[i] = said, 1.0
                 else:
-                    error, where = said
-                    raise error from RemoteError(f"\n{where}")
+                    error, where, lines = said
+                    raise error from RemoteError(f"\n{where}", lines)
             if progress is not None:
                 progress(sum(fractions) / len(seeds), len(done), len(seeds))
     finally:
@@ -105,7 +102,8 @@ def _work(
         try:
             pipe.send((i, _penstock.run(core, [seed], 1, progress=tell, **record)[0]))
         except BaseException as error:
-            pipe.send((i, (_portable(error), "".join(traceback.format_exception(error)))))
+            where = "".join(traceback.format_exception(error))
+            pipe.send((i, (_portable(error), where, frames(error))))
             return
 
 

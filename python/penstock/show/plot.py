@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.model import events
 from penstock.model.scenario import seconds
 from penstock.show import style
 
@@ -266,30 +267,24 @@ def window_s(result: Result, run: _penstock.RunResult | None = None) -> tuple[fl
 
 
 def _waits_ms(result: Result) -> dict[int, Numbers]:
-    """Per seed, how long each packet that left in the measured window had been in the queue.
-
-    Disciplines may put flows out of order but no flow's packets: of each flow, the packet that leaves, or is dropped
-    after it was let in, as number k is the one that was let in as number k.
-    """
+    """Per seed, how long each packet that left in the measured window had been in the queue."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    def among(words: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = pc.is_in(words, value_set=pa.array(names)).to_numpy()
+        return found
 
     table = result.series("events")
     waits = {}
     for run in result.runs:
         since, until = window_s(result, run)
         rows = table.filter(pc.equal(table["seed"], run.seed))
-        rows = rows.take(np.argsort(rows["flow"].to_numpy(), kind="stable"))
-        flow, time = rows["flow"].to_numpy(), rows["t_ns"].to_numpy()
-        words = rows["event"].cast("string")
-        let_in = pc.is_in(words, value_set=pa.array(["enqueue", "mark"])).to_numpy()
-        out = pc.is_in(words, value_set=pa.array(["dequeue", "drop_head", "evict"])).to_numpy()
-        number = np.arange(out.sum()) - np.searchsorted(flow[out], flow[out])  # within its flow
-        arrived = time[let_in][np.searchsorted(flow[let_in], flow[out]) + number]
-        sent = pc.equal(words, "dequeue").to_numpy()[out]
-        measured = sent & (time[out] >= since * 1e9) & (time[out] < until * 1e9)
-        waits[run.seed] = (time[out] - arrived)[measured] * 1e-6
+        time, words = rows["t_ns"].to_numpy(), rows["event"].cast("string")
+        came, went = events.matched(rows["flow"].to_numpy(), among(words, events.LET_IN), among(words, events.OUT))
+        measured = among(words, ["dequeue"])[went] & (time[went] >= since * 1e9) & (time[went] < until * 1e9)
+        waits[run.seed] = (time[went] - time[came])[measured] * 1e-6
     return {seed: each.astype(np.float64) for seed, each in waits.items() if len(each)}
 
 

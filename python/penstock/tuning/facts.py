@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock import _penstock
-from penstock._penstock import parse_duration, parse_rate
-from penstock.errors import ScenarioError
-
-#: Bytes of the units in which a scenario gives sizes.
-_BYTES = {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2}
+from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
+from penstock.model.round_trips import span_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,9 @@ class Facts:
 def facts(made: Sequence[_penstock.Scenario]) -> Facts:
     """Returns the facts of the scenarios of a range."""
     resolved = [json.loads(core.resolved_json()) for core in made]
-    mean_packet = size_bytes(resolved[0]["aqm"]["mean_packet"])
+    mean_packet = float(parse_size(resolved[0]["aqm"]["mean_packet"]))
     rates = [_rate_bps(each) / (8 * mean_packet) for each in resolved]
-    trips = [_trips_s(each) for each in resolved]
+    trips = [span_s(each) if each["topology"]["kind"] == "dumbbell" else None for each in resolved]
     flows = [sum(int(t["flows"]) for t in each["traffic"] if t["kind"] == "ftp") for each in resolved]
     known = [trip for trip in trips if trip is not None]
     return Facts(
@@ -51,16 +48,6 @@ def facts(made: Sequence[_penstock.Scenario]) -> Facts:
         min(_penstock.room(core) for core in made),
         mean_packet,
     )
-
-
-def size_bytes(value: Any) -> float:
-    """Returns bytes from a size as a resolved scenario has it.
-
-    >>> size_bytes("1000 B")
-    1000.0
-    """
-    number, _, unit = str(value).partition(" ")
-    return float(number) * _BYTES.get(unit, 1)
 
 
 def amount(value: Any, kind: str, mean_packet: float) -> float | None:
@@ -77,41 +64,28 @@ def amount(value: Any, kind: str, mean_packet: float) -> float | None:
     if isinstance(value, (int, float)):
         return float(value)
     try:
-        if kind == "duration":
-            return parse_duration(value)
-        number, _, unit = str(value).partition(" ")
-        if kind == "queue" and unit in _BYTES:
-            return size_bytes(value) / mean_packet
-        return size_bytes(value) if kind == "size" else float(number)
-    except (ScenarioError, ValueError):
+        return quantity(value, kind, mean_packet)
+    except ValueError:
         return None
+
+
+def quantity(text: str, kind: str, mean_packet: float) -> float:
+    """Returns what a text says, as `amount` has it. Raises `ValueError` for a word, and of a
+    quantity the `ScenarioError` that says what its text must be.
+    """
+    if kind == "duration":
+        return parse_duration(text)
+    if kind == "size":
+        return float(parse_size(text))
+    if kind == "queue":
+        length, in_packets = parse_queue(text)
+        return length if in_packets else length / mean_packet
+    return float(text)
 
 
 def _rate_bps(resolved: Mapping[str, Any]) -> float:
     """Returns the bottleneck's rate; of a graph the lowest one."""
     topology = resolved["topology"]
-    links = topology.get("bottleneck") or topology["link"]
+    links = topology["bottleneck" if topology["kind"] == "dumbbell" else "link"]
     rates = [parse_rate(each["rate"]) for each in (links if isinstance(links, list) else [links]) if each.get("rate")]
     return min(rates) if rates else math.nan
-
-
-def _trips_s(resolved: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Returns the shortest and the longest base round trip of a dumbbell."""
-    topology = resolved["topology"]
-    if "bottleneck" not in topology:
-        return None
-    access, egress = topology.get("access"), topology.get("egress")
-    near = _ends_s(access["delay"]) if access else (0.0, 0.0)
-    own = [_ends_s(each["access_delay"]) for each in resolved["traffic"] if each.get("access_delay") is not None]
-    far = _ends_s((egress or access)["delay"]) if egress or access else (0.0, 0.0)
-    middle = _ends_s(topology["bottleneck"]["delay"])
-    nears = [near, *own]
-    low, high = min(each[0] for each in nears), max(each[1] for each in nears)
-    return 2 * (low + middle[0] + far[0]), 2 * (high + middle[1] + far[1])
-
-
-def _ends_s(spec: Any) -> tuple[float, float]:
-    """Returns the least and the greatest of a time, or of what `{ uniform = [a, b] }` spans."""
-    values = next(iter(spec.values())) if isinstance(spec, dict) else [spec]
-    spans = [parse_duration(each) for each in values]
-    return min(spans), max(spans)

@@ -20,7 +20,7 @@ from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error, ScenarioError
 from penstock.evaluation.points import own_keys
-from penstock.tuning.facts import Facts, amount
+from penstock.tuning.facts import Facts, amount, quantity
 
 #: Kind → the keys that are searched unless `--vary` names others: those that its paper sets for a
 #: link. A key below another in `ORDERS` stands before it.
@@ -301,10 +301,13 @@ def _ends(type_: str, declared: str, usual: float | None, facts: Facts) -> tuple
 
 def _given(name: str, type_: str, ends: tuple[str, str], facts: Facts) -> tuple[float, float]:
     try:
-        low, high = (amount(_plain(each), type_, facts.mean_packet) for each in ends)
+        values = map(_plain, ends)
+        low, high = (quantity(v, type_, facts.mean_packet) if isinstance(v, str) else v for v in values)
     except ScenarioError as error:
         raise Error(f"--vary aqm.{name}: {error}") from None
-    if low is None or high is None or not low < high:
+    except ValueError:  # a word
+        low = high = math.nan
+    if not low < high:
         raise Error(f"--vary aqm.{name}={ends[0]}..{ends[1]}: must be two values, the lower one first")
     return low, high
 
