@@ -39,8 +39,7 @@ pub struct Link {
     ties_by_scheduling: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
-    /// Nothing is decided, counted, written down or lost here: while the link is idle, it is a
-    /// delay.
+    /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
     plain: bool,
 }
 
@@ -68,7 +67,6 @@ impl Link {
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()
-            && buffer.stats.is_none()
             && buffer.series.is_none()
             && matches!(c.buffer, QueueLen::Packets(n) if n >= 1.0);
         let port = Port::new(contract, buffer, transmitter, c.delay, wire);
@@ -246,17 +244,17 @@ impl Link {
         self.schedule_internal();
     }
 
-    /// A packet of `bytes` arrives at `now` at a link that [is plain](Link::is_plain). Returns when
-    /// it reaches the other end, if that is all there is to it; else `None`, and the packet has yet
-    /// to arrive.
+    /// A packet of `bytes`, which is `data` or an ACK, arrives at `now` at a link that [is
+    /// plain](Link::is_plain). Returns when it reaches the other end, if that is all there is to
+    /// it; else `None`, and the packet has yet to arrive.
     #[inline]
-    pub fn straight(&mut self, now: Time, bytes: u32) -> Option<Time> {
+    pub fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Option<Time> {
         debug_assert!(self.plain, "the caller has asked");
         if self.port.busy_until > now {
             return None;
         }
         self.advance(now);
-        Some(self.port.straight(now, bytes))
+        Some(self.port.straight(now, bytes, data))
     }
 
     /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names

@@ -268,6 +268,14 @@ impl LinkStats {
         }
     }
 
+    /// A packet arrives at `now` and starts to be sent at that instant, where the discipline has no
+    /// average.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
+        self.arrival(now, data);
+        self.departure(now, now, bytes, data);
+    }
+
     /// Of all packets that left.
     pub(crate) fn delays(&self) -> Delays {
         let [acks, data] = &self.delays;

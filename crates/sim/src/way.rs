@@ -29,7 +29,7 @@ impl Network {
             while let Some(event) = self.next_arrival(now, link, flows) {
                 let index = event.what().index() as u32;
                 let p = self.packets.items[index as usize];
-                match self.links[link as usize].straight(event.time(), p.bytes) {
+                match self.links[link as usize].straight(event.time(), p.bytes, !p.is(flag::ACK)) {
                     Some(at) => self.leave(event.time(), at, index, p, flows),
                     None => self.through(event.time(), link, index, flows),
                 }
@@ -214,7 +214,7 @@ impl Network {
         }
         let l = &mut self.links[link as usize];
         if l.is_plain() {
-            if let Some(at) = l.straight(now, p.bytes) {
+            if let Some(at) = l.straight(now, p.bytes, !p.is(flag::ACK)) {
                 return self.leave(now, at, index, p, flows);
             }
         }

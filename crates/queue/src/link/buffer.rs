@@ -116,10 +116,13 @@ impl Buffer {
 
     /// A packet of `bytes` that arrives at `now` is sent at once.
     #[inline]
-    pub(crate) fn straight(&mut self, now: Time, bytes: u32) {
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
         self.arrived += 1;
         self.departed += 1;
         self.in_service(now, bytes);
+        if let Some(stats) = &mut self.stats {
+            stats.straight(now, bytes, data);
+        }
     }
 
     /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline

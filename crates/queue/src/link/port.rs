@@ -65,8 +65,8 @@ impl Port {
     /// A packet of `bytes` finds the transmitter idle and is sent. Returns when it reaches the other
     /// end.
     #[inline]
-    pub(crate) fn straight(&mut self, now: Time, bytes: u32) -> Time {
-        self.buffer.straight(now, bytes);
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Time {
+        self.buffer.straight(now, bytes, data);
         self.transmitter.idle();
         self.busy_until = self.transmitter.finish(now, bytes);
         self.busy_until + self.delay
