@@ -20,6 +20,7 @@ import pytest
 import commands
 from conftest import ROOT
 from helpers.browser import CHROMIUM, Visit
+from helpers.chromium import Browser
 from promises import promised_shares
 
 needs_mkdocs = pytest.mark.skipif(
@@ -144,6 +145,30 @@ def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, 
     assert visit.console == []
     assert [each for each in visit.asked if not each.startswith(address)] == []
     assert "<h1" in visit.dom
+
+
+@needs_mkdocs
+@needs_chromium
+@pytest.mark.browser
+@pytest.mark.long
+def test_every_page_loads_without_complaint_and_fits_a_window_and_a_phone(
+    site: Path, address: str, tmp_path: Path
+) -> None:
+    pages = sorted(f"{page.relative_to(site)}" for page in site.rglob("*.html"))
+    pages.remove("lab/index.html")  # it has no engine here; tests/test_lab.py opens it
+    wrong = []
+    with Browser(tmp_path / "profile") as browser:
+        for width in (1400, 390):
+            browser.size(width, 900, phone=width < 400)
+            for page in pages:
+                browser.open(f"{address}/{page}")
+                wrong += [(page, each) for each in browser.complaints]
+                wrong += [(page, each) for each in browser.asked if not each.startswith((address, "data:"))]
+                if (wide := browser.run("document.documentElement.scrollWidth")) > width:
+                    wrong.append((page, f"{wide} of {width} pixels"))
+                browser.complaints.clear()
+                browser.asked.clear()
+    assert wrong == []
 
 
 @needs_mkdocs

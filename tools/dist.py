@@ -67,11 +67,30 @@ def installed(target: str) -> bool:
     return Path(folder).is_dir()
 
 
-def profiles() -> bool:
-    """Whether llvm-profdata is there, which profile-guided optimisation needs."""
-    return any(
-        Path(call("rustc", "--print", "sysroot").strip()).glob("lib/rustlib/*/bin/llvm-profdata*")
-    )
+def profile(maturin: Path, target: str, path: str) -> Path | None:
+    """What a training run says of the code, for profile-guided optimisation; None without its tool.
+
+    maturin's own `--pgo` fails with Zig, which does not know an option of instrumented builds. So
+    the instrumented library is linked as usual; it stays on this machine.
+    """
+    sysroot = Path(call("rustc", "--print", "sysroot").strip())
+    merge = next(sysroot.glob("lib/rustlib/*/bin/llvm-profdata*"), None)
+    if merge is None:
+        print("no profile-guided optimisation: rustup component add llvm-tools")
+        return None
+    work = ROOT / "target" / "pgo"
+    shutil.rmtree(work / "counts", ignore_errors=True)
+    shutil.rmtree(work / "wheel", ignore_errors=True)
+    build = ["build", "--release", "--target", target, "--target-dir", f"{work / 'build'}"]
+    flags = f"-Cprofile-generate={work / 'counts'}"
+    call(maturin, *build, "--out", work / "wheel", cwd=ROOT, PATH=path, RUSTFLAGS=flags)
+    with tempfile.TemporaryDirectory() as folder:
+        call(sys.executable, "-m", "venv", folder)
+        (wheel,) = (work / "wheel").iterdir()
+        call(f"{folder}/bin/pip", "install", "--quiet", wheel)
+        call(f"{folder}/bin/python", ROOT / "benches" / "train.py", cwd=Path(folder))
+    call(merge, "merge", "-o", work / "merged", work / "counts")
+    return work / "merged"
 
 
 def build() -> list[Path]:
@@ -84,21 +103,20 @@ def build() -> list[Path]:
         if not installed(target):
             print(f"no wheel for {processor}: rustup target add {target}")
             continue
-        options = [
-            "--release",
-            "--strip",
-            "--zig",
-            "--compatibility",
-            "manylinux2014",
+        options = ["--release", "--strip", "--zig", "--compatibility", "manylinux2014"]
+        learned = profile(maturin, target, path) if processor == platform.machine() else None
+        call(
+            maturin,
+            "build",
+            *options,
             "--target",
             target,
-        ]
-        if processor == platform.machine():
-            if profiles():
-                options += ["--pgo", "--target-dir", "target/pgo"]
-            else:
-                print("no profile-guided optimisation: rustup component add llvm-tools")
-        call(maturin, "build", *options, "--out", DIST, cwd=ROOT, PATH=path)
+            "--out",
+            DIST,
+            cwd=ROOT,
+            PATH=path,
+            RUSTFLAGS=f"-Cprofile-use={learned}" if learned else "",
+        )
     return sorted(DIST.iterdir())
 
 
