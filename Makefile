@@ -102,7 +102,7 @@ oracle: setup ## sch_red itself and our router under real TCP in a virtual machi
 	cargo build --release --quiet -p penstock-emulate
 	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock target/release/penstock-emulate --ecn --adaptive --json out/oracle.json
 
-wheel: $(WHEELS)/.built ## target/wheels: the wheel with profile-guided optimisation, as it is published; minutes
+wheel: $(WHEELS)/.built ## target/wheels: this machine's wheel with profile-guided optimisation, which make bench measures; minutes
 
 $(WHEELS)/.built: $(VENV)/bin/maturin $(SOURCES) $(PACKAGE) $(wildcard benches/train.py benches/b?.toml)
 	@$(HAS_PROFDATA) || { echo "make wheel needs llvm-profdata: rustup component add llvm-tools"; exit 1; }

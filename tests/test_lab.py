@@ -24,6 +24,8 @@ from penstock.reproduce.model import DEFAULT, Settings
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))
 
+needs_node = pytest.mark.skipif(NODE is None, reason="no Node: apt-get install nodejs")
+
 
 @pytest.fixture(scope="module")
 def module() -> Path:
@@ -33,8 +35,8 @@ def module() -> Path:
         pytest.skip(str(missing))
 
 
-@pytest.mark.skipif(NODE is None, reason="no Node: apt-get install nodejs")
-def test_the_documents_are_the_native_engine_s(module: Path) -> None:
+def compare_documents(module: Path) -> None:
+    """The module gives the native engine's document for each scenario that the repository keeps."""
     texts = [path.read_text(encoding="utf-8") for path in KEPT]
     assert len(texts) == 50
     asked = [{"do": "document", "toml": text, "seeds": 2} for text in texts]
@@ -52,6 +54,33 @@ def test_the_documents_are_the_native_engine_s(module: Path) -> None:
         assert document == _penstock.document(scenario, runs), path.name
 
 
+@needs_node
+def test_the_documents_are_the_native_engine_s(module: Path) -> None:
+    compare_documents(module)
+
+
+@needs_node
+@pytest.mark.long
+def test_so_are_those_of_a_library_built_from_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with Debian's Rust, where there is no rustup."""
+    if lab.from_source() is None:
+        pytest.skip("no Rust with its source: apt-get install rustc-web libstd-rust-web-dev rust-web-src")
+    monkeypatch.setattr(lab, "has_target", lambda: False)
+    monkeypatch.setattr(lab, "add_target", lambda: False)
+    built = lab.build()
+    assert built.is_relative_to(ROOT / "target/web")
+    compare_documents(built)
+
+
+def test_where_no_rust_can_build_it_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in ("has_target", "add_target"):
+        monkeypatch.setattr(lab, each, lambda: False)
+    monkeypatch.setattr(lab, "COMPILERS", ("no-such-rustc",))
+    assert lab.from_source() is None
+    with pytest.raises(lab.MissingError, match=r"rustup target add wasm32-unknown-unknown, or Debian's rustc-web"):
+        lab.build()
+
+
 WATCHED = """
 duration = "600 s"
 topology.bottleneck = { rate = "10 Mbit/s", delay = "20 ms", buffer = "100 packets" }
@@ -61,7 +90,7 @@ traffic = [{ kind = "ftp", flows = 10, ecn = "classic" }]
 """
 
 
-@pytest.mark.skipif(NODE is None, reason="no Node: apt-get install nodejs")
+@needs_node
 def test_the_worker_shows_each_moment_once_and_loses_no_packet(module: Path) -> None:
     assert NODE is not None
     kinds = [row["name"] for row in json.loads(_penstock.list_json("aqm"))]

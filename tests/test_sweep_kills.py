@@ -140,15 +140,22 @@ def killed(victim: str, kills: int, cluster: Cluster, folder: Path, whole: bytes
         workers = cluster.pids()
         driver = begun(folder, out, cluster)
         time.sleep(chance.uniform(0, 0.3) if i == done else 0)
+        gone: list[subprocess.Popen[bytes]] = []
         if victim == "driver":
             driver.kill()
         elif victim == "worker":
-            os.kill(chance.choice(workers), signal.SIGKILL)
+            pid = chance.choice(workers)
+            os.kill(pid, signal.SIGKILL)
+            gone = [worker for worker in cluster.workers if worker.pid == pid]
         elif victim == "nanny":
-            chance.choice(cluster.workers).kill()
+            gone = [chance.choice(cluster.workers)]
         else:
             assert cluster.scheduler is not None
-            cluster.scheduler.kill()
+            gone = [cluster.scheduler]
+        # What is dying still looks alive, and would not be started again.
+        for process in gone:
+            process.kill()
+            process.wait()
         _, complained = driver.communicate(timeout=FOREVER_S)
         if victim in ("driver", "scheduler"):
             done += driver.returncode != 0

@@ -1,8 +1,8 @@
 """`make dist`: the source archive and the wheels, each tried in an empty virtual environment.
 
-The wheel for this machine is built against an old glibc (manylinux2014) with Zig as its linker. A
-wheel for another processor is built where Rust's standard library for it is installed, and only its
-contents are checked.
+The wheel for this machine is built against an old glibc (manylinux2014) with Zig as its linker, and
+with profile-guided optimisation where llvm-profdata is. A wheel for another processor is built
+where Rust's standard library for it is installed, and tried where qemu can run its programs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+
+import foreign
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
@@ -65,6 +67,32 @@ def installed(target: str) -> bool:
     return Path(folder).is_dir()
 
 
+def profile(maturin: Path, target: str, path: str) -> Path | None:
+    """What a training run says of the code, for profile-guided optimisation; None without its tool.
+
+    maturin's own `--pgo` fails with Zig, which does not know an option of instrumented builds. So
+    the instrumented library is linked as usual; it stays on this machine.
+    """
+    sysroot = Path(call("rustc", "--print", "sysroot").strip())
+    merge = next(sysroot.glob("lib/rustlib/*/bin/llvm-profdata*"), None)
+    if merge is None:
+        print("no profile-guided optimisation: rustup component add llvm-tools")
+        return None
+    work = ROOT / "target" / "pgo"
+    shutil.rmtree(work / "counts", ignore_errors=True)
+    shutil.rmtree(work / "wheel", ignore_errors=True)
+    build = ["build", "--release", "--target", target, "--target-dir", f"{work / 'build'}"]
+    flags = f"-Cprofile-generate={work / 'counts'}"
+    call(maturin, *build, "--out", work / "wheel", cwd=ROOT, PATH=path, RUSTFLAGS=flags)
+    with tempfile.TemporaryDirectory() as folder:
+        call(sys.executable, "-m", "venv", folder)
+        (wheel,) = (work / "wheel").iterdir()
+        call(f"{folder}/bin/pip", "install", "--quiet", wheel)
+        call(f"{folder}/bin/python", ROOT / "benches" / "train.py", cwd=Path(folder))
+    call(merge, "merge", "-o", work / "merged", work / "counts")
+    return work / "merged"
+
+
 def build() -> list[Path]:
     """The source archive and a wheel for every target that can be built here."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -75,8 +103,20 @@ def build() -> list[Path]:
         if not installed(target):
             print(f"no wheel for {processor}: rustup target add {target}")
             continue
-        options = ["--release", "--zig", "--compatibility", "manylinux2014", "--target", target]
-        call(maturin, "build", *options, "--out", DIST, cwd=ROOT, PATH=path)
+        options = ["--release", "--strip", "--zig", "--compatibility", "manylinux2014"]
+        learned = profile(maturin, target, path) if processor == platform.machine() else None
+        call(
+            maturin,
+            "build",
+            *options,
+            "--target",
+            target,
+            "--out",
+            DIST,
+            cwd=ROOT,
+            PATH=path,
+            RUSTFLAGS=f"-Cprofile-use={learned}" if learned else "",
+        )
     return sorted(DIST.iterdir())
 
 
@@ -111,6 +151,43 @@ def try_out(package: Path) -> None:
             print("  emulate: not tried, no iperf3")
 
 
+def try_elsewhere(wheel: Path) -> None:
+    """Uses a wheel for another processor, where qemu can run its programs.
+
+    The documents of the scenarios that the repository keeps must be this machine's, to the byte.
+    """
+    processor = next(each for each in TARGETS if each in wheel.name)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        try:
+            python = foreign.Foreign(processor, place / "packages")
+        except foreign.MissingError as missing:
+            print(f"  not tried: {missing}")
+            return
+        python.install(wheel)
+        (place / "link.toml").write_text(LINK, encoding="utf-8")
+        version = python.run("-m", "penstock", "--version", cwd=place).strip()
+        assert "delay_mean_s" in python.run("-m", "penstock", "run", "link.toml", cwd=place)
+        theirs = python.run("-c", DOCUMENTS, KEPT, cwd=place)
+        ours = call(sys.executable, "-c", DOCUMENTS, KEPT, cwd=place)
+        assert theirs == ours, f"documents differ:\n{theirs}{ours}"
+        same = len(ours.splitlines())
+        print(f"  {version} under qemu, Python {python.version}: {same} documents as here")
+
+
+#: The scenarios whose documents are compared.
+KEPT = ROOT / "crates/scenario/tests/documents"
+
+#: Prints a line for the document of each.
+DOCUMENTS = """
+import hashlib, pathlib, sys
+from penstock import _penstock
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.toml")):
+    scenario = _penstock.Scenario.from_toml(path.read_text(), path.name)
+    runs = _penstock.run(scenario, [scenario.seed, scenario.seed + 1], 1)
+    print(path.stem, hashlib.sha256(_penstock.document(scenario, runs).encode()).hexdigest())
+"""
+
 #: Asks for completions as bash does after `penstock re`.
 COMPLETED = 'COMP_WORDS="penstock re" COMP_CWORD=1 _PENSTOCK_COMPLETE=bash_complete penstock'
 
@@ -123,6 +200,8 @@ def main() -> None:
             check_contents(package)
         if package.suffix != ".whl" or platform.machine() in package.name:
             try_out(package)
+        else:
+            try_elsewhere(package)
 
 
 if __name__ == "__main__":

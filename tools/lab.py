@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +18,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "docs" / "lab"
 TARGET = "wasm32-unknown-unknown"
-MODULE = ROOT / "target" / TARGET / "release" / "penstock_lab.wasm"
+MODULE = Path(TARGET) / "release" / "penstock_lab.wasm"
+
+#: Where Debian puts the Rust that it builds browsers with, and the linkers that make WebAssembly.
+COMPILERS = ("rustc", "/usr/bin/rustc")
+LINKERS = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
 
 
 class MissingError(Exception):
@@ -40,25 +46,54 @@ def add_target() -> bool:
     return has_target()
 
 
+def from_source() -> dict[str, str] | None:
+    """How to build the standard library along with the engine: variables of the environment.
+
+    It takes a Rust that has the library's source beside it (Debian: `rustc-web`, `rust-web-src`)
+    and a linker. None where one of them is missing.
+    """
+    found = {name: sysroot for name in COMPILERS if (sysroot := _sysroot(name)) is not None}
+    source = "lib/rustlib/src/rust/library/std/Cargo.toml"
+    compiler = next((name for name, sysroot in found.items() if (sysroot / source).exists()), None)
+    linkers = [
+        *(f"{path}" for each in found.values() for path in each.glob("lib/rustlib/*/bin/rust-lld")),
+        *filter(None, map(shutil.which, LINKERS)),
+    ]
+    if compiler is None or not linkers:
+        return None
+    variable = f"CARGO_TARGET_{TARGET.upper().replace('-', '_')}_LINKER"
+    return {"RUSTC": compiler, "RUSTC_BOOTSTRAP": "1", variable: linkers[0]}
+
+
+def _sysroot(compiler: str) -> Path | None:
+    """The folder of a Rust, where there is one."""
+    if shutil.which(compiler) is None:
+        return None
+    said = subprocess.run([compiler, "--print", "sysroot"], capture_output=True, text=True)
+    return Path(said.stdout.strip()) if said.returncode == 0 else None
+
+
 def build() -> Path:
     """Compile the engine. Return the module.
 
     Raises MissingError where no Rust for WebAssembly can be had.
     """
-    if not has_target() and not add_target():
-        raise MissingError(f"no Rust for {TARGET}: rustup target add {TARGET}")
-    command = [
-        "cargo",
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        "penstock-lab",
-        "--target",
-        TARGET,
-    ]
-    subprocess.run(command, cwd=ROOT, check=True)
-    return MODULE
+    if has_target() or add_target():
+        return compiled({}, ROOT / "target")
+    if (variables := from_source()) is not None:
+        return compiled(variables, ROOT / "target" / "web", "-Zbuild-std=std,panic_abort")
+    raise MissingError(
+        f"no Rust for {TARGET}: rustup target add {TARGET}, or Debian's rustc-web, "
+        "libstd-rust-web-dev, rust-web-src and lld"
+    )
+
+
+def compiled(variables: dict[str, str], folder: Path, *options: str) -> Path:
+    """Compile the engine into a folder, with variables of the environment and further options."""
+    command = ["cargo", "build", "--release", "--quiet", "--package", "penstock-lab"]
+    command += ["--target", TARGET, "--target-dir", f"{folder}", *options]
+    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **variables})
+    return folder / MODULE
 
 
 def number(module: bytes, at: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import chromium
 import snippets
 from acceptance import Item, Measure, SkippedError, Work
 
@@ -271,7 +272,7 @@ def fuzz(work: Work) -> list[Measure]:
 def real_refused(work: Work) -> str | None:
     """Why this machine sends no real packets; `None` where it does."""
     code = (
-        "import sys; sys.path.insert(0, 'tests'); from helpers import real; "
+        "import sys; sys.path[:0] = ['tests', 'tools']; from helpers import real; "
         "print('refused:', real.refusal() or '')"
     )
     done = work.must([bin_of(work, "python"), "-c", code])
@@ -339,6 +340,42 @@ def blocks(work: Work) -> list[Measure]:
     ]
 
 
+# ------------------------------------------------------------------- the lab, the site, packages
+
+
+def lab(work: Work) -> list[Measure]:
+    """The lab as it is built here, and how fast it goes while it is drawn."""
+    if chromium.CHROMIUM is None:
+        raise SkippedError(chromium.MISSING)
+    python = bin_of(work, "python")
+    work.must(["make", "lab"])
+    told = work.run([python, work.checkout / "tools" / "lab_speed.py"]).output
+    found = re.search(
+        r"at 20×: ([\d.]+) simulated seconds in a second, ([\d.]+) frames in a second", told
+    )
+    pace, frames = (float(each) for each in found.groups()) if found else (0.0, 0.0)
+    return [
+        Measure("simulated seconds in a second, 100 flows", pace, "s", least=19.6),
+        Measure("frames in a second meanwhile", frames, least=58.8),
+    ]
+
+
+def site(work: Work) -> list[Measure]:
+    """The whole site, with the Python and the Rust API; every page in a browser."""
+    made = seconds("make site", work.must(["make", "site"]).seconds)
+    pages = len(list((work.checkout / "out" / "site").rglob("*.html")))
+    return [made, Measure("pages", pages, least=100), *_pytest(work, "tests/test_site.py")]
+
+
+def dist(work: Work) -> list[Measure]:
+    """The source archive and the wheels, each tried in an empty environment."""
+    done = work.must(["make", "dist"], 2 * 3600)
+    work.notes += re.findall(r"^(?:no wheel|no profile|  .*not tried).*", done.output, re.MULTILINE)
+    sizes = re.findall(r"^(\S+\.(?:whl|tar\.gz)): ([\d.]+) MB", done.output, re.MULTILINE)
+    shown = [Measure(name, float(size), "MB") for name, size in sizes]
+    return [*shown, Measure("packages made and tried", len(sizes), least=2)]
+
+
 ITEMS = (
     Item("setup", "`make setup` is all that a fresh clone needs (README, Two commands)", 3, setup),
     Item(
@@ -385,4 +422,7 @@ ITEMS = (
     Item("flips", "no flipped bit in a store stays unseen (docs/sweeps.md)", 10, flips),
     Item("real", "agreement with Linux's TCP on real packets (docs/validation-real.md)", 25, real),
     Item("fuzz", "fuzzed parsers, disciplines and engine (README, Can it be trusted?)", 35, fuzz),
+    Item("lab", "100 flows at 20 times real time and 60 frames a second (docs/lab.md)", 4, lab),
+    Item("site", "`make site` builds the site, and browsers find nothing wrong (docs)", 4, site),
+    Item("dist", "wheels that install and run in an empty environment (docs/release.md)", 15, dist),
 )
