@@ -68,7 +68,7 @@ impl Link {
             && transmitter.is_steady()
             && wire.is_none()
             && buffer.series.is_none()
-            && matches!(c.buffer, QueueLen::Packets(n) if n >= 1.0);
+            && takes_one(c.buffer);
         let port = Port::new(contract, buffer, transmitter, c.delay, wire);
         let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
@@ -95,6 +95,7 @@ impl Link {
 
     /// The buffer holds `buffer` from now on. What waits above that stays.
     pub fn resize(&mut self, buffer: QueueLen) {
+        self.plain &= takes_one(buffer);
         self.port.buffer.resize(buffer);
     }
 
@@ -285,6 +286,11 @@ impl Link {
     pub fn conserves(&self) -> bool {
         self.port.buffer.conserves()
     }
+}
+
+/// Whether an idle link takes any packet.
+fn takes_one(buffer: QueueLen) -> bool {
+    matches!(buffer, QueueLen::Packets(n) if n >= 1.0)
 }
 
 fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, LinkError> {
