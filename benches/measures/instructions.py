@@ -113,10 +113,8 @@ def instructions(plan: Plan) -> str:
     under = f"Recorded: {record.under()}.\n" if record.date else "Nothing is recorded yet.\n"
     if plan.record and not plan.quick:
         # Counts of peers stay as they are where this run has not made them anew.
-        own, without = (
-            {case: float(round(each.instructions)) for case, each in counts.items()}
-            for counts in (counted, before)
-        )
+        own: Counts = {case: round(each.instructions) for case, each in counted.items()}
+        without: Counts = {case: round(each.instructions) for case, each in before.items()}
         Record(today(), rustc(), own, without, ns, other).save()
     return table(head, rows) + "\n" + under
 
