@@ -349,15 +349,10 @@ def lab(work: Work) -> list[Measure]:
         raise SkippedError(chromium.MISSING)
     python = bin_of(work, "python")
     work.must(["make", "lab"])
-    told = work.run([python, work.checkout / "tools" / "lab_speed.py"]).output
-    found = re.search(
-        r"at 20×: ([\d.]+) simulated seconds in a second, ([\d.]+) frames in a second", told
-    )
-    pace, frames = (float(each) for each in found.groups()) if found else (0.0, 0.0)
-    return [
-        Measure("simulated seconds in a second, 100 flows", pace, "s", least=19.6),
-        Measure("frames in a second meanwhile", frames, least=58.8),
-    ]
+    told = work.run([python, work.checkout / "tools" / "lab_speed.py"])
+    work.notes += re.findall(r"^at .* frames in a second$", told.output, re.MULTILINE)
+    # What is promised of 20 times real time stands there.
+    return [Measure("exit status of tools/lab_speed.py", told.code, most=0)]
 
 
 def site(work: Work) -> list[Measure]:
