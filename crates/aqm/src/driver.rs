@@ -5,7 +5,7 @@
 //! dequeue: [`Aqm::next`] and [`Aqm::depart`], again after each drop at the head.
 //!
 //! The packets themselves belong to a [`Line`], which the caller keeps in the form that it needs.
-//! Which of its methods a discipline wants is asked once, and a discipline that only decides at
+//! Which of its methods a discipline wants is known where its type is: one that only decides at
 //! arrivals costs no more than its `arrive`.
 
 use crate::aqm::Aqm;
@@ -46,6 +46,28 @@ pub struct Driver<A> {
     contract: Contract,
 }
 
+/// Returns whether [`Aqm::depart`] is to be called.
+///
+/// Of a kind such answers are known when the program is compiled. They are asked of the discipline
+/// wherever it is at hand, so that what a kind never does is not there.
+#[inline(always)]
+fn departs<A: Aqm + ?Sized>(aqm: &A) -> bool {
+    aqm.decides_at_departure() || aqm.schedules()
+}
+
+/// Returns whether the discipline may give up packets that wait.
+#[inline(always)]
+fn evicts<A: Aqm + ?Sized>(aqm: &A) -> bool {
+    aqm.draws() || aqm.schedules()
+}
+
+/// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller may
+/// compute departures ahead of time, and never calls [`Contract::serve`].
+#[inline(always)]
+pub fn eager<A: Aqm + ?Sized>(aqm: &A) -> bool {
+    aqm.draws() || departs(aqm)
+}
+
 /// What drives a discipline, without the discipline itself.
 pub struct Contract {
     rng: Rng,
@@ -53,8 +75,6 @@ pub struct Contract {
     departs: bool,
     draws: bool,
     orders: bool,
-    /// It may give up packets that wait.
-    evicts: bool,
     eager: bool,
 }
 
@@ -123,10 +143,14 @@ impl<A: Aqm> Driver<A> {
 impl Contract {
     /// The contract of `aqm`. All its random numbers come from `rng`.
     pub fn of<A: Aqm + ?Sized>(aqm: &A, rng: Rng) -> Self {
-        let (draws, orders) = (aqm.draws(), aqm.schedules());
-        let departs = aqm.decides_at_departure() || orders;
-        let (evicts, eager) = (draws || orders, draws || departs);
-        Contract { rng, codepoints: aqm.codepoints(), departs, draws, orders, evicts, eager }
+        Contract {
+            rng,
+            codepoints: aqm.codepoints(),
+            departs: departs(aqm),
+            draws: aqm.draws(),
+            orders: aqm.schedules(),
+            eager: eager(aqm),
+        }
     }
 
     /// Returns the contract of `aqm` in the place of this one, with its random stream, if the line
@@ -137,8 +161,7 @@ impl Contract {
         (way(&new) == way(self)).then_some(new)
     }
 
-    /// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller
-    /// may compute departures ahead of time, and never calls [`Contract::serve`].
+    /// See [`eager`].
     #[inline]
     pub fn eager(&self) -> bool {
         self.eager
@@ -156,7 +179,7 @@ impl Contract {
 
     /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
     /// queues what is let in, and tells [`Contract::enqueued`].
-    #[inline]
+    #[inline(always)]
     pub fn arrive<A: Aqm + ?Sized, L: Line>(
         &mut self,
         aqm: &mut A,
@@ -164,11 +187,11 @@ impl Contract {
         pkt: &Packet,
         line: &mut L,
     ) -> Result<Ecn, Reason> {
-        if self.draws {
+        if aqm.draws() {
             self.draw(aqm, line);
         }
         let verdict = aqm.arrive(now, pkt, line.queue(), &mut self.rng);
-        let full = if self.evicts { evict(aqm, now, pkt, line) } else { line.full(pkt) };
+        let full = if evicts(aqm) { evict(aqm, now, pkt, line) } else { line.full(pkt) };
         if full {
             aqm.overflow(now, pkt, line.queue());
             return Err(Reason::Overflow);
@@ -196,7 +219,7 @@ impl Contract {
     /// The handle is the line's; it is not looked at unless [`Contract::orders`].
     #[inline]
     pub fn enqueued<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, pkt: &Packet, handle: u32) {
-        if self.orders {
+        if aqm.schedules() {
             aqm.enqueued(now, pkt, handle);
         }
     }
@@ -211,9 +234,9 @@ impl Contract {
         line: &mut L,
     ) -> Option<(L::Waiting, Ecn)> {
         loop {
-            let handle = if self.orders { Some(aqm.next(now)?) } else { None };
+            let handle = if aqm.schedules() { Some(aqm.next(now)?) } else { None };
             let (pkt, since, waiting) = line.take(now, handle)?;
-            if !self.departs {
+            if !departs(aqm) {
                 return Some((waiting, pkt.ecn));
             }
             let sojourn = now.since(since);

@@ -315,13 +315,13 @@ impl Path {
     fn serve(&mut self, t: Time, link: u8) {
         let served = self.links[usize::from(link)].serve(t);
         self.bury(usize::from(link));
-        let Some((slot, fate, again)) = served else { return };
-        if let Some(at) = again {
+        let Some(served) = served else { return };
+        if let Some(at) = served.again {
             self.at(at, Event::Serve(link));
         }
-        match fate {
-            Fate::Through(at, ecn) => self.through(at, ecn, slot),
-            _ => self.drop(slot),
+        match served.fate {
+            Fate::Through(at, ecn) => self.through(at, ecn, served.index),
+            _ => self.drop(served.index),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
 use crate::link::loss::Wire;
-use crate::link::port::{Arrival, Port, Service};
+use crate::link::port::{Arrival, InTurn, Port, Service};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
@@ -269,6 +269,38 @@ impl Link {
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.advance(now);
         self.aqm.visited(Service { port: &mut self.port, now })
+    }
+
+    /// A packet arrives at an eager link, and before it those leave whose turn comes until then, the
+    /// first of them at `due`. `turn` is told what [`Link::serve`] would answer each time. Returns
+    /// when the link is to be served next.
+    #[inline(always)]
+    pub fn in_turn(&mut self, a: &Arriving, due: Time, turn: impl FnMut(Option<Served>)) -> Time {
+        if self.port.next <= a.at {
+            return self.in_turn_with_internal(a, due, turn);
+        }
+        self.aqm.visited(InTurn { port: &mut self.port, a, due, turn })
+    }
+
+    /// The same where a timer or a sample comes in between.
+    #[cold]
+    #[inline(never)]
+    fn in_turn_with_internal(
+        &mut self,
+        a: &Arriving,
+        mut due: Time,
+        mut turn: impl FnMut(Option<Served>),
+    ) -> Time {
+        while due <= a.at {
+            let served = self.serve(due);
+            due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+            turn(served);
+        }
+        self.advance(a.at);
+        match self.arrive(a) {
+            Fate::Held(Some(at)) => at,
+            _ => due,
+        }
     }
 
     /// The run ends at `end`.

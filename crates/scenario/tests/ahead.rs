@@ -6,6 +6,7 @@
 #[path = "common/space.rs"]
 mod space;
 
+use penstock_aqm::KINDS;
 use penstock_scenario::Scenario;
 use penstock_sim::{run, AqmConfig, Config, Control, Record, Tap, UserAqm};
 use penstock_units::Rng;
@@ -109,6 +110,37 @@ fn packets_that_meet() {
                  start = {{ every = \"{every}\", from = \"0 s\" }}\nsegment = \"1460 B\"\n{extra}"
             );
             the_same(&text, "meet.toml");
+        }
+    }
+}
+
+/// One source of datagrams, whose packets nobody else's meet: all of them are worked out in one
+/// loop, through every discipline. At the link's own rate a packet comes whenever another one
+/// leaves. Behind a second link, and where a reverse source makes it two, the loop is another one.
+#[test]
+fn a_lone_source() {
+    let links = [
+        "[topology]\nbottleneck = { rate = \"10 Mbit/s\", delay = \"10 ms\", buffer = 40 }\n",
+        "[topology]\nbottleneck = { rate = \"10 Mbit/s\", delay = \"20 ms\", buffer = 30, loss = 0.02,\n\
+         schedule = [{ at = \"0.5 s\", rate = \"3 Mbit/s\" }, { at = \"0.9 s\", rate = \"20 Mbit/s\" }] }\n",
+        "[topology]\nkind = \"parking-lot\"\nhops = 2\ncross_flows = 0\n\
+         link = { rate = \"10 Mbit/s\", delay = \"10 ms\", buffer = 40 }\n",
+    ];
+    let sources = [
+        "kind = \"cbr\"\nrate = \"10 Mbit/s\"\n",
+        "kind = \"cbr\"\nrate = \"20 Mbit/s\"\nstop = \"0.7 s\"\n",
+        "kind = \"poisson\"\nrate = \"11 Mbit/s\"\n",
+    ];
+    for kind in KINDS {
+        for link in links {
+            for source in sources {
+                let text = format!(
+                    "duration = \"1.2 s\"\nmeasure = {{ from = \"0.3 s\", to = \"1.1 s\" }}\n{link}\
+                     [aqm]\nkind = \"{}\"\n[[traffic]]\n{source}packet = \"1250 B\"\n",
+                    kind.name
+                );
+                the_same(&text, "lone.toml");
+            }
         }
     }
 }

@@ -197,9 +197,7 @@ pub(crate) fn udp_next(
         if u.company == Company::Nobody {
             net.events += 1;
             if eager {
-                net.serve_until(at, first_link, flows);
-                net.sched.begin(at, now);
-                net.wait_ahead(at, first_link, p, flows);
+                net.in_turn(at, now, first_link, p, flows);
             } else {
                 net.sched.begin(at, now);
                 net.pass_ahead(at, first_link, p, flows);

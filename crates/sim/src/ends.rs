@@ -61,9 +61,7 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
     let t = match &mut f.kind {
         FlowKind::Tcp(t) => t,
         FlowKind::Udp(u) => {
-            if now >= net.window.0 && now < net.window.1 {
-                u.delivered += u64::from(p.bytes);
-            }
+            u.arrives(Some(now), p.bytes, net.window);
             return net.discard(index);
         }
     };

@@ -331,6 +331,14 @@ impl Udp {
         self.on_time()
     }
 
+    /// A datagram of `bytes` comes to its receiver at `at`; `None`: to a full access link.
+    #[inline(always)]
+    pub(crate) fn arrives(&mut self, at: Option<Time>, bytes: u32, window: (Time, Time)) {
+        if at.is_some_and(|at| at >= window.0 && at < window.1) {
+            self.delivered += u64::from(bytes);
+        }
+    }
+
     /// A packet has left at `self.next`: when the one after it does.
     #[inline(always)]
     pub(crate) fn after(&mut self, rng: &mut Rng) -> Option<Time> {

@@ -69,6 +69,18 @@ impl Inbox {
         keeps
     }
 
+    /// When the link is to be served; behind the end of every run: not at all.
+    #[inline(always)]
+    pub(crate) fn due(&self) -> Time {
+        self.service.time()
+    }
+
+    /// The link is to be served at `at`, where nothing else can fall on that instant.
+    #[inline(always)]
+    pub(crate) fn serve_alone(&mut self, at: Time) {
+        self.service = Event::service_at(at);
+    }
+
     /// The link's service, if it goes before `event`.
     #[inline(always)]
     pub(crate) fn service_ahead_of(&mut self, event: &Event) -> Option<Event> {

@@ -59,6 +59,12 @@ impl Event {
         Event { at: at.as_ticks().wrapping_mul(2) | 1, ..Event::FIRST }
     }
 
+    /// A departure at `at`, whatever scheduled it. [`Time::NEVER`] gives [`Event::LAST`].
+    #[inline]
+    pub(crate) fn service_at(at: Time) -> Event {
+        Event { at: at.as_ticks().saturating_mul(2), ..Event::FIRST }
+    }
+
     /// After every event.
     pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
 

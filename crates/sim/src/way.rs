@@ -8,11 +8,18 @@ use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
 use crate::sched::{Event, Kind};
 use penstock_aqm::Packet;
-use penstock_queue::{Arriving, Fate};
+use penstock_queue::{Arriving, Fate, Served};
 use penstock_units::Time;
 
 /// Stands for the place of a packet that has none.
 const NOWHERE: u32 = u32::MAX;
+
+/// A packet as a link sees it that it comes to at `at`.
+#[inline(always)]
+fn arriving(at: Time, index: u32, p: &Pkt) -> Arriving {
+    let pkt = Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class };
+    Arriving { at, pkt, index, data: !p.is(flag::ACK) }
+}
 
 impl Network {
     /// The link takes in what came to its inbox before `now`. What may happen to a packet there is
@@ -157,6 +164,40 @@ impl Network {
         }
     }
 
+    /// A lone source's packet, known since `scheduled`, comes to an eager link at `at`, which may
+    /// lie ahead. What waits there leaves in its turn. If that is the end of its way, it is all the
+    /// source's: nothing else in the network can fall on the same instant, and only the times
+    /// matter.
+    #[inline(never)]
+    pub(crate) fn in_turn(
+        &mut self,
+        at: Time,
+        scheduled: Time,
+        link: u32,
+        p: Pkt,
+        flows: &mut [Flow],
+    ) {
+        if self.goes_on(&p) {
+            self.serve_until(at, link, flows);
+            self.sched.begin(at, scheduled);
+            return self.wait_ahead(at, link, p, flows);
+        }
+        self.entered += 1;
+        self.left += 1;
+        let a = arriving(at, NOWHERE, &p);
+        let due = self.inboxes[link as usize].due();
+        let Network { links, hosts, events, window, .. } = self;
+        let down = &mut hosts[p.host as usize].down;
+        let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind else { return };
+        let due = links[link as usize].in_turn(&a, due, |served| {
+            *events += 1;
+            let Some(Served { fate: Fate::Through(at, _), bytes, .. }) = served else { return };
+            u.arrives(down.send(at, bytes), bytes, *window);
+        });
+        self.inboxes[link as usize].serve_alone(due);
+        self.bury(link);
+    }
+
     /// [`Network::pass_ahead`], kept out of the caller: most packets of a lone source go the other
     /// way, from the loop that makes them.
     #[inline(never)]
@@ -167,9 +208,18 @@ impl Network {
     /// The same at `now`, which may lie ahead, where the link is eager.
     #[inline(never)]
     pub(crate) fn wait_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
-        let index = self.enter(p);
-        let fate = self.pass(now, link, index, &p, flows);
-        self.stay(link, index, fate);
+        if self.goes_on(&p) {
+            let index = self.enter(p);
+            let fate = self.pass(now, link, index, &p, flows);
+            return self.stay(link, index, fate);
+        }
+        // It needs a place in the pool only if it goes on from the link, which knows the rest.
+        self.entered += 1;
+        self.left += 1;
+        if let Fate::Held(Some(at)) = self.pass(now, link, NOWHERE, &p, flows) {
+            self.ask_for_service(at, link);
+        }
+        self.bury(link);
     }
 
     /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
@@ -181,7 +231,7 @@ impl Network {
                 let index = self.enter(p);
                 return self.leave(now, at, index, p.carrying(ecn), flows);
             }
-            self.delivered(at, &p, flows);
+            self.delivered(at, p.host, p.flow, p.bytes, flows);
         }
         self.entered += 1;
         self.left += 1;
@@ -196,12 +246,10 @@ impl Network {
 
     /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
     #[inline]
-    fn delivered(&mut self, at: Time, p: &Pkt, flows: &mut [Flow]) {
-        let Some(at) = self.hosts[p.host as usize].down.send(at, p.bytes) else { return };
-        if at >= self.window.0 && at < self.window.1 {
-            if let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind {
-                u.delivered += u64::from(p.bytes);
-            }
+    fn delivered(&mut self, at: Time, host: u32, flow: u32, bytes: u32, flows: &mut [Flow]) {
+        let at = self.hosts[host as usize].down.send(at, bytes);
+        if let FlowKind::Udp(u) = &mut flows[flow as usize].kind {
+            u.arrives(at, bytes, self.window);
         }
     }
 
@@ -236,12 +284,7 @@ impl Network {
     /// What becomes of a packet that arrives at a link.
     #[inline(always)]
     fn pass(&mut self, now: Time, link: u32, index: u32, p: &Pkt, flows: &[Flow]) -> Fate {
-        let a = Arriving {
-            at: now,
-            pkt: Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class },
-            index,
-            data: !p.is(flag::ACK),
-        };
+        let a = arriving(now, index, p);
         let l = &mut self.links[link as usize];
         if !l.catch_up(now) {
             return l.arrive(&a);
@@ -298,7 +341,7 @@ impl Network {
     #[inline(never)]
     fn bury_them(&mut self, link: u32) {
         let Network { links, packets, sacks, left, .. } = self;
-        for index in links[link as usize].gone() {
+        for index in links[link as usize].gone().filter(|index| *index != NOWHERE) {
             release(packets, sacks, left, index);
         }
     }
@@ -315,7 +358,7 @@ impl Network {
             return self.expect(at, link, index);
         }
         if p.is(flag::DATAGRAM) {
-            self.delivered(at, &p, flows);
+            self.delivered(at, p.host, p.flow, p.bytes, flows);
             return self.discard(index);
         }
         // The access link has one feeder: the packet's arrival at its end is known.
@@ -388,9 +431,16 @@ impl Network {
     pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
-        let Some((index, fate, again)) = served else { return };
+        let Some(Served { index, flow, bytes, fate, again }) = served else { return };
         if let Some(at) = again {
             self.ask_for_service(at, link);
+        }
+        if index == NOWHERE {
+            if let Fate::Through(at, _) = fate {
+                let host = flows[flow as usize].ends.dst;
+                self.delivered(at, host, flow, bytes, flows);
+            }
+            return;
         }
         let p = self.packets.items[index as usize];
         if self.capture.is_some() {

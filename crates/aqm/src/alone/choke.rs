@@ -97,6 +97,7 @@ impl Choke {
 }
 
 impl Aqm for Choke {
+    #[inline(always)]
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         let (length, avg) = self.red.average(now, q);
         let drawn = self.drawn.take().filter(|_| avg >= self.red.ramp.min_th);
@@ -116,10 +117,12 @@ impl Aqm for Choke {
         true
     }
 
+    #[inline(always)]
     fn drawn(&mut self, handle: u32, waiting: &Packet) {
         self.drawn = Some((handle, waiting.flow));
     }
 
+    #[inline(always)]
     fn evict(&mut self, _: Time, _: &Packet, _: &Queue, _: bool) -> Option<(u32, Reason)> {
         self.victim.take().map(|handle| (handle, Reason::Early))
     }

@@ -218,12 +218,12 @@ pub struct Codel {
 }
 
 impl Aqm for Codel {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, _: Time, _: &Packet, _: &Queue, _: &mut Rng) -> Verdict {
         Verdict::Pass
     }
 
-    #[inline]
+    #[inline(always)]
     fn depart(
         &mut self,
         now: Time,

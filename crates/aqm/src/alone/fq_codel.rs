@@ -282,6 +282,7 @@ impl FqCodel {
 }
 
 impl Aqm for FqCodel {
+    #[inline(always)]
     fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         if q.idle_since.is_some() && self.new.len + self.old.len > 0 {
             self.unlist();
@@ -292,6 +293,7 @@ impl Aqm for FqCodel {
     }
 
     /// Section 4.1: half the packets of the fullest queue, from its head, up to `drop_batch`.
+    #[inline(always)]
     fn evict(&mut self, _: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
         let room = q.pkts == 0 || !full && q.pkts < self.limit;
         if room && self.batch.1 == 0 {
@@ -300,6 +302,7 @@ impl Aqm for FqCodel {
         Some((self.give_up(pkt.bytes), Reason::Overflow))
     }
 
+    #[inline(always)]
     fn enqueued(&mut self, _: Time, pkt: &Packet, handle: u32) {
         match self.behind.get_mut(handle as usize) {
             Some(place) => *place = (NONE, pkt.bytes),
@@ -324,6 +327,7 @@ impl Aqm for FqCodel {
 
     /// Section 4.2: new queues before old ones; a queue without credits gets a quantum and goes to
     /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
+    #[inline(always)]
     fn next(&mut self, _: Time) -> Option<u32> {
         loop {
             let is_new = self.new.head != NONE;
@@ -350,6 +354,7 @@ impl Aqm for FqCodel {
         }
     }
 
+    #[inline(always)]
     fn depart(
         &mut self,
         now: Time,

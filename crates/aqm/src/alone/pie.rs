@@ -262,7 +262,7 @@ impl Pie {
 }
 
 impl Aqm for Pie {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, _: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         if self.burst_allowance > Duration::ZERO || !self.drop_early(q, rng) {
             Verdict::Pass
@@ -271,6 +271,7 @@ impl Aqm for Pie {
         }
     }
 
+    #[inline(always)]
     fn depart(
         &mut self,
         now: Time,

@@ -7,9 +7,24 @@ use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate};
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
-use penstock_aqm::driver::Contract;
+use penstock_aqm::driver::{eager, Contract};
 use penstock_aqm::{Aqm, Ecn, Packet, Visit};
 use penstock_units::{Duration, Time};
+
+/// What a free transmitter does.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// The place of the packet that goes next.
+    pub index: u32,
+    /// Its flow and its size.
+    pub flow: u32,
+    /// See `flow`.
+    pub bytes: u32,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// When the link is to be served again, if anything waits.
+    pub again: Option<Time>,
+}
 
 /// The transmitter, and what waits for it.
 pub(crate) struct Port {
@@ -100,6 +115,55 @@ impl Port {
         }
         Fate::Through(self.busy_until + self.delay, ecn)
     }
+
+    /// A packet arrives.
+    #[inline(always)]
+    fn arrive<A: Aqm + ?Sized>(&mut self, aqm: &mut A, a: &Arriving) -> Fate {
+        let now = a.at;
+        self.buffer.arrived += 1;
+        let idle = self.idle(now);
+        self.buffer.q.idle_since = idle.then_some(self.busy_until);
+        let entry = self.contract.arrive(aqm, now, &a.pkt, &mut self.buffer);
+        if let Some(stats) = &mut self.buffer.stats {
+            stats.arrival(now, a.data);
+            stats.average(now, aqm.average_pkts());
+        }
+        let ecn = match entry {
+            Ok(ecn) => ecn,
+            Err(reason) => {
+                self.buffer.refused(now, a, reason);
+                return Fate::Dropped;
+            }
+        };
+        if !eager(aqm) {
+            return self.pass(now, a, ecn, idle);
+        }
+        let handle = self.buffer.hold(now, a, ecn);
+        self.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
+        if std::mem::replace(&mut self.due, true) {
+            return Fate::Held(None);
+        }
+        Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
+    }
+
+    /// The transmitter is free.
+    #[inline(always)]
+    fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Option<Served> {
+        self.due = false;
+        let served = self.contract.serve(aqm, now, &mut self.buffer);
+        let left = self.buffer.q.pkts;
+        debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
+        let (h, ecn) = served?;
+        self.buffer.sent(now, &h, ecn);
+        if self.busy_until < now {
+            self.transmitter.idle();
+        }
+        self.busy_until = self.transmitter.finish(now, h.bytes);
+        self.due = left > 0;
+        let again = self.due.then(|| self.transmitter.next_start(self.busy_until));
+        let fate = self.over_the_wire(now, ecn);
+        Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
+    }
 }
 
 /// A packet arrives.
@@ -113,37 +177,9 @@ impl Visit for Arrival<'_> {
 
     #[inline(never)]
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Fate {
-        let Arrival { port, a } = self;
-        let now = a.at;
-        port.buffer.arrived += 1;
-        let idle = port.idle(now);
-        port.buffer.q.idle_since = idle.then_some(port.busy_until);
-        let entry = port.contract.arrive(aqm, now, &a.pkt, &mut port.buffer);
-        if let Some(stats) = &mut port.buffer.stats {
-            stats.arrival(now, a.data);
-            stats.average(now, aqm.average_pkts());
-        }
-        let ecn = match entry {
-            Ok(ecn) => ecn,
-            Err(reason) => {
-                port.buffer.refused(now, a, reason);
-                return Fate::Dropped;
-            }
-        };
-        if !port.contract.eager() {
-            return port.pass(now, a, ecn, idle);
-        }
-        let handle = port.buffer.hold(now, a, ecn);
-        port.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
-        if std::mem::replace(&mut port.due, true) {
-            return Fate::Held(None);
-        }
-        Fate::Held(Some(port.transmitter.start(port.busy_until, now)))
+        self.port.arrive(aqm, self.a)
     }
 }
-
-/// The place of the packet that goes next, its fate, and when the link is to be served again.
-pub type Served = (u32, Fate, Option<Time>);
 
 /// The transmitter is free.
 pub(crate) struct Service<'a> {
@@ -156,19 +192,36 @@ impl Visit for Service<'_> {
 
     #[inline(never)]
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Option<Served> {
-        let Service { port, now } = self;
-        port.due = false;
-        let served = port.contract.serve(aqm, now, &mut port.buffer);
-        let left = port.buffer.q.pkts;
-        debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
-        let (h, ecn) = served?;
-        port.buffer.sent(now, &h, ecn);
-        if port.busy_until < now {
-            port.transmitter.idle();
+        self.port.serve(aqm, self.now)
+    }
+}
+
+/// A packet arrives at an eager link, and before it those leave whose turn comes until then.
+pub(crate) struct InTurn<'a, F> {
+    pub(crate) port: &'a mut Port,
+    pub(crate) a: &'a Arriving,
+    /// When the transmitter is free for the first of them.
+    pub(crate) due: Time,
+    /// Is told what the transmitter does at each turn.
+    pub(crate) turn: F,
+}
+
+impl<F: FnMut(Option<Served>)> Visit for InTurn<'_, F> {
+    type Output = Time;
+
+    #[inline(never)]
+    fn visit<A: Aqm + ?Sized>(mut self, aqm: &mut A) -> Time {
+        if !eager(aqm) {
+            return self.due; // the caller has asked; without this a lazy kind would have this code
         }
-        port.busy_until = port.transmitter.finish(now, h.bytes);
-        port.due = left > 0;
-        let again = port.due.then(|| port.transmitter.next_start(port.busy_until));
-        Some((h.index, port.over_the_wire(now, ecn), again))
+        while self.due <= self.a.at {
+            let served = self.port.serve(aqm, self.due);
+            self.due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+            (self.turn)(served);
+        }
+        match self.port.arrive(aqm, self.a) {
+            Fate::Held(Some(at)) => at,
+            _ => self.due,
+        }
     }
 }
