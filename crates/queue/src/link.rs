@@ -102,7 +102,7 @@ impl Link {
     /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
     /// link's mean rate over the window in bits per second.
     pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
-        let stats = self.port.buffer.stats.as_deref()?.clone();
+        let stats = self.port.buffer.stats.as_deref()?.clone().settled();
         Some(LinkView { stats, mean_rate })
     }
 

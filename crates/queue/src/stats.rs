@@ -44,21 +44,21 @@ impl DelayHistogram {
         let b = Self::bucket(d.as_ticks());
         match self.counts.get_mut(b) {
             Some(count) if *count < u32::MAX => *count += 1,
-            _ => self.add_rarely(b),
+            _ => self.add_many(b, 1),
         }
     }
 
-    /// Counts a duration in a bucket that is new, or whose count overflows.
+    /// Counts `n` durations in a bucket, which may be new, and whose count may overflow.
     #[cold]
-    fn add_rarely(&mut self, b: usize) {
+    fn add_many(&mut self, b: usize, n: u64) {
         if b >= self.counts.len() {
             self.counts.resize(b + 1, 0);
         }
-        let (count, carry) = self.counts[b].overflowing_add(1);
-        self.counts[b] = count;
-        if carry {
+        let count = u64::from(self.counts[b]) + n;
+        self.counts[b] = count as u32;
+        if count >> 32 > 0 {
             self.overflow.resize(self.counts.len(), 0);
-            self.overflow[b] += 1;
+            self.overflow[b] += count >> 32;
         }
     }
 
@@ -190,6 +190,9 @@ pub struct LinkStats {
     pub(crate) occupancy: Occupancy,
     last_delay: Option<Duration>,
     variation: u128,
+    /// ACKs, and packets that carry data, that found the link idle: of these only the bytes have
+    /// been counted so far.
+    straight: [u64; 2],
     /// Until when the window's occupancy has been counted.
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
@@ -217,6 +220,7 @@ impl LinkStats {
             occupancy: Occupancy::default(),
             last_delay: None,
             variation: 0,
+            straight: [0; 2],
             occupied_since: from,
             avg_area: 0.0,
             avg_since: from,
@@ -272,8 +276,27 @@ impl LinkStats {
     /// average.
     #[inline]
     pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
-        self.arrival(now, data);
-        self.departure(now, now, bytes, data);
+        if self.inside(now) {
+            self.straight[usize::from(data)] += 1;
+            self.departed_bytes += u64::from(bytes);
+            if self.last_delay != Some(Duration::ZERO) {
+                self.variation += u128::from(self.last_delay.map_or(0, Duration::as_ticks));
+                self.last_delay = Some(Duration::ZERO);
+            }
+        }
+    }
+
+    /// Returns them with those counted that found the link idle.
+    pub(crate) fn settled(mut self) -> Self {
+        let [acks, data] = std::mem::take(&mut self.straight);
+        self.arrivals += acks + data;
+        self.data_arrivals += data;
+        self.delays[0].n += acks;
+        self.delays[1].n += data;
+        if acks + data > 0 {
+            self.histogram.add_many(DelayHistogram::bucket(0), acks + data);
+        }
+        self
     }
 
     /// Of all packets that left.
@@ -382,6 +405,32 @@ mod tests {
             (st.occupancy.quantile(0.3), st.occupancy.quantile(0.99)),
             (Some(0.0), Some(4.0))
         );
+    }
+
+    /// Between packets that wait, what is counted of those that do not is what the long way counts.
+    #[test]
+    fn the_short_way_is_the_long_way() {
+        let s = |n| Time::from_ticks(n);
+        let [mut short, mut long] = [(); 2].map(|()| LinkStats::new(s(10), s(100)));
+        for (at, waits, data) in [
+            (5, 0, true),
+            (12, 0, false),
+            (20, 7, true),
+            (30, 0, true),
+            (40, 3, false),
+            (99, 0, true),
+        ] {
+            long.arrival(s(at), data);
+            long.departure(s(at), s(at + waits), 1500, data);
+            if waits == 0 {
+                short.straight(s(at), 1500, data);
+            } else {
+                short.arrival(s(at), data);
+                short.departure(s(at), s(at + waits), 1500, data);
+            }
+        }
+        assert_eq!((long.arrivals, long.delays().n, long.variation), (5, 5, 7 + 7 + 3 + 3));
+        assert_eq!(format!("{:?}", short.settled()), format!("{long:?}"));
     }
 
     #[test]
