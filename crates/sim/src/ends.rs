@@ -197,6 +197,10 @@ pub(crate) fn with_sender(
 /// A sender's timer may be due.
 pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    if t.passed_over == now {
+        t.passed_over = Time::NEVER;
+        return net.sched.push(t.moves_to, Kind::Timer, flow as u32);
+    }
     if t.timer_at != now {
         return; // overtaken by an earlier one
     }

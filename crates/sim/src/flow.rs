@@ -69,6 +69,10 @@ pub(crate) struct Tcp {
     pub(crate) window: Snapshot,
     /// When the present transfer began.
     pub(crate) began: Time,
+    /// When an event of the timer comes that has been passed over, and for when it schedules the
+    /// next one then. [`Time::NEVER`]: there is none. See [`Tcp::foresees`].
+    pub(crate) passed_over: Time,
+    pub(crate) moves_to: Time,
 }
 
 /// Counters at an end of the measured window, or within it.
@@ -223,6 +227,8 @@ impl Tcp {
             acked_before: 0,
             window: Snapshot::default(),
             began: Time::ZERO,
+            passed_over: Time::NEVER,
+            moves_to: Time::NEVER,
             bytes: None,
         }
     }
@@ -267,8 +273,23 @@ impl Tcp {
     /// Returns whether an ACK that comes at `at` may be worked out now, once those before it are.
     /// Nobody looks at the senders before `until`.
     #[inline]
-    pub(crate) fn foresees(&self, at: Time, until: Time) -> bool {
-        at < until.min(self.undisturbed_until).min(self.timer_at)
+    pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
+        at < until.min(self.undisturbed_until) && (at < self.timer_at || self.passes_over(at))
+    }
+
+    /// The timer's event comes before an ACK at `at`. While its time has not come at `at` either,
+    /// that event will do nothing but move on to the deadline that holds now, before the ACK: it
+    /// can be passed over. The timer then stands where it will be moved to.
+    #[inline(never)]
+    fn passes_over(&mut self, at: Time) -> bool {
+        let Some(due) = self.sender.deadline() else { return false };
+        if due <= at || at == self.timer_at || self.passed_over != Time::NEVER {
+            return false;
+        }
+        self.passed_over = self.timer_at;
+        self.moves_to = due;
+        self.timer_at = due;
+        true
     }
 
     /// Payload bytes acknowledged so far.

@@ -25,9 +25,22 @@ const WORTH: u64 = 8;
 /// It is emptied after so many packets or before, while they are in the processor's cache.
 const BATCH: u64 = 128;
 
+/// Where a packet comes from. What hosts send comes after a short access link, what another link
+/// sends after a long one and is known early: each is nearly in order by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A host.
+    Host,
+    /// Another link.
+    Link,
+}
+
 /// See the module.
 pub(crate) struct Inbox {
-    pending: Ring<Event>,
+    /// Arrivals from hosts.
+    hosts: Ring<Event>,
+    /// Arrivals from other links.
+    links: Ring<Event>,
     /// When the link is to be served; [`Event::LAST`]: never.
     service: Event,
     /// Packets wait at the link itself, which asks to be served.
@@ -49,14 +62,44 @@ impl Inbox {
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
-        let pending = Ring::new(Event::FIRST);
-        Inbox { pending, service: Event::LAST, eager: link.holds(), patience, first: Time::NEVER }
+        Inbox {
+            hosts: Ring::new(Event::FIRST),
+            links: Ring::new(Event::FIRST),
+            service: Event::LAST,
+            eager: link.holds(),
+            patience,
+            first: Time::NEVER,
+        }
     }
 
     /// Takes an arrival. Returns false where it needs an event of its own.
     #[inline]
-    pub(crate) fn take(&mut self, event: Event) -> bool {
-        self.patience != Duration::ZERO && self.pending.insert(event, NEAR)
+    pub(crate) fn take(&mut self, event: Event, from: Origin) -> bool {
+        let line = match from {
+            Origin::Host => &mut self.hosts,
+            Origin::Link => &mut self.links,
+        };
+        self.patience != Duration::ZERO && line.insert(event, NEAR)
+    }
+
+    /// The first arrival.
+    #[inline(always)]
+    fn next(&self) -> Option<&Event> {
+        match (self.hosts.get(0), self.links.get(0)) {
+            (Some(host), Some(link)) => Some(host.min(link)),
+            (host, link) => host.or(link),
+        }
+    }
+
+    /// Takes the first arrival out if `ready` says so of it.
+    #[inline(always)]
+    fn pop_if(&mut self, ready: impl FnOnce(&Event) -> bool) -> Option<Event> {
+        match self.links.get(0) {
+            Some(link) if self.hosts.get(0).is_none_or(|host| link < host) => {
+                self.links.pop_if(ready)
+            }
+            _ => self.hosts.pop_if(ready),
+        }
     }
 
     /// Keeps when the link is to be served. Returns false where that needs an event of its own.
@@ -91,7 +134,7 @@ impl Inbox {
     /// The link's service, if it goes before `event` and before all arrivals.
     #[inline]
     pub(crate) fn served_ahead_of(&mut self, event: &Event) -> Option<Event> {
-        let first = self.service < *event && self.pending.get(0).is_none_or(|a| self.service < *a);
+        let first = self.service < *event && self.next().is_none_or(|a| self.service < *a);
         first.then(|| std::mem::replace(&mut self.service, Event::LAST))
     }
 
@@ -107,8 +150,9 @@ impl Inbox {
 
     /// The same for what is left.
     pub(crate) fn call_again(&mut self) -> Option<Time> {
-        self.pending.relax();
-        let first = self.pending.get(0).copied().unwrap_or(Event::LAST).min(self.service);
+        self.hosts.relax();
+        self.links.relax();
+        let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);
         if first == Event::LAST {
             return None;
         }
@@ -126,20 +170,20 @@ impl Inbox {
     }
 
     /// The first arrival, if it comes before `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn before(&mut self, now: Time) -> Option<Event> {
-        self.pending.pop_if(|first| first.time() < now)
+        self.pop_if(|first| first.time() < now)
     }
 
-    /// The arrival `ahead` places behind the first.
+    /// The arrival from a host `ahead` places behind the first one; else that from another link.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.pending.get(ahead)
+        self.hosts.get(ahead).or_else(|| self.links.get(ahead))
     }
 
     /// The first arrival, if it goes before `event`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {
-        self.pending.pop_if(|first| first < event)
+        self.pop_if(|first| first < event)
     }
 }

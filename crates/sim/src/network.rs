@@ -3,7 +3,7 @@
 
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Origin};
 use crate::packet::{flag, Pkt, Pool, NO_SACK};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
@@ -79,7 +79,7 @@ impl Network {
         let link = self.routes.at(p.route, p.hop);
         match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.expect(at, link, index),
+            Some(at) => self.expect(at, link, Origin::Host, index),
         }
     }
 
@@ -105,18 +105,18 @@ impl Network {
     pub(crate) fn foresee(&mut self, at: Time, p: Pkt) {
         let link = self.routes.at(p.route, 0);
         let index = self.enter(p);
-        self.expect(at, link, index);
+        self.expect(at, link, Origin::Host, index);
     }
 
     /// It is known that the packet at `index` comes to `link`, or to its host's access link, at
     /// `at`.
     #[inline(always)]
-    pub(crate) fn expect(&mut self, at: Time, link: u32, index: u32) {
+    pub(crate) fn expect(&mut self, at: Time, link: u32, from: Origin, index: u32) {
         let event = self.sched.event(at, Kind::Packet, index);
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
             return self.sched.add(event);
         };
-        if !inbox.take(event) {
+        if !inbox.take(event, from) {
             return self.sched.add(event);
         }
         if let Some(due) = inbox.call(at) {

@@ -3,6 +3,7 @@
 
 use crate::ends;
 use crate::flow::{Flow, FlowKind};
+use crate::inbox::Origin;
 use crate::network::{release, Network};
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
@@ -355,7 +356,7 @@ impl Network {
             kept.flags = p.flags;
             kept.hop = p.hop + 1;
             let link = self.routes.at(p.route, p.hop + 1);
-            return self.expect(at, link, index);
+            return self.expect(at, link, Origin::Link, index);
         }
         if p.is(flag::DATAGRAM) {
             self.delivered(at, p.host, p.flow, p.bytes, flows);
