@@ -21,7 +21,7 @@ macro_rules! disciplines {
         pub enum Discipline {
             $( #[doc = $doc] $name($name), )*
             /// A user's own.
-            User(Box<dyn Aqm + Send>),
+            User(User),
         }
 
         $(
@@ -46,7 +46,7 @@ macro_rules! disciplines {
             pub fn visited<V: Visit>(&mut self, visit: V) -> V::Output {
                 match self {
                     $( Discipline::$name(d) => visit.visit(d), )*
-                    Discipline::User(d) => visit.visit(&mut **d),
+                    Discipline::User(d) => visit.visit(d),
                 }
             }
 
@@ -93,6 +93,90 @@ disciplines! {
     Choke(ChokeParams) in alone::choke, "CHOKe.";
     Step(StepParams) in alone::step, "Step marking.";
     Custom(CustomParams) in family::custom, "RED's family recombined.";
+}
+
+/// A user's discipline, behind the trait. What it wants of its driver is asked once: the driver
+/// looks at it for every packet.
+pub struct User {
+    aqm: Box<dyn Aqm + Send>,
+    departs: bool,
+    draws: bool,
+    orders: bool,
+}
+
+impl From<Box<dyn Aqm + Send>> for User {
+    fn from(aqm: Box<dyn Aqm + Send>) -> Self {
+        let (departs, draws) = (aqm.decides_at_departure(), aqm.draws());
+        User { departs, draws, orders: aqm.schedules(), aqm }
+    }
+}
+
+impl Aqm for User {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
+        self.aqm.arrive(now, pkt, q, rng)
+    }
+    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
+        self.aqm.overflow(now, pkt, q);
+    }
+    #[inline]
+    fn decides_at_departure(&self) -> bool {
+        self.departs
+    }
+    #[inline]
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        sojourn: Duration,
+        q: &Queue,
+        rng: &mut Rng,
+    ) -> Verdict {
+        self.aqm.depart(now, pkt, sojourn, q, rng)
+    }
+    #[inline]
+    fn draws(&self) -> bool {
+        self.draws
+    }
+    fn drawn(&mut self, handle: u32, waiting: &Packet) {
+        self.aqm.drawn(handle, waiting);
+    }
+    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
+        self.aqm.evict(now, pkt, q, full)
+    }
+    #[inline]
+    fn schedules(&self) -> bool {
+        self.orders
+    }
+    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
+        self.aqm.enqueued(now, pkt, handle);
+    }
+    fn next(&mut self, now: Time) -> Option<u32> {
+        self.aqm.next(now)
+    }
+    #[inline]
+    fn next_tick(&self) -> Option<Time> {
+        self.aqm.next_tick()
+    }
+    fn tick(&mut self, now: Time, q: &Queue) {
+        self.aqm.tick(now, q);
+    }
+    fn codepoints(&self) -> Codepoints {
+        self.aqm.codepoints()
+    }
+    #[inline]
+    fn average_pkts(&self) -> Option<f64> {
+        self.aqm.average_pkts()
+    }
+    fn state_bytes(&self) -> usize {
+        self.aqm.state_bytes()
+    }
+    fn packet_bytes(&self) -> usize {
+        self.aqm.packet_bytes()
+    }
+    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.aqm.state(out);
+    }
 }
 
 /// What is done to a discipline whose type is known.

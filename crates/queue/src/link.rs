@@ -333,7 +333,7 @@ fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, Li
             let (context, values) = (&l.aqm_context, &l.aqm_values);
             let rng = aqm_stream(seed, &l.name);
             let made = custom.make(Start { link: &l.name, context, values, rng, abort });
-            made.map(Discipline::User).map_err(|error| {
+            made.map(|aqm| Discipline::User(aqm.into())).map_err(|error| {
                 abort.raise(error);
                 LinkError::Custom(abort.message())
             })
