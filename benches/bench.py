@@ -3,10 +3,10 @@
     python benches/bench.py [--quick] [--only speed,floor,…] [--record] [--peers] [--out FILE]
 
 Writes its tables into the marked blocks of `docs/performance.md` and leaves the prose around them
-alone. Time is CPU time (user and system) of a whole process, start-up included, the median of three
-with the programs taking turns. Instructions are callgrind's, the difference of two lengths, so that
-start-up cancels. `measures/targets.py` has what each measure should reach; nothing here passes or
-fails by the clock.
+alone. Time is CPU time (user and system) of a whole process, start-up included; the programs take
+turns, and the shortest run of each counts. Instructions are callgrind's, the difference of two
+lengths, so that start-up cancels. `measures/targets.py` has what each measure should reach; nothing
+here passes or fails by the clock.
 
 Instructions of B1 to B4 are kept in `instructions.json`, with those of ns-2 and csg-htsim. The
 change since then is shown; `--record` writes what this run has counted. `--peers` counts the other

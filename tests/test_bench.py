@@ -13,7 +13,7 @@ import pytest
 import bench
 import promises
 from conftest import ROOT
-from measures import callgrind, instructions, paths, speed
+from measures import callgrind, instructions, paths, processes, speed
 from measures.plan import Plan
 from measures.processes import Cost
 from measures.record import Record
@@ -206,13 +206,28 @@ def test_accept_reads_the_ratio_that_the_speed_table_ends_with(
         document = {"summary": {"departures": {"mean": 1000.0}}, "packets": 1000}
         return Cost(9.0 if command[0] == "ns" else 1.0, 1.0, 2**20, json.dumps(document))
 
-    monkeypatch.setattr(speed, "spend", spend)
+    for module in (speed, processes):
+        monkeypatch.setattr(module, "spend", spend)
     plan = Plan(quick=True, record=False, peers=False, ns=True, valgrind=False, htsim=None)
     pattern = r"^\| (B\d) \|.*\| ([\d.]+)× \|$"
     assert pattern in Path(promises.__file__).read_text(encoding="utf-8")
     found = re.findall(pattern, speed.speed(plan), re.MULTILINE)
     assert found == [(case, "9.0") for case in ("B1", "B2", "B3", "B4")]
     assert speed.speed(plan).count("**no**") == 3, "nine times is enough for B1 alone"
+
+
+def test_the_shortest_run_of_each_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = {"a": iter([3.0, 1.0, 2.0]), "b": iter([5.0, 6.0, 4.0])}
+    order: list[str] = []
+
+    def spend(command: list[str]) -> Cost:
+        order.append(command[0])
+        return Cost(next(cpu[command[0]]), 1.0, 0, "")
+
+    monkeypatch.setattr(processes, "spend", spend)
+    best = processes.shortest({"a": ["a"], "b": ["b"]}, 3)
+    assert {name: cost.cpu_s for name, cost in best.items()} == {"a": 1.0, "b": 4.0}
+    assert order == ["a", "b"] * 3
 
 
 def test_the_ring_has_a_hundred_links_and_flows() -> None:

@@ -62,6 +62,14 @@ def test_the_command_run_loads_no_heavy_library(tmp_path: Path) -> None:
     assert modules & (HEAVY | UNUSED | {"copy", "dataclasses", "penstock.model.aqm"}) == set()
 
 
+def test_the_collector_of_garbage_passes_over_what_the_program_loads() -> None:
+    code = (
+        "import gc, sys; from penstock.__main__ import main; sys.argv = ['penstock', '--version']\n"
+        "code = main(); print(code, gc.isenabled(), gc.get_freeze_count() > 10_000)"
+    )
+    assert python(code).splitlines()[-1] == "0 True True"
+
+
 def test_a_run_loads_no_heavy_library() -> None:
     code = (
         "import sys, penstock as ps\n"

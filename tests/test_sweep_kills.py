@@ -231,6 +231,23 @@ def test_batches_that_nobody_has_are_sent_again(
             list(engine.run(iter(tasks)))
 
 
+def test_a_scheduler_that_is_lost_unheard_ends_the_sweep(
+    cluster: Cluster, scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if Dask's word that it takes back what was sent, which is everything, had been lost, too."""
+    monkeypatch.setattr(distributed.as_completed, "add", lambda landed, future: None)
+    with on_dask.DaskEngine(cluster.address, batch=5, patience_s=2.0) as engine:
+        batches = engine.run(iter([Task(f"{seed:032x}", scenario, seed) for seed in range(5)]))
+        assert list(next(batches)) == []
+        assert cluster.scheduler is not None
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        wait(lambda: engine._client.status != "running")
+        with pytest.raises(Error, match="no connection to its scheduler; what is finished is kept"):
+            list(batches)
+    cluster.restore()
+
+
 def test_a_run_may_take_longer_than_that(cluster: Cluster, scenario: str) -> None:
     long = _penstock.Scenario.from_json(scenario).set_all([("duration", "20000 s")]).resolved_json()
     with on_dask.DaskEngine(cluster.address, patience_s=0.3) as engine:

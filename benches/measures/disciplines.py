@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from penstock import _penstock
 
 from .callgrind import Pair, per_packet
 from .plan import Plan
-from .processes import HERE, say, spend
+from .processes import HERE, say, shortest
 from .programs import TIMED, metrics, natively, scenario
 from .record import processor, rustc, today
 from .tables import NONE, table
@@ -23,6 +22,8 @@ ON = ("B2", "B4")
 COSTS = HERE.parent / "python" / "penstock" / "evaluation" / "costs.json"
 #: How often a discipline and RED take turns.
 TURNS = 40
+#: The same for disciplines in Python: the difference of two processes is small.
+OWN_TURNS = 12
 #: Simulated seconds of the two counted runs: short, because there are twenty disciplines. B2 is
 #: past its slow start then.
 COUNTED = {"B2": (5.0, 5.3), "B4": (0.2, 0.4)}
@@ -84,18 +85,14 @@ def save_costs(costs: Mapping[str, Cost]) -> None:
 
 
 def _beside_red(kind: str, case: str, plan: Plan) -> tuple[float, float]:
-    """CPU seconds for each arrival, and what that is as a multiple of RED's.
-
-    The two take turns, and the shortest run of each counts: what else the machine does makes a run
-    longer, never shorter.
-    """
-    seconds = TIMED[case] / 9 / plan.shorter
-    shortest = {kind: math.inf, "red": math.inf}
-    for _ in range(1 if plan.quick else TURNS):
-        for each in shortest:
-            run = spend(natively(scenario(case), f"aqm.kind={each}", f"duration={seconds:g} s"))
-            shortest[each] = min(shortest[each], run.cpu_s / run.document["arrivals"])
-    return shortest[kind], shortest[kind] / shortest["red"]
+    """CPU seconds for each arrival, and what that is as a multiple of RED's."""
+    length = f"duration={TIMED[case] / 9 / plan.shorter:g} s"
+    commands = {
+        each: natively(scenario(case), f"aqm.kind={each}", length) for each in (kind, "red")
+    }
+    costs = shortest(commands, plan.turns(TURNS))
+    arrival_s = {each: cost.cpu_s / cost.document["arrivals"] for each, cost in costs.items()}
+    return arrival_s[kind], arrival_s[kind] / arrival_s["red"]
 
 
 def _counted(kinds: list[str]) -> dict[tuple[str, str], float]:
@@ -164,22 +161,16 @@ LINES = {
 def own(plan: Plan) -> str:
     """What a discipline in Python costs beside RED, per arrival at its link."""
     seconds = f"{320 / plan.shorter:g}"
-    taken: dict[str, list[float]] = {which: [] for which in ("red", *LINES.values())}
-    arrivals: dict[str, float] = {}
-    # In turns, and the shortest counts: the difference of two processes is small.
-    turns = 4 * plan.repeats
-    for i in range(turns):
-        for which, each in taken.items():
-            say(f"a discipline in Python: {which}, {i + 1} of {turns}")
-            run = spend([sys.executable, "-c", OWN, which, seconds])
-            each.append(run.cpu_s)
-            arrivals[which] = metrics(run.document)["arrivals"]
-    red = min(taken["red"])
+    kinds = ("red", *LINES.values())
+    commands = {which: [sys.executable, "-c", OWN, which, seconds] for which in kinds}
+    say("a discipline in Python")
+    costs = shortest(commands, plan.turns(OWN_TURNS))
     rows = []
     for name, which in LINES.items():
-        more = (min(taken[which]) - red) / arrivals[which] * 1e9
+        arrivals = metrics(costs[which].document)["arrivals"]
+        more = (costs[which].cpu_s - costs["red"].cpu_s) / arrivals * 1e9
         target = beside("Python discipline", more) if which == "pass" else WITHOUT
-        rows.append([name, f"{arrivals[which]:,.0f}", f"{more:.0f}", *target])
+        rows.append([name, f"{arrivals:,.0f}", f"{more:.0f}", *target])
     bound = TARGETS["Python discipline"]
     under = f"\nThe target, {bound} over RED, is for `arrive` that returns `PASS`.\n"
     return table(["", "arrivals", "ns more an arrival than RED", "target", "met"], rows) + under

@@ -6,17 +6,18 @@ import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from .callgrind import Pair, per_packet
 from .plan import Plan
-from .processes import HERE, say, spend
+from .processes import HERE, say, shortest, spend
 from .programs import natively
 from .tables import mib, table
 from .targets import WITHOUT, beside
 
 FLOWS = (10, 100, 1000, 10_000)
+#: How often they take turns.
+TURNS = 12
 
 
 def crowded(folder: str, flows: int, seconds: float, share: float) -> Path:
@@ -42,16 +43,15 @@ def crowded(folder: str, flows: int, seconds: float, share: float) -> Path:
 def _rows(
     plan: Plan, length: Callable[[int], float], share: Callable[[int], float]
 ) -> list[list[object]]:
+    with tempfile.TemporaryDirectory() as folder:
+        files = {n: crowded(folder, n, length(n) / plan.shorter, share(n)) for n in FLOWS}
+        commands = {f"{n:,} flows": natively(file) for n, file in files.items()}
+        costs = shortest(commands, plan.turns(TURNS))
     lines: list[list[object]] = []
     first = 0.0
-    for flows in FLOWS:
-        seconds = length(flows) / plan.shorter
-        say(f"{flows} flows, {seconds:g} s simulated")
-        with tempfile.TemporaryDirectory() as folder:
-            line = natively(crowded(folder, flows, seconds, share(flows)))
-            runs = [spend(line) for _ in range(plan.repeats)]
-        d, cpu = runs[0].document, median(c.cpu_s for c in runs)
-        each = cpu / d["packets"]
+    for flows, cost in zip(FLOWS, costs.values(), strict=True):
+        d = cost.document
+        each = cost.cpu_s / d["packets"]
         first = first or each
         row: list[object] = [f"{flows:,}", f"{d['packets']:,}"]
         row.append(f"{100 * d['drops'] / d['packets']:.1f} %")

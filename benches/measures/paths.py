@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
 
 from .callgrind import Count, between, count
 from .plan import Plan
-from .processes import at_once, say, spend
+from .processes import at_once, say, shortest, spend
 from .programs import metrics, natively, scenario
 from .tables import NONE, table
 from .targets import WITHOUT, beside
@@ -24,6 +23,8 @@ LINKS = 100
 #: Links that a flow of the graph goes over.
 HOPS = 3
 SECONDS = 20.0
+#: How often they take turns.
+TURNS = 12
 #: Simulated seconds of the two counted runs.
 COUNTED = (5.0, 6.0)
 
@@ -103,14 +104,11 @@ def paths(plan: Plan) -> str:
             "a row of 10 links, 100 flows": "benches/parking-lot.toml",
             f"a ring of {LINKS} links, 100 flows over {HOPS}": graph,
         }
-        cost: dict[str, list[float]] = {name: [] for name in files}
-        for i in range(plan.repeats):
-            for name, file in files.items():
-                say(f"{name}, {i + 1} of {plan.repeats}")
-                cost[name].append(spend(natively(file, f"duration={seconds:g} s")).cpu_s)
+        commands = {name: natively(f, f"duration={seconds:g} s") for name, f in files.items()}
+        cost = shortest(commands, plan.turns(TURNS))
         gone = {name: hops(file, seconds) for name, file in files.items()}
         counted = _counted(files) if plan.valgrind and not plan.quick else {}
-    each = {name: median(cost[name]) / gone[name] for name in files}
+    each = {name: cost[name].cpu_s / gone[name] for name in files}
     first = next(iter(each.values()))
     rows = []
     for name, value in each.items():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from .plan import Plan
-from .processes import Cost, say, spend
+from .processes import say, shortest, spend
 from .programs import (
     CASES,
     COMPARED,
@@ -21,6 +19,9 @@ from .programs import (
 from .tables import NONE, mib, millions, table
 from .targets import TARGETS, beside
 
+#: How often the two take turns.
+TURNS = 5
+
 
 def speed(plan: Plan) -> str:
     """The timed runs. `make accept` reads each row's name and its last cell."""
@@ -31,25 +32,22 @@ def speed(plan: Plan) -> str:
 
 def _timed(case: str, plan: Plan) -> list[object]:
     seconds = TIMED[case] / plan.shorter
-    ours: list[Cost] = []
-    theirs: list[Cost] = []
-    python = optimised(plan)
-    for i in range(plan.repeats):
-        say(f"{case}, {seconds:g} s simulated, {i + 1} of {plan.repeats}")
-        ours.append(spend(penstock(python, case, seconds)))
-        if plan.ns:
-            theirs.append(spend(ns2(case, seconds, count=False)))
-    packets = metrics(ours[0].document)["departures"]
-    cpu = median(c.cpu_s for c in ours)
+    commands = {case: penstock(optimised(plan), case, seconds)}
+    if plan.ns:
+        commands["ns-2"] = ns2(case, seconds, count=False)
+    costs = shortest(commands, plan.turns(TURNS))
+    ours = costs[case]
+    packets = metrics(ours.document)["departures"]
+    cpu = ours.cpu_s
     row: list[object] = [case, f"{seconds:g}", f"{packets:,.0f}", f"{cpu:.2f}"]
     row += [millions(packets / cpu), f"{cpu / packets * 1e9:.0f}"]
-    row.append(mib(max(c.peak_bytes for c in ours)))
-    if not theirs:
+    row.append(mib(ours.peak_bytes))
+    if not plan.ns:
         return [*row, NONE, NONE, NONE, TARGETS[f"speed {case}"], NONE, NONE]
     there = spend(ns2(case, seconds, count=True)).document["packets"]
-    their_cpu = median(c.cpu_s for c in theirs)
+    their_cpu = costs["ns-2"].cpu_s
     row += [f"{their_cpu:.2f}", millions(there / their_cpu)]
-    row.append(mib(max(c.peak_bytes for c in theirs)))
+    row.append(mib(costs["ns-2"].peak_bytes))
     # Per packet, because the two numbers of packets may differ by a percent.
     ratio = (their_cpu / there) / (cpu / packets)
     return [*row, *beside(f"speed {case}", ratio), f"{ratio:.1f}×"]

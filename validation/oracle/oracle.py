@@ -176,7 +176,11 @@ def said(packages: Packages, archive: Path, seed: int, limit_s: float) -> str:
     line += ["-machine", "q35", "-m", "1024", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
     # Translated, one processor, no randomness but the seed's, and a clock that counts instructions: repeatable.
     line += ["-accel", "tcg,thread=single", "-cpu", "max,-rdrand,-rdseed", "-seed", str(seed)]
-    line += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
+    # Recording, though nobody reads the record: without it qemu's main thread may move the clock to the next timer
+    # while the processor's thread, which has just halted, has not yet added its last instructions; the clock is then
+    # late.
+    icount = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
+    line += ["-rtc", "base=2026-01-01,clock=vm", "-icount", icount]
     line += ["-kernel", packages.file(f"boot/vmlinuz-{packages.kernel}"), "-initrd", archive]
     environment = {"QEMU_MODULE_DIR": str(packages.file("usr/lib/x86_64-linux-gnu/qemu"))}
     # The kernel stirs its command line into its random numbers before it draws any; qemu's seed alone changes none.

@@ -119,6 +119,12 @@ pub trait Aqm {
         None
     }
 
+    /// Returns whether [`Aqm::average_pkts`] may ever answer. Of a custom discipline it is asked
+    /// once: one that keeps no average is then not asked for it at every arrival.
+    fn averages(&self) -> bool {
+        true
+    }
+
     /// Returns the memory that it holds for its queue, in bytes, before any packet came.
     fn state_bytes(&self) -> usize {
         size_of_val(self)

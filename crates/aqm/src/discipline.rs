@@ -102,12 +102,18 @@ pub struct User {
     departs: bool,
     draws: bool,
     orders: bool,
+    averages: bool,
 }
 
 impl From<Box<dyn Aqm + Send>> for User {
     fn from(aqm: Box<dyn Aqm + Send>) -> Self {
-        let (departs, draws) = (aqm.decides_at_departure(), aqm.draws());
-        User { departs, draws, orders: aqm.schedules(), aqm }
+        User {
+            departs: aqm.decides_at_departure(),
+            draws: aqm.draws(),
+            orders: aqm.schedules(),
+            averages: aqm.averages(),
+            aqm,
+        }
     }
 }
 
@@ -166,7 +172,11 @@ impl Aqm for User {
     }
     #[inline]
     fn average_pkts(&self) -> Option<f64> {
-        self.aqm.average_pkts()
+        if self.averages {
+            self.aqm.average_pkts()
+        } else {
+            None
+        }
     }
     fn state_bytes(&self) -> usize {
         self.aqm.state_bytes()

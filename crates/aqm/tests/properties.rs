@@ -129,12 +129,8 @@ proptest! {
         for (i, (at, two_levels)) in profiles.into_iter().enumerate() {
             let mut last = 0.0;
             for step in 0..1000 {
-                let p = match at(f64::from(step) * (3.0 * max_th + 20.0) / 1000.0) {
-                    Point::Below => 0.0,
-                    Point::On(_) if two_levels => 0.0,
-                    Point::On(p) | Point::Levels(_, p) | Point::Severe(p) => p,
-                    Point::Beyond => 1.0,
-                };
+                let point = at(f64::from(step) * (3.0 * max_th + 20.0) / 1000.0);
+                let p = point.p()[usize::from(two_levels)];
                 prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "profile {i}: {p} after {last}");
                 last = p;
             }

@@ -185,7 +185,7 @@ impl Method {
     }
 
     /// Calls it at the time `now`.
-    #[inline]
+    #[inline(always)]
     #[allow(unsafe_code)] // PyO3 has no safe call that changes a tuple
     fn call<'py>(
         &self,
@@ -323,7 +323,7 @@ impl PyAqm {
 
     /// Calls into Python unless an earlier call has failed; a failure is kept for who started the
     /// run.
-    #[inline]
+    #[inline(always)]
     fn guarded<T>(&self, otherwise: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         if self.abort.raised() {
             return otherwise;
@@ -336,7 +336,7 @@ impl PyAqm {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn ask(
         &self,
         method: &Method,
@@ -363,7 +363,7 @@ impl PyAqm {
     }
 
     /// Calls a method with time, packet and queue.
-    #[inline]
+    #[inline(always)]
     fn tell<'py>(
         &self,
         py: Python<'py>,
@@ -477,6 +477,10 @@ impl Aqm for PyAqm {
             let answer = method.bind(py).call0()?;
             self.number("average_pkts", "packets or None", &answer)
         })
+    }
+
+    fn averages(&self) -> bool {
+        self.average_pkts.is_some()
     }
 
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -266,6 +266,7 @@ impl Link {
     }
 
     /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
+    #[inline]
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.advance(now);
         self.aqm.visited(Service { port: &mut self.port, now })

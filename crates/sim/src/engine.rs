@@ -341,9 +341,9 @@ impl Engine {
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),
-            packets: Pool::new(),
-            sacks: Pool::new(),
-            waiting: Pool::new(),
+            packets: Pool::new(Pkt::BLANK),
+            sacks: Pool::new(Default::default()),
+            waiting: Pool::new((Event::FIRST, 0)),
             links,
             inboxes,
             hosts,

@@ -102,14 +102,17 @@ impl Inbox {
         }
     }
 
-    /// Keeps when the link is to be served. Returns false where that needs an event of its own.
+    /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
     #[inline]
-    pub(crate) fn serve(&mut self, event: Event) -> bool {
-        let keeps = self.patience != Duration::ZERO;
-        if keeps {
-            self.service = event;
-        }
-        keeps
+    pub(crate) fn keeps(&self) -> bool {
+        self.patience != Duration::ZERO
+    }
+
+    /// Keeps when the link is to be served.
+    #[inline]
+    pub(crate) fn serve(&mut self, event: Event) {
+        debug_assert!(self.keeps(), "the caller has asked");
+        self.service = event;
     }
 
     /// When the link is to be served; behind the end of every run: not at all.

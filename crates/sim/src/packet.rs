@@ -54,6 +54,21 @@ pub(crate) struct Pkt {
 const _: () = assert!(size_of::<Pkt>() == 32);
 
 impl Pkt {
+    /// What stands in a place that was never used.
+    pub(crate) const BLANK: Pkt = Pkt {
+        seq: 0,
+        flow: 0,
+        bytes: 0,
+        sack: NO_SACK,
+        host: 0,
+        route: 0,
+        epoch: 0,
+        hop: 0,
+        flags: 0,
+        class: 0,
+        bits: Bits::NONE,
+    };
+
     #[inline]
     pub(crate) fn ecn(self) -> Ecn {
         match self.flags & flag::ECN {
@@ -87,28 +102,36 @@ impl Pkt {
 pub(crate) struct Pool<T> {
     pub(crate) items: Vec<T>,
     free: Vec<u32>,
+    /// Stands in a place until something is put there.
+    blank: T,
 }
 
 impl<T: Copy> Pool<T> {
-    pub(crate) fn new() -> Self {
-        Pool { items: vec![], free: vec![] }
+    pub(crate) fn new(blank: T) -> Self {
+        Pool { items: vec![], free: vec![], blank }
     }
+    /// Its place is found first, so that the item is put together there. On the stack it would be
+    /// written field by field and at once be read in larger pieces, for which a processor waits
+    /// until all fields are written.
     #[inline(always)]
     pub(crate) fn put(&mut self, item: T) -> u32 {
-        let Some(i) = self.free.pop() else { return self.add(item) };
+        let i = match self.free.pop() {
+            Some(i) => i,
+            None => self.add(),
+        };
         self.items[i as usize] = item;
         i
     }
 
     /// Makes room for one more. Memory grows by a quarter, not to the double.
     #[inline(never)]
-    fn add(&mut self, item: T) -> u32 {
+    fn add(&mut self) -> u32 {
         let n = self.items.len();
         assert!(n < MAX_INDEX, "at most {MAX_INDEX} packets under way");
         if n == self.items.capacity() {
             self.items.reserve_exact((n / 4).max(256));
         }
-        self.items.push(item);
+        self.items.push(self.blank);
         n as u32
     }
 

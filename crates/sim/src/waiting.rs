@@ -58,7 +58,7 @@ mod tests {
     /// Three lines in one pool, each against a deque.
     #[test]
     fn lines_keep_their_order() {
-        let mut waiting = Waiting::new();
+        let mut waiting = Waiting::new((Event::FIRST, 0));
         let mut lines = [Line::EMPTY, Line::EMPTY, Line::EMPTY];
         let mut deques = [const { VecDeque::new() }; 3];
         let mut rng = Rng::stream(1, "waiting");

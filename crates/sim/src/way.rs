@@ -76,11 +76,23 @@ impl Network {
             if let Some(service) = inbox.served_ahead_of(bound) {
                 self.serve(&service, link, flows);
             } else if let Some(first) = inbox.ahead_of(bound) {
-                self.take_one_in(&first, link, flows);
+                self.hold(&first, link, flows);
             } else {
                 return;
             }
         }
+    }
+
+    /// An eager link takes an arrival in, which waits there or is dropped.
+    #[inline(always)]
+    fn hold(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
+        debug_assert!(self.capture.is_none(), "with a capture nothing waits in an inbox");
+        self.begin(event, link, flows);
+        let index = event.what().index() as u32;
+        let p = self.packets.items[index as usize];
+        let fate = self.pass(event.time(), link, index, &p, flows);
+        debug_assert!(!matches!(fate, Fate::Through(..)), "an eager link holds what it lets in");
+        self.stay(link, index, fate);
     }
 
     /// An eager link is served as its inbox says.
@@ -103,11 +115,11 @@ impl Network {
     /// A link asks to be served at `at`.
     #[inline]
     fn ask_for_service(&mut self, at: Time, link: u32) {
-        let event = self.sched.event(at, Kind::Service, link);
         let inbox = &mut self.inboxes[link as usize];
-        if !inbox.serve(event) {
-            return self.sched.add(event);
+        if !inbox.keeps() {
+            return self.sched.push(at, Kind::Service, link);
         }
+        inbox.serve(self.sched.event(at, Kind::Service, link));
         if let Some(due) = inbox.call(at) {
             self.sched.push(due, Kind::Inbox, link);
         }

@@ -204,8 +204,11 @@ class _Flight:
         the batches, all is well. The others wait behind it.
         """
         self._heard = time.monotonic()
-        if not self._sent or self._client.status != "running":
-            return  # the next submission says what is wrong
+        if not self._sent:
+            return
+        if self._client.status != "running":
+            # All may have been sent before, so that no submission finds out, and Dask may have nothing to take back.
+            raise _lost()
         waited = f"nothing has come back for {self._patience_s:g} s"
         processing = self._ask(self._client.scheduler.processing)
         if not processing:
@@ -260,7 +263,7 @@ class _Flight:
     def _submit(self, tasks: list[Task]) -> distributed.Future:
         limit_s = self._aim_s() * LIMIT_S / AIM_S if self._batch == "auto" else math.inf
         if self._client.status != "running":  # a submission would wait for a scheduler that does not come back
-            raise _explained(ConnectionError("no connection to its scheduler"))
+            raise _lost()
         try:
             future = self._client.submit(run_batch, simulator(), _packed(tasks), limit_s, pure=False)
         except (OSError, RuntimeError) as error:  # a client that has been closed raises the latter
@@ -313,6 +316,10 @@ def _explained(error: BaseException) -> Error:
     if isinstance(error, ImportError | AttributeError) or isinstance(error.__cause__, ImportError | AttributeError):
         return Error(f"a worker cannot load Penstock ({error.__cause__ or error}): install it there, the same build")
     return _gave_up(f"the Dask cluster gave up a batch: {error}")
+
+
+def _lost() -> Error:
+    return _explained(ConnectionError("no connection to its scheduler"))
 
 
 def _gave_up(why: str) -> Error:

@@ -126,14 +126,28 @@ enum AfterDrop {
 }
 
 /// The state of one queue (RFC 8289, section 5.2).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Vars {
-    first_above_time: Option<Time>,
+    /// [`Time::NEVER`]: the delay is below the target.
+    first_above_time: Time,
     drop_next: Time,
     count: u32,
     lastcount: u32,
     dropping: bool,
     after_drop: Option<AfterDrop>,
+}
+
+impl Default for Vars {
+    fn default() -> Self {
+        Vars {
+            first_above_time: Time::NEVER,
+            drop_next: Time::ZERO,
+            count: 0,
+            lastcount: 0,
+            dropping: false,
+            after_drop: None,
+        }
+    }
 }
 
 impl Vars {
@@ -176,16 +190,14 @@ impl Vars {
     #[inline]
     fn ok_to_drop(&mut self, c: &Control, now: Time, sojourn: Duration, behind: u64) -> bool {
         if sojourn < c.target || behind <= c.maxpacket {
-            self.first_above_time = None;
+            self.first_above_time = Time::NEVER;
             return false;
         }
-        match self.first_above_time {
-            None => {
-                self.first_above_time = Some(now + c.interval);
-                false
-            }
-            Some(t) => now >= t,
+        if self.first_above_time == Time::NEVER {
+            self.first_above_time = now + c.interval;
+            return false;
         }
+        now >= self.first_above_time
     }
 
     /// Into the dropping state; soon after it was left, at about the rate of then.
@@ -378,7 +390,7 @@ mod tests {
         for (at, count) in [(2_599_999, 7), (2_600_000, 1)] {
             let mut v =
                 Vars { count: 9, lastcount: 2, drop_next: us(1_000_000), ..Vars::default() };
-            v.first_above_time = Some(us(2_000_000));
+            v.first_above_time = us(2_000_000);
             story(&mut v, false, &[(at, 9, DROP, count)]);
         }
     }

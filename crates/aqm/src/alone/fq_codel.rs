@@ -98,18 +98,25 @@ const COLUMNS: &[Column<FqCodel>; 2] = &[
 /// No packet, no queue.
 const NONE: u32 = u32::MAX;
 
-/// One flow's queue: packets in a chain from the head, and its place on a list.
+/// One flow's queue: packets in a chain from the head, and its place on a list. It is one cache
+/// line, since a packet of each flow comes between two of the same.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct FlowQueue {
+    codel: Vars,
+    /// Bytes that wait.
+    backlog: u64,
     head: u32,
     tail: u32,
     pkts: u32,
     /// The next queue on the same list.
     next: u32,
+    /// At most a quantum, at least a packet less than nothing.
+    credits: i32,
     listed: bool,
-    credits: i64,
-    codel: Vars,
 }
+
+const _: () = assert!(size_of::<FlowQueue>() == 64);
 
 impl FqCodel {
     /// A discipline for a link.
@@ -126,13 +133,12 @@ impl FqCodel {
         Ok(FqCodel {
             control: Control::new(&p.control)?,
             ecn: p.common.ecn,
-            quantum: quantum as i64,
+            quantum: quantum as i32,
             limit: p.own.limit,
             drop_batch: p.own.drop_batch,
             ce_threshold: p.own.ce_threshold,
             perturbation: None,
             queues: vec![FlowQueue::default(); flows],
-            backlog: vec![0; flows],
             behind: vec![],
             new: List::default(),
             old: List::default(),
@@ -152,6 +158,7 @@ impl Default for FlowQueue {
             next: NONE,
             listed: false,
             credits: 0,
+            backlog: 0,
             codel: Vars::default(),
         }
     }
@@ -183,6 +190,12 @@ impl List {
         self.len += 1;
     }
 
+    /// The queues on the list, the first one first.
+    fn all<'a>(&self, queues: &'a [FlowQueue]) -> impl Iterator<Item = u32> + 'a {
+        let some = |i: u32| (i != NONE).then_some(i);
+        std::iter::successors(some(self.head), move |i| some(queues[*i as usize].next))
+    }
+
     fn pop(&mut self, queues: &[FlowQueue]) -> u32 {
         let i = self.head;
         self.head = queues[i as usize].next;
@@ -196,14 +209,12 @@ impl List {
 pub struct FqCodel {
     control: Control,
     ecn: bool,
-    quantum: i64,
+    quantum: i32,
     limit: u32,
     drop_batch: u32,
     ce_threshold: Option<Duration>,
     perturbation: Option<u64>,
     queues: Vec<FlowQueue>,
-    /// Bytes of each queue, apart so that the largest is found in one short walk.
-    backlog: Vec<u64>,
     /// By handle: the handle of the packet behind, and the size.
     behind: Vec<(u32, u32)>,
     new: List,
@@ -233,25 +244,22 @@ impl FqCodel {
         let (next, bytes) = self.behind[handle as usize];
         queue.head = next;
         queue.pkts -= 1;
-        self.backlog[i as usize] -= u64::from(bytes);
+        queue.backlog -= u64::from(bytes);
         handle
     }
 
     /// The queue with the most bytes, the arriving packet's among them; one in which something
-    /// waits.
-    fn fattest(&mut self, arriving: u32) -> u32 {
-        let largest = |backlog: &[u64]| {
-            let most = backlog.iter().copied().max().expect("at least one queue");
-            backlog.iter().position(|b| *b == most).expect("the largest") as u32
+    /// waits. Of several it is the one with the lowest number. All in which something waits are on
+    /// a list.
+    fn fattest(&self, arriving: u32) -> u32 {
+        let backlog = |i: u32| {
+            let more = if i == self.arriving { u64::from(arriving) } else { 0 };
+            self.queues[i as usize].backlog + more
         };
-        self.backlog[self.arriving as usize] += u64::from(arriving);
-        let fattest = largest(&self.backlog);
-        self.backlog[self.arriving as usize] -= u64::from(arriving);
-        if self.queues[fattest as usize].pkts > 0 {
-            fattest
-        } else {
-            largest(&self.backlog)
-        }
+        let listed = self.new.all(&self.queues).chain(self.old.all(&self.queues));
+        let waiting = listed.filter(|i| self.queues[*i as usize].pkts > 0);
+        let fatter = |a: &u32, b: &u32| backlog(*a).cmp(&backlog(*b)).then(b.cmp(a));
+        waiting.max_by(fatter).expect("something waits")
     }
 
     /// The next packet to lose: of the queue that is losing packets, or of the fattest, which then
@@ -309,8 +317,8 @@ impl Aqm for FqCodel {
             None => self.behind.resize(handle as usize + 1, (NONE, pkt.bytes)),
         }
         let i = self.arriving;
-        self.backlog[i as usize] += u64::from(pkt.bytes);
         let queue = &mut self.queues[i as usize];
+        queue.backlog += u64::from(pkt.bytes);
         if queue.pkts == 0 {
             queue.head = handle;
         } else {
@@ -365,12 +373,11 @@ impl Aqm for FqCodel {
     ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         let queue = &mut self.queues[self.serving as usize];
-        let behind = self.backlog[self.serving as usize];
-        let verdict = queue.codel.dequeue(&self.control, now, sojourn, behind, capable);
+        let verdict = queue.codel.dequeue(&self.control, now, sojourn, queue.backlog, capable);
         if matches!(verdict, Verdict::Drop(_)) {
             return verdict;
         }
-        queue.credits -= i64::from(pkt.bytes);
+        queue.credits = queue.credits.saturating_sub_unsigned(pkt.bytes);
         // Section 5.2.7: beside CoDel, for flows that want a step (DCTCP).
         if capable && self.ce_threshold.is_some_and(|most| sojourn > most) {
             return Verdict::Mark(Level::Ce, Reason::Early);
@@ -387,7 +394,7 @@ impl Aqm for FqCodel {
     }
 
     fn state_bytes(&self) -> usize {
-        size_of_val(self) + size_of_val(&*self.queues) + size_of_val(&*self.backlog)
+        size_of_val(self) + size_of_val(&*self.queues)
     }
 
     /// When it came, the packet behind it, and its size.

@@ -205,7 +205,7 @@ const COLUMNS: &[Column<Custom>; 10] = &[
     column(mecn::P2_MAX.0, mecn::P2_MAX.1, |d| d.profile.two.p2_max),
     column(nred::EXPONENT.0, nred::EXPONENT.1, |d| d.profile.power.n),
     Custom::P_B,
-    column(mecn::P2.0, mecn::P2.1, |d| d.p[1]),
+    column(mecn::P2.0, mecn::P2.1, |d| d.last.p()[1]),
     column(rared::PKTS.0, rared::PKTS.1, |d| d.adapter.1.as_ref().map_or(0.0, |c| c.pkts as f64)),
     column(rared::MARKS.0, rared::MARKS.1, |d| {
         d.adapter.1.as_ref().map_or(0.0, |c| c.marks as f64)

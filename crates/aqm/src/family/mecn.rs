@@ -121,8 +121,10 @@ impl<A: 'static> Composed<TwoLevel, A> {
         Self::AVG,
         column("p1_max", "The ceiling of the incipient ramp in force.", |d| d.ramp.max_p),
         column(P2_MAX.0, P2_MAX.1, |d| d.profile.p2_max),
-        column("p1", "The incipient probability before the gate, at the last arrival.", |d| d.p[0]),
-        column(P2.0, P2.1, |d| d.p[1]),
+        column("p1", "The incipient probability before the gate, at the last arrival.", |d| {
+            d.last.p()[0]
+        }),
+        column(P2.0, P2.1, |d| d.last.p()[1]),
     ];
 }
 

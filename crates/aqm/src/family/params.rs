@@ -5,7 +5,7 @@ use crate::kind::Column;
 use crate::parts::compose::Composed;
 use crate::parts::estimator::{Ewma, Idle, Weight};
 use crate::parts::gate::{Gate, Sizes, Spacing};
-use crate::parts::profile::{Ramp, Straight};
+use crate::parts::profile::{Point, Ramp, Straight};
 use crate::parts::signal::{Classic, Signal};
 use penstock_units::param::{num, num_open, ParamError};
 use penstock_units::{params, words, Duration, QueueLen};
@@ -167,7 +167,7 @@ impl Base {
             ramp,
             unit,
             early_min_queue: self.early_min_queue,
-            p: [0.0; 2],
+            last: Point::Below,
             columns,
         }
     }

@@ -15,7 +15,7 @@ use crate::packet::{Packet, Queue};
 use crate::parts::adapter::{Adapter, Arrival, Instead};
 use crate::parts::estimator::Ewma;
 use crate::parts::gate::Gate;
-use crate::parts::profile::{Point, Profile, Ramp};
+use crate::parts::profile::{power, power_near, Point, Profile, Ramp, NEAR};
 use crate::parts::signal::{Severity, Signal};
 use crate::verdict::Verdict;
 use penstock_units::{Rng, Time};
@@ -33,8 +33,8 @@ pub struct Composed<P: 'static, A: 'static> {
     pub(crate) ramp: Ramp,
     pub(crate) unit: Unit,
     pub(crate) early_min_queue: f64,
-    /// Published, not consulted: the probabilities of the levels at the last arrival.
-    pub(crate) p: [f64; 2],
+    /// Published, not consulted: where the average was on the profile at the last arrival.
+    pub(crate) last: Point,
     pub(crate) columns: &'static [Column<Self>],
 }
 
@@ -47,7 +47,7 @@ impl<P: 'static, A: 'static> Composed<P, A> {
     pub(crate) const MAX_P: Column<Self> =
         column("max_p", "The ceiling of the ramp in force.", |d| d.ramp.max_p);
     pub(crate) const P_B: Column<Self> =
-        column("p_b", "The probability before the gate, at the last arrival.", |d| d.p[0]);
+        column("p_b", "The probability before the gate, at the last arrival.", |d| d.last.p()[0]);
     pub(crate) const MIN_TH: Column<Self> =
         column("min_th", "The lower threshold in force, in packets.", |d| {
             d.ramp.min_th / d.unit.per_pkt
@@ -84,7 +84,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
         } else {
             self.profile.at(avg, &self.ramp)
         };
-        self.p = [0.0; 2];
+        self.last = at;
         match (at, instead) {
             (Point::Below, _) => {
                 self.gates[0].leave();
@@ -92,18 +92,23 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
                 Verdict::Pass
             }
             (Point::Beyond, _) => {
-                self.p = [1.0; 2];
                 self.gates[0].restart();
                 self.gates[1].restart();
                 self.signal.forced(pkt)
             }
             (_, Some(instead)) => self.decided_by(instead, avg, pkt, rng),
             (Point::On(p), None) => {
-                self.p[0] = p;
                 self.gated(Severity::Incipient, p, pkt, rng).unwrap_or(Verdict::Pass)
             }
+            (Point::Power(x, n), None) => {
+                let about = (power_near(x, n), NEAR);
+                if self.gates[0].decide_near(about, || power(x, n), pkt.bytes, rng) {
+                    self.signal.early(Severity::Incipient, pkt, power(x, n))
+                } else {
+                    Verdict::Pass
+                }
+            }
             (Point::Levels(p1, p2), None) => {
-                self.p = [p1, p2];
                 // The moderate coin comes first. Where it falls, the incipient count goes on all
                 // the same.
                 if let Some(verdict) = self.gated(Severity::Moderate, p2, pkt, rng) {
@@ -113,7 +118,6 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
                 self.gated(Severity::Incipient, p1, pkt, rng).unwrap_or(Verdict::Pass)
             }
             (Point::Severe(p), None) => {
-                self.p[1] = p;
                 self.gates[0].count(pkt.bytes);
                 self.gated(Severity::Severe, p, pkt, rng).unwrap_or(Verdict::Pass)
             }
@@ -130,21 +134,26 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
     /// The adapter decides this packet in place of the profile in force.
     #[cold]
     fn decided_by(&mut self, instead: Instead, avg: f64, pkt: &Packet, rng: &mut Rng) -> Verdict {
+        self.last = Point::Below;
         let signalled = match instead {
             Instead::Coin(p) => {
-                self.p[0] = p;
+                self.last = Point::On(p);
                 self.gates[0].coin(p, pkt.bytes, rng)
             }
-            Instead::Ceiling(max_p) => match self.profile.at(avg, &Ramp { max_p, ..self.ramp }) {
-                Point::On(p) | Point::Levels(p, _) | Point::Severe(p) => {
-                    self.p[0] = p;
+            Instead::Ceiling(max_p) => {
+                let p = match self.profile.at(avg, &Ramp { max_p, ..self.ramp }) {
+                    Point::On(p) | Point::Levels(p, _) | Point::Severe(p) => Some(p),
+                    Point::Power(x, n) => Some(power(x, n)),
+                    Point::Below | Point::Beyond => None,
+                };
+                p.is_some_and(|p| {
+                    self.last = Point::On(p);
                     self.gates[0].decide(p, pkt.bytes, rng)
-                }
-                Point::Below | Point::Beyond => false,
-            },
+                })
+            }
         };
         let verdict = if signalled {
-            self.signal.early(Severity::Incipient, pkt, self.p[0])
+            self.signal.early(Severity::Incipient, pkt, self.last.p()[0])
         } else {
             Verdict::Pass
         };
@@ -196,7 +205,7 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
         for (gate, before) in self.gates.iter_mut().zip(&before.gates) {
             gate.go_on(before);
         }
-        self.p = before.p;
+        self.last = before.last;
         self.adapter.start(now);
     }
 

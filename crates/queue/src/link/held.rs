@@ -69,16 +69,20 @@ impl Places {
         self.packets.len() - self.free.len()
     }
 
+    /// The place is found first, so that the packet is put together there and not on the stack.
     #[inline(always)]
     fn put(&mut self, p: HeldPacket) -> u32 {
-        let Some(handle) = self.free.pop() else { return self.add(p) };
+        let handle = match self.free.pop() {
+            Some(handle) => handle,
+            None => self.add(),
+        };
         self.packets[handle as usize] = p;
         handle
     }
 
     #[inline(never)]
-    fn add(&mut self, p: HeldPacket) -> u32 {
-        self.packets.push(p);
+    fn add(&mut self) -> u32 {
+        self.packets.push(HeldPacket::BLANK);
         u32::try_from(self.packets.len() - 1).expect("fewer packets than the caller's pool holds")
     }
 

@@ -70,7 +70,7 @@ fn rounds_by_hand() {
     }
     assert_eq!(b.serve_all(), [1, 1, 2, 2, 1, 2, 1, 1, 2, 1]);
     assert_eq!((b.fq.new.len, b.fq.old.len), (0, 0));
-    assert!(b.fq.backlog.iter().all(|bytes| *bytes == 0));
+    assert!(b.fq.queues.iter().all(|queue| queue.backlog == 0));
 }
 
 #[test]
