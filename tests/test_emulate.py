@@ -181,6 +181,26 @@ def test_a_run_gives_what_a_simulation_gives(tmp_path: Path) -> None:
     assert max(tables["rtt"]["rtt_s"].to_pylist()) > 0.010
 
 
+LARGE = """
+import mmap, resource, sys
+from penstock.emulation import emulate
+
+reserved = mmap.mmap(-1, 1 << 30)
+priority = emulate(sys.argv[1]).emulation["priority"]
+print(priority, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@needs_iperf3
+def test_the_router_waits_for_no_memory_that_it_does_not_use(tmp_path: Path) -> None:
+    """It locks its memory, but does not have the kernel fetch all that the process maps, which took seconds."""
+    line = [sys.executable, "-c", LARGE, str(scenario(tmp_path, duration="0.6 s"))]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    priority, most_kib = done.stdout.split()
+    assert int(most_kib) < 1 << 20, (priority, most_kib)
+
+
 @needs_root
 @needs_iperf3
 @pytest.mark.parametrize("backend", BACKENDS)

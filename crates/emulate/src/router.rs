@@ -20,6 +20,8 @@ use std::time::Duration as Wall;
 /// How long the right side's answers are waited for at the end: Linux delays an ACK by 40 ms, or up
 /// to 200.
 const ANSWER: Duration = Duration::from_millis(60);
+/// From when the loop is ready to its clock's zero: the others hear of it in this time.
+const LEAD_NS: u64 = 50_000_000;
 
 /// What the router's thread and the others share.
 #[derive(Debug)]
@@ -166,19 +168,23 @@ pub struct Loop<'a> {
     pub capture_out: bool,
     /// What this thread shares with the others.
     pub shared: &'a Shared,
-    /// When the clock shows zero, in nanoseconds of the monotonic clock.
+    /// When the clock shows zero, in nanoseconds of the monotonic clock. The loop sets it when it
+    /// runs.
     pub zero_ns: u64,
 }
 
 impl Loop<'_> {
-    /// Runs the loop on this thread.
+    /// Runs the loop on this thread. When the thread has what timing needs, the loop sets its clock
+    /// and tells `begin` when that will show zero: what sends to the router begins no earlier.
     ///
     /// # Errors
     /// If a port fails.
-    pub fn run(mut self) -> io::Result<Ran> {
+    pub fn run(mut self, begin: impl FnOnce(u64)) -> io::Result<Ran> {
         let priority = sys::prioritise(self.fifo);
         let _awake = (priority == Priority::Fifo).then(sys::stay_awake);
         let cpu = sys::thread_cpu_ns();
+        self.zero_ns = sys::monotonic_ns() + LEAD_NS;
+        begin(self.zero_ns);
         let mut out = Out::default();
         let mut doors = Doors { open: [true; 2], answered: None, oversized: 0 };
         while sys::monotonic_ns() < self.zero_ns {

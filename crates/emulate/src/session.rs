@@ -13,7 +13,6 @@ use crate::programs::Programs;
 use crate::report::{self, Emulation, Report, Window, LATE_AT_LEAST};
 use crate::router::{Loop, Ran, Shared};
 use crate::side::Side;
-use crate::sys;
 use crate::traffic::{self, TrafficPlan};
 use crate::watch::{Said, Watch};
 use crate::work::Log;
@@ -23,6 +22,7 @@ use penstock_sim::Config;
 use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{channel, Receiver};
 
 pub use crate::options::Status;
 
@@ -59,8 +59,6 @@ pub fn run(
     let endless = own && !options.limited;
     let until = if endless { penstock_sim::MAX_TIME } else { Time::ZERO + config.duration };
     let shared = Shared::new(until);
-    let zero_ns = sys::monotonic_ns() + 50_000_000;
-    programs.begin(zero_ns);
     let Hosts { namespaces, ports, backend, .. } = hosts;
     let packet_loop = Loop {
         path,
@@ -72,12 +70,15 @@ pub fn run(
         capture: recorder,
         capture_out: options.pcap_out,
         shared: &shared,
-        zero_ns,
+        zero_ns: u64::MAX,
     };
     let right = usize::from(!options.download);
     let sockets = programs.sockets.clone();
-    let mut watch = Watch::new(&namespaces, &plan, sockets, &config, zero_ns, right)?;
-    let ran = route(packet_loop, &abort, |finished| {
+    let mut watch = Watch::new(&namespaces, &plan, sockets, &config, right)?;
+    let ran = route(packet_loop, &abort, |zero, finished| {
+        let Ok(zero_ns) = zero.recv() else { return Ok(false) };
+        programs.begin(zero_ns);
+        watch.begin(zero_ns);
         watch.run(&shared, &mut programs, endless, &abort, tell, finished)
     })?;
     // The router has stopped and everything that was under way has arrived: what the kernels say
@@ -115,17 +116,19 @@ fn start_capture(
     Ok((Some(started.0), Some(started.1)))
 }
 
-/// Runs the loop on a thread of its own while `watch` runs on this one. `watch` gets a function
-/// that says whether the loop has ended, and returns whether the caller ended it.
+/// Runs the loop on a thread of its own while `watch` runs on this one. `watch` gets what says when
+/// the loop's clock shows zero, as soon as the loop can take frames, and a function that says
+/// whether the loop has ended. It returns whether the caller ended it.
 fn route(
     packet_loop: Loop,
     abort: &Abort,
-    watch: impl FnOnce(&dyn Fn() -> bool) -> Result<bool, EmulateError>,
+    watch: impl FnOnce(&Receiver<u64>, &dyn Fn() -> bool) -> Result<bool, EmulateError>,
 ) -> Result<Ran, EmulateError> {
     let shared = packet_loop.shared;
+    let (begun, zero) = channel();
     let (ran, watched) = std::thread::scope(|scope| {
-        let router = scope.spawn(move || packet_loop.run());
-        let watched = watch(&|| router.is_finished());
+        let router = scope.spawn(move || packet_loop.run(|ns| begun.send(ns).unwrap_or(())));
+        let watched = watch(&zero, &|| router.is_finished());
         if watched.is_err() {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -206,9 +209,9 @@ pub fn bridge(
         capture: None,
         capture_out: false,
         shared: &shared,
-        zero_ns: sys::monotonic_ns(),
+        zero_ns: u64::MAX,
     }
-    .run()
+    .run(|_| ())
     .map_err(|e| EmulateError::system("the router", e))?;
     let facts = Facts {
         privilege: Privilege::Root,

@@ -310,9 +310,10 @@ pub fn prioritise(wanted: bool) -> Priority {
         if !wanted {
             return Priority::Normal;
         }
-        // A limit on locked memory refuses this without privileges, which costs a page fault at
-        // worst.
-        libc::mlockall(libc::MCL_CURRENT);
+        // What is there stays, what comes stays from then on. Without the second flag the kernel
+        // reads in all that is mapped, every library of the process: seconds. A limit on locked
+        // memory refuses this without privileges, which costs a page fault at worst.
+        libc::mlockall(libc::MCL_CURRENT | libc::MCL_ONFAULT);
         let parameters = libc::sched_param { sched_priority: 10 };
         if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 {
             return Priority::Fifo;

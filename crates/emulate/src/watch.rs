@@ -60,7 +60,6 @@ impl<'a> Watch<'a> {
         plan: &'a TrafficPlan,
         sockets: Sockets,
         config: &Config,
-        zero_ns: u64,
         right: usize,
     ) -> Result<Self, EmulateError> {
         let open = |host: &Namespace| {
@@ -77,7 +76,7 @@ impl<'a> Watch<'a> {
             sockets,
             diags: [open(&hosts[0])?, open(&hosts[1])?],
             destroyed: [hear(&hosts[0])?, hear(&hosts[1])?],
-            zero_ns,
+            zero_ns: u64::MAX,
             window: (config.measure_from, config.measure_to),
             interval: config.record.series,
             seen: HashMap::new(),
@@ -89,6 +88,11 @@ impl<'a> Watch<'a> {
             rtt: Default::default(),
             rtt_flow: vec![],
         })
+    }
+
+    /// Says when the run's clock shows zero.
+    pub(crate) fn begin(&mut self, zero_ns: u64) {
+        self.zero_ns = zero_ns;
     }
 
     /// Watches until the router has ended. Returns whether the caller ended it.
