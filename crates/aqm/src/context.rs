@@ -60,6 +60,16 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// Returns a length in packets of the mean size.
+    #[inline(always)]
+    pub(crate) fn pkts(&self, length: f64) -> f64 {
+        if self.bytes {
+            length / self.per_pkt
+        } else {
+            length
+        }
+    }
+
     /// Checks a kind's parameters, and returns the unit that they ask for.
     pub(crate) fn of<P: Params>(
         params: &P,

@@ -33,7 +33,8 @@ impl Queue {
     #[inline]
     pub fn length(&self, in_bytes: bool) -> f64 {
         if in_bytes {
-            self.bytes as f64
+            // Signed, which processors convert in one step.
+            self.bytes as i64 as f64
         } else {
             f64::from(self.pkts)
         }

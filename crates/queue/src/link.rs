@@ -14,14 +14,14 @@ mod loss;
 mod port;
 mod transmitter;
 
-pub use fate::{Arriving, Fate};
+pub use fate::{Arriving, Fate, Source};
 pub use port::Served;
 
 use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
 use crate::link::loss::Wire;
-use crate::link::port::{Arrival, InTurn, Port, Service};
+use crate::link::port::{Arrival, InTurn, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
@@ -265,6 +265,28 @@ impl Link {
         self.aqm.visited(Arrival { port: &mut self.port, a })
     }
 
+    /// All that a lone source has arrives at a lazy link, each packet as by [`Link::catch_up`] and
+    /// [`Link::arrive`]. Returns the source.
+    #[inline]
+    pub fn stretch<S: Source>(&mut self, mut source: S) -> S {
+        loop {
+            let (internal, ties) = (self.next_internal, self.ties_by_scheduling);
+            let stretch = Stretch { port: &mut self.port, internal, ties, source };
+            let more;
+            (source, more) = self.aqm.visited(stretch);
+            if !more {
+                return source;
+            }
+            // The link does something by itself before the next one.
+            let a = source.packet();
+            if self.catch_up(a.at) {
+                self.settle(a.at, source.scheduled());
+            }
+            let fate = self.arrive(&a);
+            source.became(fate);
+        }
+    }
+
     /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
     #[inline]
     pub fn serve(&mut self, now: Time) -> Option<Served> {
@@ -346,3 +368,6 @@ fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, Li
 fn aqm_stream(seed: u64, link: &str) -> Rng {
     Rng::stream(seed, &format!("aqm/{link}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use crate::browser;
 use crate::ends::with_sender;
 use crate::flow::{Company, Flow, FlowKind, TcpApp, Udp};
+use crate::lone;
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, NO_SACK};
@@ -175,6 +176,9 @@ pub(crate) fn udp_next(
     let mut next = Some(leaves);
     let first_link = net.routes.at(flows[flow].ends.forward, 0);
     let eager = net.inboxes[first_link as usize].eager;
+    if !eager && lone::is_all(net, &flows[flow]) {
+        return lone::stretch(net, flows, now, leaves, flow, until);
+    }
     while let Some(leaves) = next {
         let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         let at = if u.own_host {

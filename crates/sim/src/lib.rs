@@ -16,6 +16,7 @@ mod host;
 mod inbox;
 mod layout;
 mod lead_in;
+mod lone;
 mod measure;
 mod metrics;
 mod network;

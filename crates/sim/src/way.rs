@@ -173,7 +173,7 @@ impl Network {
         } else if self.inboxes[link as usize].eager {
             self.wait_ahead(now, link, p, flows);
         } else {
-            self.pass_apart(now, link, p, flows);
+            self.pass_ahead(now, link, p, flows);
         }
     }
 
@@ -211,13 +211,6 @@ impl Network {
         self.bury(link);
     }
 
-    /// [`Network::pass_ahead`], kept out of the caller: most packets of a lone source go the other
-    /// way, from the loop that makes them.
-    #[inline(never)]
-    fn pass_apart(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
-        self.pass_ahead(now, link, p, flows);
-    }
-
     /// The same at `now`, which may lie ahead, where the link is eager.
     #[inline(never)]
     pub(crate) fn wait_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
@@ -236,8 +229,8 @@ impl Network {
     }
 
     /// The same where it is lazy. The packet needs a place in the pool only if it goes on from the
-    /// link. In the loop of a lone source, this is most of what a packet costs: it is part of it.
-    #[inline(always)]
+    /// link.
+    #[inline(never)]
     pub(crate) fn pass_ahead(&mut self, now: Time, link: u32, p: Pkt, flows: &mut [Flow]) {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {

@@ -42,7 +42,7 @@ pub struct Composed<P: 'static, A: 'static> {
 impl<P: 'static, A: 'static> Composed<P, A> {
     pub(crate) const AVG: Column<Self> =
         column("avg_pkts", "The average queue, in packets of the mean size.", |d| {
-            d.estimator.value() / d.unit.per_pkt
+            d.unit.pkts(d.estimator.value())
         });
     pub(crate) const MAX_P: Column<Self> =
         column("max_p", "The ceiling of the ramp in force.", |d| d.ramp.max_p);
@@ -50,11 +50,11 @@ impl<P: 'static, A: 'static> Composed<P, A> {
         column("p_b", "The probability before the gate, at the last arrival.", |d| d.last.p()[0]);
     pub(crate) const MIN_TH: Column<Self> =
         column("min_th", "The lower threshold in force, in packets.", |d| {
-            d.ramp.min_th / d.unit.per_pkt
+            d.unit.pkts(d.ramp.min_th)
         });
     pub(crate) const MAX_TH: Column<Self> =
         column("max_th", "The upper threshold in force, in packets.", |d| {
-            d.ramp.max_th / d.unit.per_pkt
+            d.unit.pkts(d.ramp.max_th)
         });
 }
 
@@ -67,7 +67,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
     }
 
     /// Decides about the packet that [`Composed::average`] was called for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide(
         &mut self,
         now: Time,
@@ -125,7 +125,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
     }
 
     /// The packet passes unless the gate of `level` chooses it at `p`.
-    #[inline]
+    #[inline(always)]
     fn gated(&mut self, level: Severity, p: f64, pkt: &Packet, rng: &mut Rng) -> Option<Verdict> {
         let gate = &mut self.gates[usize::from(level != Severity::Incipient)];
         gate.decide(p, pkt.bytes, rng).then(|| self.signal.early(level, pkt, p))
@@ -163,7 +163,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
 }
 
 impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
         let (length, avg) = self.average(now, q);
         self.decide(now, length, avg, pkt, rng)
@@ -176,7 +176,7 @@ impl<P: Profile, A: Adapter<P>> Aqm for Composed<P, A> {
 
     #[inline]
     fn average_pkts(&self) -> Option<f64> {
-        Some(self.estimator.value() / self.unit.per_pkt)
+        Some(self.unit.pkts(self.estimator.value()))
     }
 
     #[inline]

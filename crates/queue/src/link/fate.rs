@@ -26,3 +26,19 @@ pub struct Arriving {
     /// Whether it carries data; else it is an ACK.
     pub data: bool,
 }
+
+/// A source whose packets come to a lazy link one after the other, and nobody else's with them.
+pub trait Source {
+    /// Goes on to its next packet, which comes no earlier than the last one. Returns false where
+    /// there is none for now.
+    fn next(&mut self) -> bool;
+
+    /// Returns the packet that it has come to.
+    fn packet(&self) -> Arriving;
+
+    /// Returns when that began to be sent to the link.
+    fn scheduled(&self) -> Time;
+
+    /// Is told what became of it.
+    fn became(&mut self, fate: Fate);
+}

@@ -4,7 +4,7 @@
 //! `arrive` is inlined, and which of them a link uses is asked once per packet.
 
 use crate::link::buffer::Buffer;
-use crate::link::fate::{Arriving, Fate};
+use crate::link::fate::{Arriving, Fate, Source};
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::{eager, Contract};
@@ -116,6 +116,16 @@ impl Port {
         Fate::Through(self.busy_until + self.delay, ecn)
     }
 
+    /// Replays the starts of transmissions up to and including `bound`, before which the link does
+    /// nothing by itself: that comes at `internal`.
+    #[inline(always)]
+    fn start_until(&mut self, bound: Time, internal: Time) {
+        while self.next <= bound {
+            self.buffer.start_next();
+            self.next = self.buffer.next_start().min(internal);
+        }
+    }
+
     /// A packet arrives.
     #[inline(always)]
     fn arrive<A: Aqm + ?Sized>(&mut self, aqm: &mut A, a: &Arriving) -> Fate {
@@ -193,6 +203,43 @@ impl Visit for Service<'_> {
     #[inline(never)]
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Option<Served> {
         self.port.serve(aqm, self.now)
+    }
+}
+
+/// Packets of a lone source arrive at a lazy link, until the link does something by itself.
+pub(crate) struct Stretch<'a, S> {
+    pub(crate) port: &'a mut Port,
+    /// When it does.
+    pub(crate) internal: Time,
+    /// An arrival may go before the departure of its instant.
+    pub(crate) ties: bool,
+    pub(crate) source: S,
+}
+
+impl<S: Source> Visit for Stretch<'_, S> {
+    /// The source, and whether its packet has yet to arrive when the link has done that.
+    type Output = (S, bool);
+
+    #[inline(never)]
+    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> (S, bool) {
+        if eager(aqm) {
+            return (self.source, false); // the caller has asked; without this an eager kind would have this code
+        }
+        // A source of its own can stand in registers.
+        let Stretch { port, internal, ties, mut source } = self;
+        while source.next() {
+            let a = source.packet();
+            if internal <= a.at {
+                return (source, true);
+            }
+            port.start_until(a.at.before(Duration::from_ticks(u64::from(ties))), internal);
+            if port.next == a.at && port.buffer.in_service_since <= source.scheduled() {
+                port.start_until(a.at, internal);
+            }
+            let fate = port.arrive(aqm, &a);
+            source.became(fate);
+        }
+        (source, false)
     }
 }
 

@@ -1,0 +1,115 @@
+//! A stretch against the same packets one by one.
+
+use super::*;
+use crate::Schedule;
+use penstock_aqm::{kind, Context, Packet, COMMON, KINDS};
+use penstock_units::param::{Loss, Value, Values};
+use std::sync::Arc;
+
+/// 8 Mbit/s, so that 1000 B take a millisecond, and room for 20 packets.
+fn link(name: &str, ties: bool, loss: f64) -> Link {
+    let kind = kind(name).expect("a kind");
+    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
+    let mut values = Values::defaults(&tables, kind.defaults, false);
+    values.set("unit", Value::Word("packets".into()));
+    let rate = penstock_units::Rate::from_bps(8_000_000).expect("not zero");
+    let (delay, buffer) = (Duration::from_millis(10), QueueLen::Packets(20.0));
+    let config = LinkConfig {
+        name: "link".into(),
+        opposite: None,
+        rate,
+        delay,
+        buffer,
+        count_in_service: true,
+        aqm: AqmConfig::Kind(kind.name),
+        aqm_values: Arc::new(values),
+        aqm_context: Context { rate, delay, buffer },
+        loss: Loss::Bernoulli(loss),
+        schedule: Schedule::Steps(vec![]),
+    };
+    let keep = Keep {
+        window: Some((Time::from_nanos(500_000_000), Time::from_nanos(3_000_000_000))),
+        series: Some(Duration::from_millis(50)),
+        events: true,
+    };
+    Link::new(&config, 1, ties, &keep, &Abort::default()).unwrap()
+}
+
+/// Packets, when they began to be sent, and what became of them.
+struct Packets {
+    all: Vec<(Arriving, Time)>,
+    next: usize,
+    became: Vec<Fate>,
+}
+
+impl Source for Packets {
+    fn next(&mut self) -> bool {
+        self.next += 1;
+        self.next <= self.all.len()
+    }
+
+    fn packet(&self) -> Arriving {
+        self.all[self.next - 1].0
+    }
+
+    fn scheduled(&self) -> Time {
+        self.all[self.next - 1].1
+    }
+
+    fn became(&mut self, fate: Fate) {
+        self.became.push(fate);
+    }
+}
+
+/// A packet every millisecond, more or less, on a grid of a quarter of one: transmissions start at
+/// the instants of arrivals, samples and timers come at them, and what was sent at the same time as
+/// the packet in service is among them.
+fn packets() -> Packets {
+    let mut rng = Rng::stream(2, "packets");
+    let quarter = |n: u64| Time::from_nanos(n * 250_000);
+    let mut at = 0;
+    let all = (0..4000u32).map(|i| {
+        at += if i % 500 == 0 { 60 } else { (rng.unit() * 7.9) as u64 };
+        let ecn = if i % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        let pkt = Packet { bytes: [1000, 1000, 500][i as usize % 3], ecn, flow: i % 7, class: 0 };
+        let sent = quarter(at.saturating_sub((rng.unit() * 5.0) as u64));
+        (Arriving { at: quarter(at), pkt, index: u32::MAX, data: i % 5 != 0 }, sent)
+    });
+    let all = all.collect();
+    Packets { all, next: 0, became: vec![] }
+}
+
+#[test]
+fn a_stretch_is_its_packets_one_by_one() {
+    let mut lazy = 0;
+    let mut ties_at_once = 0;
+    for kind in KINDS {
+        for (ties, loss) in [(false, 0.0), (true, 0.0), (true, 0.1)] {
+            let [mut a, mut b] = [(); 2].map(|()| link(kind.name, ties, loss));
+            if a.holds() {
+                continue;
+            }
+            lazy += 1;
+            let mut want = vec![];
+            for (packet, sent) in packets().all {
+                if a.catch_up(packet.at) {
+                    ties_at_once += usize::from(a.port.buffer.in_service_since == sent);
+                    a.settle(packet.at, sent);
+                }
+                want.push(a.arrive(&packet));
+            }
+            let source = b.stretch(packets());
+            assert_eq!(source.became, want, "{}, {ties}, {loss}", kind.name);
+            let end = Time::from_nanos(5_000_000_000);
+            let [mut a, mut b] = [a, b].map(|mut link| {
+                link.finish(end);
+                link
+            });
+            assert!(a.conserves() && b.conserves());
+            let counted = |link: &Link| format!("{:?}", link.port.buffer.stats);
+            assert_eq!(counted(&a), counted(&b), "{}, {ties}, {loss}", kind.name);
+            assert_eq!(format!("{:?}", a.tables()), format!("{:?}", b.tables()), "{}", kind.name);
+        }
+    }
+    assert!(lazy >= 40 && ties_at_once > 100, "{lazy}, {ties_at_once}");
+}

@@ -1,0 +1,150 @@
+//! A lone datagram source at a lazy link that is all of its packets' way: they are worked out in one
+//! loop, in which the source, its access link, the link with its discipline, and the receiver take
+//! turns.
+
+use crate::flow::{Company, Flow, FlowKind, Udp};
+use crate::host::Host;
+use crate::network::Network;
+use crate::routes::HOST;
+use crate::sched::Kind;
+use penstock_aqm::{Ecn, Packet};
+use penstock_queue::{Arriving, Fate, Pipe, Source};
+use penstock_units::{Rng, Time};
+
+/// Returns whether a flow is such a source: nobody else's packets come to its first link, behind
+/// which is its receiver's own access link.
+pub(crate) fn is_all(net: &Network, f: &Flow) -> bool {
+    let FlowKind::Udp(u) = &f.kind else { return false };
+    u.company == Company::Nobody
+        && f.ends.src != f.ends.dst
+        && net.routes.at(f.ends.forward, 1) == HOST
+        && !net.hosts[f.ends.dst as usize].merges()
+}
+
+/// Its packets from `leaves` on, which is known at `now`, up to those that come to the link at
+/// `until` or later.
+#[inline(never)]
+pub(crate) fn stretch(
+    net: &mut Network,
+    flows: &mut [Flow],
+    now: Time,
+    leaves: Time,
+    flow: usize,
+    until: Time,
+) {
+    let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
+    let link = net.routes.at(ends.forward, 0) as usize;
+    let Network { links, hosts, end, window, .. } = net;
+    let (src, dst) = two(hosts, ends.src as usize, ends.dst as usize);
+    let lone = Lone {
+        own: u.own_host,
+        up: &mut src.up,
+        down: &mut dst.down,
+        flow: flow as u32,
+        class: ends.class,
+        u,
+        rng,
+        next: Some(leaves),
+        known: now,
+        now,
+        until,
+        end: *end,
+        window: *window,
+        bytes: 0,
+        came: 0,
+        again: None,
+    };
+    let Lone { known, now: last, came, again, .. } = links[link].stretch(lone);
+    if came > 0 {
+        net.sched.begin(last, known);
+    }
+    net.events += came;
+    net.entered += came;
+    net.left += came;
+    if let Some(at) = again {
+        net.sched.push(at, Kind::Udp, flow as u32);
+    }
+}
+
+/// Two hosts, which are not the same.
+fn two(hosts: &mut [Host], a: usize, b: usize) -> (&mut Host, &mut Host) {
+    let (low, high) = hosts.split_at_mut(a.max(b));
+    if a < b {
+        (&mut low[a], &mut high[0])
+    } else {
+        (&mut high[0], &mut low[b])
+    }
+}
+
+/// The source, and its receiver.
+struct Lone<'a> {
+    up: &'a mut Pipe,
+    down: &'a mut Pipe,
+    own: bool,
+    flow: u32,
+    class: u8,
+    u: &'a mut Udp,
+    rng: &'a mut Rng,
+    /// When its next packet leaves.
+    next: Option<Time>,
+    /// When the packet that came last did, and when that was known.
+    now: Time,
+    known: Time,
+    until: Time,
+    end: Time,
+    window: (Time, Time),
+    /// Its size.
+    bytes: u32,
+    /// Packets that came to the link.
+    came: u64,
+    /// The first packet that does not come before `until` does then.
+    again: Option<Time>,
+}
+
+impl Source for Lone<'_> {
+    #[inline(always)]
+    fn next(&mut self) -> bool {
+        let u = &mut *self.u;
+        let at = loop {
+            let Some(leaves) = self.next else { return false };
+            if !self.own {
+                break leaves;
+            }
+            if let Some(at) = self.up.send(leaves, u.bytes) {
+                break at;
+            }
+            // Its own access link is full.
+            u.sent += 1;
+            self.next = u.after(self.rng).filter(|t| *t < self.end);
+        };
+        if at >= self.until {
+            self.again = Some(at);
+            return false;
+        }
+        u.sent += 1;
+        self.came += 1;
+        (self.known, self.now, self.bytes) = (self.now, at, u.bytes);
+        self.next = u.after(self.rng);
+        true
+    }
+
+    #[inline(always)]
+    fn packet(&self) -> Arriving {
+        let Lone { now: at, bytes, flow, class, .. } = *self;
+        let pkt = Packet { bytes, ecn: Ecn::NotEct, flow, class };
+        Arriving { at, pkt, index: u32::MAX, data: true }
+    }
+
+    #[inline]
+    fn scheduled(&self) -> Time {
+        self.now.before(self.up.crossing(self.bytes))
+    }
+
+    #[inline(always)]
+    fn became(&mut self, fate: Fate) {
+        if let Fate::Through(at, _) = fate {
+            let at = self.down.send(at, self.bytes);
+            self.u.arrives(at, self.bytes, self.window);
+        }
+    }
+}
