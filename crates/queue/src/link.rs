@@ -196,8 +196,7 @@ impl Link {
         while self.port.next <= now {
             let start = self.port.buffer.next_start();
             if start <= self.next_internal {
-                self.port.buffer.start_next();
-                self.port.next = self.port.buffer.next_start().min(self.next_internal);
+                self.port.next = self.port.buffer.start_next().min(self.next_internal);
             } else {
                 self.internal(self.next_internal);
             }

@@ -82,16 +82,18 @@ impl Buffer {
         self.waiting.get(0).map_or(Time::NEVER, |w| w.start)
     }
 
-    /// The time that [`Buffer::next_start`] names has come.
+    /// The time that [`Buffer::next_start`] names has come. Returns what it names from now on.
     #[inline(always)]
-    pub(crate) fn start_next(&mut self) {
-        let Some(w) = self.waiting.pop() else { return };
+    pub(crate) fn start_next(&mut self) -> Time {
+        let Some(w) = self.waiting.pop() else { return Time::NEVER };
+        let next = self.next_start();
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
         if let Some(series) = &mut self.series {
             series.event(w.start, "dequeue", w.flow, w.bytes, self.q.pkts);
         }
+        next
     }
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
@@ -110,7 +112,7 @@ impl Buffer {
             }
         }
         if let Some(series) = &mut self.series {
-            series.accepted(now, start, ecn != a.pkt.ecn, &a.pkt, &self.q);
+            series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
         }
     }
 

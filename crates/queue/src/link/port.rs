@@ -121,8 +121,7 @@ impl Port {
     #[inline(always)]
     fn start_until(&mut self, bound: Time, internal: Time) {
         while self.next <= bound {
-            self.buffer.start_next();
-            self.next = self.buffer.next_start().min(internal);
+            self.next = self.buffer.start_next().min(internal);
         }
     }
 
@@ -141,7 +140,8 @@ impl Port {
         let ecn = match entry {
             Ok(ecn) => ecn,
             Err(reason) => {
-                self.buffer.refused(now, a, reason);
+                // A copy: what a call may look at has to stand in memory, for every packet.
+                self.buffer.refused(now, &{ *a }, reason);
                 return Fate::Dropped;
             }
         };
