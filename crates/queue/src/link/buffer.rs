@@ -105,7 +105,7 @@ impl Buffer {
         } else {
             self.departed += 1;
         }
-        if let Some(stats) = &mut self.stats {
+        if let Some(stats) = self.stats.as_deref_mut() {
             stats.departure(now, start, a.pkt.bytes, a.data);
             if let Some(level) = raised(a.pkt.ecn, ecn) {
                 stats.mark(start, level);
@@ -143,7 +143,7 @@ impl Buffer {
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
         let bytes = h.bytes;
-        if let Some(stats) = &mut self.stats {
+        if let Some(stats) = self.stats.as_deref_mut() {
             stats.departure(h.at, now, bytes, h.data);
             if let Some(level) = raised(h.arrived_as, ecn) {
                 stats.mark(now, level);

@@ -116,12 +116,25 @@ impl Port {
         Fate::Through(self.busy_until + self.delay, ecn)
     }
 
-    /// Replays the starts of transmissions up to and including `bound`, before which the link does
-    /// nothing by itself: that comes at `internal`.
+    /// Replays the starts of transmissions before the arrival at `now` of a packet that began to be
+    /// sent at `scheduled()`. Until `now` the link does nothing by itself: that comes at `internal`.
+    /// With `ties` a start at that very instant goes first only if what is then in service began
+    /// no later.
     #[inline(always)]
-    fn start_until(&mut self, bound: Time, internal: Time) {
-        while self.next <= bound {
+    fn start_before(
+        &mut self,
+        now: Time,
+        internal: Time,
+        ties: bool,
+        scheduled: impl FnOnce() -> Time,
+    ) {
+        while self.next < now {
             self.next = self.buffer.start_next().min(internal);
+        }
+        if self.next == now && (!ties || self.buffer.in_service_since <= scheduled()) {
+            while self.next == now {
+                self.next = self.buffer.start_next().min(internal);
+            }
         }
     }
 
@@ -133,7 +146,7 @@ impl Port {
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
         let entry = self.contract.arrive(aqm, now, &a.pkt, &mut self.buffer);
-        if let Some(stats) = &mut self.buffer.stats {
+        if let Some(stats) = self.buffer.stats.as_deref_mut() {
             stats.arrival(now, a.data);
             stats.average(now, aqm.average_pkts());
         }
@@ -232,10 +245,7 @@ impl<S: Source> Visit for Stretch<'_, S> {
             if internal <= a.at {
                 return (source, true);
             }
-            port.start_until(a.at.before(Duration::from_ticks(u64::from(ties))), internal);
-            if port.next == a.at && port.buffer.in_service_since <= source.scheduled() {
-                port.start_until(a.at, internal);
-            }
+            port.start_before(a.at, internal, ties, || source.scheduled());
             let fate = port.arrive(aqm, &a);
             source.became(fate);
         }
