@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,7 +34,7 @@ from penstock.show.run_tables import comparison_table
 )
 @options.figure("Draw them at a glance (.png, .svg or .pdf).")
 def command(
-    file: Path,
+    file: str,
     seeds: int,
     changes: tuple[str, ...],
     as_json: bool,
@@ -54,7 +55,8 @@ def command(
     check_writable(out=out, timing=timing, figure=figure)
     check_figure(figure)
     clock = Clock()
-    with Bar(scenario.name or file.name) as bar:
+    name = scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
+    with Bar(name) as bar:
         comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
     clock.stop()
     if out is not None:

@@ -42,7 +42,7 @@ from penstock.model.scenario import Scenario
 @click.option("--backend", type=click.Choice(["tun", "packet"]), help="Default: TUN where it may be opened.")
 @click.option("--no-fifo", is_flag=True, help="Do not ask for real-time scheduling.")
 def command(
-    file: Path,
+    file: str,
     program: tuple[str, ...],
     duration: str | None,
     client: str | None,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import auto_interval_s
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: What a figure may be written as.
 FIGURES = (".png", ".svg", ".pdf")
 
 
-def scenario_of(file: Path, changes: Sequence[str]) -> Scenario:
+def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
     """Returns the scenario of a file with the changes of `--set`."""
     return changed(Scenario.load(file), changes)
 

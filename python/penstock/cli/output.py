@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -16,6 +15,8 @@ from penstock._files import write
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Group
 
     from penstock.runs.result import Result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from penstock.runs.execute import Progress, cores
 from penstock.runs.result import Result
 from penstock.show.progress import Bar
 from penstock.show.run_tables import result_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("run")
@@ -33,7 +37,7 @@ from penstock.show.run_tables import result_table
     "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
 )
 def command(
-    file: Path,
+    file: str,
     seeds: int,
     changes: tuple[str, ...],
     as_json: bool,
@@ -54,7 +58,8 @@ def command(
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap, timing=timing)
     clock = Clock()
-    with Bar(scenario.name or file.name) as bar:
+    name = scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
+    with Bar(name) as bar:
         if pcap is None:
             result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
         else:

@@ -26,7 +26,7 @@ from penstock.show.progress import Bar
 @options.figure()
 @options.as_json()
 def command(
-    file: Path,
+    file: str,
     changes: tuple[str, ...],
     flows: str | None,
     rtt: str | None,

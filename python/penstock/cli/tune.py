@@ -47,7 +47,7 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
 @options.jobs
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
 def command(
-    file: Path,
+    file: str,
     kind: str,
     goals: tuple[str, ...],
     maximize: tuple[str, ...],
@@ -73,7 +73,7 @@ def command(
     scenario = scenario_of(file, changes)
     check_writable(out=out)
     fixed = assignments(fix, "--fix")
-    wanted = Wanted(scenario, file, kind, goals, maximize, minimize, judge, vary, fixed, runs, time, seeds)
+    wanted = Wanted(scenario, Path(file), kind, goals, maximize, minimize, judge, vary, fixed, runs, time, seeds)
     try:
         with Bar("tuning") as bar:
             done = run(wanted, out, jobs, scheduler, lambda now: _advance(bar, now))
