@@ -118,7 +118,7 @@ def test_an_interrupted_call_goes_on_with_the_rest(root: Path) -> None:
     items = [Item(name, name, 1, counted(name)) for name in ("first", "second", "third")]
     with pytest.raises(KeyboardInterrupt):
         accept.main(["--here"], items, root)
-    assert [o["name"] for o in json.loads((root / "out" / "accept.json").read_text())] == ["first"]
+    assert [o["name"] for o in json.loads((root / "docs" / "accept.json").read_text())] == ["first"]
     stop = False
     assert accept.main(["--here"], items, root) == 0
     assert tried == ["first", "second", "second", "third"]
@@ -132,7 +132,7 @@ def test_what_did_not_run_is_in_the_table_and_what_another_commit_did_is_forgott
     assert accept.main(["--here", "--only", "good"], [GOOD, item("other", Measure("x", 1))], root) == 0
     page = root / "docs" / "accept.md"
     assert "| other | other is fast | – | – | – | **not run** |" in page.read_text(encoding="utf-8")
-    kept = root / "out" / "accept.json"
+    kept = root / "docs" / "accept.json"
     kept.write_text(json.dumps([{**o, "commit": "0000000"} for o in json.loads(kept.read_text())]))
     again: list[str] = []
 

@@ -3,9 +3,9 @@
     tools/accept.py [--list] [--only ITEM,…] [--again] [--keep] [--here]
 
 The clone is of the last commit and lies in `out/accept/clone`. Outcomes are kept in
-`out/accept.json`, so a call that was interrupted goes on with what is left; `--only` tries its
-items anew. The table goes to `docs/accept.md` and to the terminal, the log of each item to
-`out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was skipped with a
+`docs/accept.json`, so a call that was interrupted goes on with what is left, on another machine
+too; `--only` tries its items anew. The table goes to `docs/accept.md` and to the terminal, the log
+of each item to `out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was skipped with a
 reason, and none fell short.
 """
 
@@ -54,7 +54,7 @@ def main(
         parser.error(f"--only: no item {', '.join(unknown)}; there are {', '.join(names)}")
 
     commit = _git(root, "rev-parse", "--short", "HEAD")
-    kept = read(root / "out" / "accept.json")
+    kept = read(root / "docs" / "accept.json")
     if options.again:
         kept = {}
     elif not options.keep:
@@ -64,7 +64,7 @@ def main(
         checkout = root if options.here else clone(root)
         for item in chosen:
             kept[item.name] = _one(item, root, checkout, commit)
-            write(root / "out" / "accept.json", kept)
+            write(root / "docs" / "accept.json", kept)
     return _report(items, kept, root, [item for item in items if item.name in only] or items)
 
 
