@@ -21,7 +21,7 @@ use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
 use crate::link::loss::Wire;
-use crate::link::port::{Arrival, InTurn, Port, Service, Stretch};
+use crate::link::port::{Arrival, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
@@ -264,25 +264,40 @@ impl Link {
         self.aqm.visited(Arrival { port: &mut self.port, a })
     }
 
-    /// All that a lone source has arrives at a lazy link, each packet as by [`Link::catch_up`] and
-    /// [`Link::arrive`]. Returns the source.
+    /// All that a lone source has arrives, each packet as by [`Link::catch_up`] and
+    /// [`Link::arrive`]; before it, at an eager link, those leave whose turn comes until then, the
+    /// first of them at `due`. Returns the source, and when the link is to be served next.
     #[inline]
-    pub fn stretch<S: Source>(&mut self, mut source: S) -> S {
+    pub fn stretch<S: Source>(&mut self, mut source: S, mut due: Time) -> (S, Time) {
         loop {
             let (internal, ties) = (self.next_internal, self.ties_by_scheduling);
-            let stretch = Stretch { port: &mut self.port, internal, ties, source };
-            let more;
-            (source, more) = self.aqm.visited(stretch);
-            if !more {
-                return source;
+            let stretch = Stretch { port: &mut self.port, internal, ties, source, due };
+            let end = self.aqm.visited(stretch);
+            (source, due) = (end.source, end.due);
+            if !end.more {
+                return (source, due);
             }
-            // The link does something by itself before the next one.
-            let a = source.packet();
-            if self.catch_up(a.at) {
-                self.settle(a.at, source.scheduled());
-            }
-            let fate = self.arrive(&a);
-            source.became(fate);
+            self.after_internal(&mut source, &mut due);
+        }
+    }
+
+    /// A lone source's packet arrives. Before it the link does something by itself.
+    #[cold]
+    #[inline(never)]
+    fn after_internal<S: Source>(&mut self, source: &mut S, due: &mut Time) {
+        let a = source.packet();
+        while *due <= a.at {
+            let served = self.serve(*due);
+            *due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+            source.turn(served);
+        }
+        if self.catch_up(a.at) {
+            self.settle(a.at, source.scheduled());
+        }
+        match self.arrive(&a) {
+            Fate::Held(Some(at)) => *due = at,
+            Fate::Held(None) => {}
+            fate => source.became(fate),
         }
     }
 
@@ -291,38 +306,6 @@ impl Link {
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.advance(now);
         self.aqm.visited(Service { port: &mut self.port, now })
-    }
-
-    /// A packet arrives at an eager link, and before it those leave whose turn comes until then, the
-    /// first of them at `due`. `turn` is told what [`Link::serve`] would answer each time. Returns
-    /// when the link is to be served next.
-    #[inline(always)]
-    pub fn in_turn(&mut self, a: &Arriving, due: Time, turn: impl FnMut(Option<Served>)) -> Time {
-        if self.port.next <= a.at {
-            return self.in_turn_with_internal(a, due, turn);
-        }
-        self.aqm.visited(InTurn { port: &mut self.port, a, due, turn })
-    }
-
-    /// The same where a timer or a sample comes in between.
-    #[cold]
-    #[inline(never)]
-    fn in_turn_with_internal(
-        &mut self,
-        a: &Arriving,
-        mut due: Time,
-        mut turn: impl FnMut(Option<Served>),
-    ) -> Time {
-        while due <= a.at {
-            let served = self.serve(due);
-            due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
-            turn(served);
-        }
-        self.advance(a.at);
-        match self.arrive(a) {
-            Fate::Held(Some(at)) => at,
-            _ => due,
-        }
     }
 
     /// The run ends at `end`.

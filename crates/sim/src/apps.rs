@@ -176,7 +176,7 @@ pub(crate) fn udp_next(
     let mut next = Some(leaves);
     let first_link = net.routes.at(flows[flow].ends.forward, 0);
     let eager = net.inboxes[first_link as usize].eager;
-    if !eager && lone::is_all(net, &flows[flow]) {
+    if lone::is_all(net, &flows[flow]) {
         return lone::stretch(net, flows, now, leaves, flow, until);
     }
     while let Some(leaves) = next {

@@ -1,6 +1,6 @@
-//! A lone datagram source at a lazy link that is all of its packets' way: they are worked out in one
-//! loop, in which the source, its access link, the link with its discipline, and the receiver take
-//! turns.
+//! A lone datagram source at a link that is all of its packets' way: they are worked out in one loop,
+//! in which the source, its access link, the link with its discipline, and the receiver take turns.
+//! Nothing else in the network can fall on the instants of that link, and only the times matter.
 
 use crate::flow::{Company, Flow, FlowKind, Udp};
 use crate::host::Host;
@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::routes::HOST;
 use crate::sched::Kind;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Arriving, Fate, Pipe, Source};
+use penstock_queue::{Arriving, Fate, Pipe, Served, Source};
 use penstock_units::{Rng, Time};
 
 /// Returns whether a flow is such a source: nobody else's packets come to its first link, behind
@@ -34,6 +34,7 @@ pub(crate) fn stretch(
 ) {
     let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
     let link = net.routes.at(ends.forward, 0) as usize;
+    let due = net.inboxes[link].due();
     let Network { links, hosts, end, window, .. } = net;
     let (src, dst) = two(hosts, ends.src as usize, ends.dst as usize);
     let lone = Lone {
@@ -52,13 +53,18 @@ pub(crate) fn stretch(
         window: *window,
         bytes: 0,
         came: 0,
+        turns: 0,
         again: None,
     };
-    let Lone { known, now: last, came, again, .. } = links[link].stretch(lone);
+    let (Lone { known, now: last, came, turns, again, .. }, due) = links[link].stretch(lone, due);
+    if net.inboxes[link].eager {
+        net.inboxes[link].serve_alone(due);
+        net.bury(link as u32);
+    }
     if came > 0 {
         net.sched.begin(last, known);
     }
-    net.events += came;
+    net.events += came + turns;
     net.entered += came;
     net.left += came;
     if let Some(at) = again {
@@ -97,6 +103,8 @@ struct Lone<'a> {
     bytes: u32,
     /// Packets that came to the link.
     came: u64,
+    /// Turns of an eager link's transmitter.
+    turns: u64,
     /// The first packet that does not come before `until` does then.
     again: Option<Time>,
 }
@@ -145,6 +153,14 @@ impl Source for Lone<'_> {
         if let Fate::Through(at, _) = fate {
             let at = self.down.send(at, self.bytes);
             self.u.arrives(at, self.bytes, self.window);
+        }
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, served: Option<Served>) {
+        self.turns += 1;
+        if let Some(Served { fate: Fate::Through(at, _), bytes, .. }) = served {
+            self.u.arrives(self.down.send(at, bytes), bytes, self.window);
         }
     }
 }

@@ -178,9 +178,7 @@ impl Network {
     }
 
     /// A lone source's packet, known since `scheduled`, comes to an eager link at `at`, which may
-    /// lie ahead. What waits there leaves in its turn. If that is the end of its way, it is all the
-    /// source's: nothing else in the network can fall on the same instant, and only the times
-    /// matter.
+    /// lie ahead. What waits there leaves in its turn.
     #[inline(never)]
     pub(crate) fn in_turn(
         &mut self,
@@ -190,25 +188,9 @@ impl Network {
         p: Pkt,
         flows: &mut [Flow],
     ) {
-        if self.goes_on(&p) {
-            self.serve_until(at, link, flows);
-            self.sched.begin(at, scheduled);
-            return self.wait_ahead(at, link, p, flows);
-        }
-        self.entered += 1;
-        self.left += 1;
-        let a = arriving(at, NOWHERE, &p);
-        let due = self.inboxes[link as usize].due();
-        let Network { links, hosts, events, window, .. } = self;
-        let down = &mut hosts[p.host as usize].down;
-        let FlowKind::Udp(u) = &mut flows[p.flow as usize].kind else { return };
-        let due = links[link as usize].in_turn(&a, due, |served| {
-            *events += 1;
-            let Some(Served { fate: Fate::Through(at, _), bytes, .. }) = served else { return };
-            u.arrives(down.send(at, bytes), bytes, *window);
-        });
-        self.inboxes[link as usize].serve_alone(due);
-        self.bury(link);
+        self.serve_until(at, link, flows);
+        self.sched.begin(at, scheduled);
+        self.wait_ahead(at, link, p, flows);
     }
 
     /// The same at `now`, which may lie ahead, where the link is eager.
@@ -337,7 +319,7 @@ impl Network {
 
     /// Discards the packets that were dropped while they waited at a link.
     #[inline(always)]
-    fn bury(&mut self, link: u32) {
+    pub(crate) fn bury(&mut self, link: u32) {
         if self.links[link as usize].gave_up() {
             self.bury_them(link);
         }

@@ -1,5 +1,6 @@
 //! What a caller hands to a link, and what it is told.
 
+use crate::link::port::Served;
 use penstock_aqm::{Ecn, Packet};
 use penstock_units::Time;
 
@@ -27,7 +28,7 @@ pub struct Arriving {
     pub data: bool,
 }
 
-/// A source whose packets come to a lazy link one after the other, and nobody else's with them.
+/// A source whose packets come to a link one after the other, and nobody else's with them.
 pub trait Source {
     /// Goes on to its next packet, which comes no earlier than the last one. Returns false where
     /// there is none for now.
@@ -39,6 +40,9 @@ pub trait Source {
     /// Returns when that began to be sent to the link.
     fn scheduled(&self) -> Time;
 
-    /// Is told what became of it.
+    /// Is told what became of it. Where it waits at an eager link, that is told in its turn.
     fn became(&mut self, fate: Fate);
+
+    /// Is told what an eager link's transmitter does in a turn.
+    fn turn(&mut self, served: Option<Served>);
 }

@@ -219,7 +219,7 @@ impl Visit for Service<'_> {
     }
 }
 
-/// Packets of a lone source arrive at a lazy link, until the link does something by itself.
+/// Packets of a lone source arrive, until the link does something by itself.
 pub(crate) struct Stretch<'a, S> {
     pub(crate) port: &'a mut Port,
     /// When it does.
@@ -227,58 +227,48 @@ pub(crate) struct Stretch<'a, S> {
     /// An arrival may go before the departure of its instant.
     pub(crate) ties: bool,
     pub(crate) source: S,
+    /// When an eager link is to be served next.
+    pub(crate) due: Time,
+}
+
+/// Where a stretch ends.
+pub(crate) struct Stretched<S> {
+    pub(crate) source: S,
+    pub(crate) due: Time,
+    /// The source's packet has yet to arrive, when the link has done what it does by itself.
+    pub(crate) more: bool,
 }
 
 impl<S: Source> Visit for Stretch<'_, S> {
-    /// The source, and whether its packet has yet to arrive when the link has done that.
-    type Output = (S, bool);
+    type Output = Stretched<S>;
 
     #[inline(never)]
-    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> (S, bool) {
-        if eager(aqm) {
-            return (self.source, false); // the caller has asked; without this an eager kind would have this code
-        }
+    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Stretched<S> {
         // A source of its own can stand in registers.
-        let Stretch { port, internal, ties, mut source } = self;
+        let Stretch { port, internal, ties, mut source, mut due } = self;
+        let lazy = !eager(aqm);
         while source.next() {
             let a = source.packet();
             if internal <= a.at {
-                return (source, true);
+                return Stretched { source, due, more: true };
             }
-            port.start_before(a.at, internal, ties, || source.scheduled());
-            let fate = port.arrive(aqm, &a);
-            source.became(fate);
+            if lazy {
+                port.start_before(a.at, internal, ties, || source.scheduled());
+                let fate = port.arrive(aqm, &a);
+                source.became(fate);
+                continue;
+            }
+            while due <= a.at {
+                let served = port.serve(aqm, due);
+                due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+                source.turn(served);
+            }
+            match port.arrive(aqm, &a) {
+                Fate::Held(Some(at)) => due = at,
+                Fate::Held(None) => {}
+                fate => source.became(fate),
+            }
         }
-        (source, false)
-    }
-}
-
-/// A packet arrives at an eager link, and before it those leave whose turn comes until then.
-pub(crate) struct InTurn<'a, F> {
-    pub(crate) port: &'a mut Port,
-    pub(crate) a: &'a Arriving,
-    /// When the transmitter is free for the first of them.
-    pub(crate) due: Time,
-    /// Is told what the transmitter does at each turn.
-    pub(crate) turn: F,
-}
-
-impl<F: FnMut(Option<Served>)> Visit for InTurn<'_, F> {
-    type Output = Time;
-
-    #[inline(never)]
-    fn visit<A: Aqm + ?Sized>(mut self, aqm: &mut A) -> Time {
-        if !eager(aqm) {
-            return self.due; // the caller has asked; without this a lazy kind would have this code
-        }
-        while self.due <= self.a.at {
-            let served = self.port.serve(aqm, self.due);
-            self.due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
-            (self.turn)(served);
-        }
-        match self.port.arrive(aqm, self.a) {
-            Fate::Held(Some(at)) => at,
-            _ => self.due,
-        }
+        Stretched { source, due, more: false }
     }
 }
