@@ -14,8 +14,7 @@ mod loss;
 mod port;
 mod transmitter;
 
-pub use fate::{Arriving, Fate, Source};
-pub use port::Served;
+pub use fate::{Arriving, Fate, Served, Source};
 
 use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;

@@ -1,6 +1,5 @@
 //! What a caller hands to a link, and what it is told.
 
-use crate::link::port::Served;
 use penstock_aqm::{Ecn, Packet};
 use penstock_units::Time;
 
@@ -26,6 +25,21 @@ pub struct Arriving {
     pub index: u32,
     /// Whether it carries data; else it is an ACK.
     pub data: bool,
+}
+
+/// What a free transmitter does.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// The place of the packet that goes next.
+    pub index: u32,
+    /// Its flow and its size.
+    pub flow: u32,
+    /// See `flow`.
+    pub bytes: u32,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// When the link is to be served again, if anything waits.
+    pub again: Option<Time>,
 }
 
 /// A source whose packets come to a link one after the other, and nobody else's with them.

@@ -4,27 +4,12 @@
 //! `arrive` is inlined, and which of them a link uses is asked once per packet.
 
 use crate::link::buffer::Buffer;
-use crate::link::fate::{Arriving, Fate, Source};
+use crate::link::fate::{Arriving, Fate, Served, Source};
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::{eager, Contract};
 use penstock_aqm::{Aqm, Ecn, Packet, Visit};
 use penstock_units::{Duration, Time};
-
-/// What a free transmitter does.
-#[derive(Clone, Copy, Debug)]
-pub struct Served {
-    /// The place of the packet that goes next.
-    pub index: u32,
-    /// Its flow and its size.
-    pub flow: u32,
-    /// See `flow`.
-    pub bytes: u32,
-    /// What becomes of it.
-    pub fate: Fate,
-    /// When the link is to be served again, if anything waits.
-    pub again: Option<Time>,
-}
 
 /// The transmitter, and what waits for it.
 pub(crate) struct Port {
