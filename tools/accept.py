@@ -5,8 +5,8 @@
 The clone is of the last commit and lies in `out/accept/clone`. Outcomes are kept in
 `docs/accept.json`, so a call that was interrupted goes on with what is left, on another machine
 too; `--only` tries its items anew. The table goes to `docs/accept.md` and to the terminal, the log
-of each item to `out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was skipped with a
-reason, and none fell short.
+of each item to `out/accept/ITEM.log`. The exit status is 0 only if every item chosen ran or was
+skipped with a reason, and none fell short.
 """
 
 from __future__ import annotations

@@ -291,6 +291,14 @@ def markdown(
         "",
         f"{len(known)} of {len(items)} items ran: {len(short)} fell short, "
         f"{sum(o.skipped is not None for o in known)} were skipped.",
+        *(
+            [
+                "They ran at several commits, which the last column names, and so perhaps on",
+                "several machines.",
+            ]
+            if len({o.commit for o in known}) > 1
+            else []
+        ),
         "",
         *(f"- **{o.name}** fell short: {o.complaint}" for o in short),
         *(f"- **{o.name}** was skipped: {o.skipped}" for o in known if o.skipped is not None),
