@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::network::Network;
 use crate::routes::HOST;
 use crate::sched::Kind;
+use crate::way::NOWHERE;
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Arriving, Fate, Pipe, Served, Source};
 use penstock_units::{Rng, Time};
@@ -140,7 +141,7 @@ impl Source for Lone<'_> {
     fn packet(&self) -> Arriving {
         let Lone { now: at, bytes, flow, class, .. } = *self;
         let pkt = Packet { bytes, ecn: Ecn::NotEct, flow, class };
-        Arriving { at, pkt, index: u32::MAX, data: true }
+        Arriving { at, pkt, index: NOWHERE, data: true }
     }
 
     #[inline]

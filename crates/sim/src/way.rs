@@ -13,7 +13,7 @@ use penstock_queue::{Arriving, Fate, Served};
 use penstock_units::Time;
 
 /// Stands for the place of a packet that has none.
-const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A packet as a link sees it that it comes to at `at`.
 #[inline(always)]

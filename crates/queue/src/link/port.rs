@@ -1,7 +1,8 @@
 //! What a link does with a packet: the discipline decides, the buffer keeps, the transmitter sends.
 //!
 //! The discipline's type is a parameter here. Each kind has a copy of this code in which its own
-//! `arrive` is inlined, and which of them a link uses is asked once per packet.
+//! `arrive` is inlined, and which of them a link uses is asked once per packet, or once for all that a
+//! lone source has.
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Served, Source};
