@@ -263,9 +263,9 @@ impl Link {
         self.aqm.visited(Arrival { port: &mut self.port, a })
     }
 
-    /// All that a lone source has arrives, each packet as by [`Link::catch_up`] and
-    /// [`Link::arrive`]; before it, at an eager link, those leave whose turn comes until then, the
-    /// first of them at `due`. Returns the source, and when the link is to be served next.
+    /// All that a source has arrives, each packet as by [`Link::catch_up`] and [`Link::arrive`];
+    /// before it, at an eager link, those leave whose turn comes until then, the first of them at
+    /// `due`. Returns the source, and when the link is to be served next.
     #[inline]
     pub fn stretch<S: Source>(&mut self, mut source: S, mut due: Time) -> (S, Time) {
         loop {
@@ -273,31 +273,43 @@ impl Link {
             let stretch = Stretch { port: &mut self.port, internal, ties, source, due };
             let end = self.aqm.visited(stretch);
             (source, due) = (end.source, end.due);
-            if !end.more {
-                return (source, due);
+            if end.more {
+                self.after_internal(&mut source, &mut due);
+                continue;
             }
-            self.after_internal(&mut source, &mut due);
+            while due < source.until() {
+                due = self.turn(&mut source, due);
+            }
+            return (source, due);
         }
     }
 
-    /// A lone source's packet arrives. Before it the link does something by itself.
+    /// The source is told of an eager link's turn at `now`, before which the link may do something
+    /// by itself. Returns when the next one comes.
+    #[cold]
+    #[inline(never)]
+    fn turn<S: Source>(&mut self, source: &mut S, now: Time) -> Time {
+        let served = self.serve(now);
+        self.port.told(served, source)
+    }
+
+    /// The source's packet arrives. Before it the link does something by itself.
     #[cold]
     #[inline(never)]
     fn after_internal<S: Source>(&mut self, source: &mut S, due: &mut Time) {
         let a = source.packet();
         while *due <= a.at {
-            let served = self.serve(*due);
-            *due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
-            source.turn(served);
+            *due = self.turn(source, *due);
         }
         if self.catch_up(a.at) {
             self.settle(a.at, source.scheduled());
         }
-        match self.arrive(&a) {
-            Fate::Held(Some(at)) => *due = at,
-            Fate::Held(None) => {}
-            fate => source.became(fate),
+        let fate = self.arrive(&a);
+        self.port.tell_gone(source);
+        if let Fate::Held(Some(at)) = fate {
+            *due = at;
         }
+        source.became(fate);
     }
 
     /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.

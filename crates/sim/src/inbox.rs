@@ -134,11 +134,16 @@ impl Inbox {
         first.then(|| std::mem::replace(&mut self.service, Event::LAST))
     }
 
-    /// The link's service, if it goes before `event` and before all arrivals.
+    /// Takes out the link's service, which is due.
+    #[inline(always)]
+    pub(crate) fn take_service(&mut self) -> Event {
+        std::mem::replace(&mut self.service, Event::LAST)
+    }
+
+    /// Returns whether anything is to happen at the link before `event`.
     #[inline]
-    pub(crate) fn served_ahead_of(&mut self, event: &Event) -> Option<Event> {
-        let first = self.service < *event && self.next().is_none_or(|a| self.service < *a);
-        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
+    pub(crate) fn waits_for(&self, event: &Event) -> bool {
+        self.service < *event || self.next().is_some_and(|first| first < event)
     }
 
     /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said
@@ -170,12 +175,6 @@ impl Inbox {
             self.first = Time::NEVER;
         }
         due
-    }
-
-    /// The first arrival, if it comes before `now`.
-    #[inline(always)]
-    pub(crate) fn before(&mut self, now: Time) -> Option<Event> {
-        self.pop_if(|first| first.time() < now)
     }
 
     /// The arrival from a host `ahead` places behind the first one; else that from another link.

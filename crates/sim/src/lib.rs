@@ -5,6 +5,7 @@
 //! be called from many threads at once.
 
 mod apps;
+mod batch;
 mod browser;
 mod config;
 mod draw;

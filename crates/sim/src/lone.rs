@@ -60,7 +60,6 @@ pub(crate) fn stretch(
     let (Lone { known, now: last, came, turns, again, .. }, due) = links[link].stretch(lone, due);
     if net.inboxes[link].eager {
         net.inboxes[link].serve_alone(due);
-        net.bury(link as u32);
     }
     if came > 0 {
         net.sched.begin(last, known);
@@ -155,6 +154,16 @@ impl Source for Lone<'_> {
             let at = self.down.send(at, self.bytes);
             self.u.arrives(at, self.bytes, self.window);
         }
+    }
+
+    /// It has no place in the pool.
+    #[inline]
+    fn gave_up(&mut self, _: u32) {}
+
+    /// The link's turns come with the packets behind them.
+    #[inline(always)]
+    fn until(&self) -> Time {
+        Time::ZERO
     }
 
     #[inline(always)]

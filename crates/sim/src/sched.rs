@@ -68,6 +68,12 @@ impl Event {
     /// After every event.
     pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
 
+    /// Departures before this time go before it.
+    #[inline]
+    pub(crate) fn end_of_departures(&self) -> Time {
+        Time::from_ticks(self.at.div_ceil(2))
+    }
+
     /// When it is due.
     #[inline]
     pub(crate) fn time(&self) -> Time {

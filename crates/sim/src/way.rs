@@ -10,14 +10,14 @@ use crate::routes::HOST;
 use crate::sched::{Event, Kind};
 use penstock_aqm::Packet;
 use penstock_queue::{Arriving, Fate, Served};
-use penstock_units::Time;
+use penstock_units::{Duration, Time};
 
 /// Stands for the place of a packet that has none.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A packet as a link sees it that it comes to at `at`.
 #[inline(always)]
-fn arriving(at: Time, index: u32, p: &Pkt) -> Arriving {
+pub(crate) fn arriving(at: Time, index: u32, p: &Pkt) -> Arriving {
     let pkt = Packet { bytes: p.bytes, ecn: p.ecn(), flow: p.flow, class: p.class };
     Arriving { at, pkt, index, data: !p.is(flag::ACK) }
 }
@@ -26,15 +26,10 @@ impl Network {
     /// The link takes in what came to its inbox before `now`. What may happen to a packet there is
     /// asked once for all of them.
     pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
-        if self.inboxes[link as usize].eager {
-            self.take_in_and_serve(&Event::first_at(now), link, flows);
-        }
-        if self.capture.is_some() {
-            while let Some(event) = self.next_arrival(now, link, flows) {
-                self.through(event.time(), link, event.what().index() as u32, flows);
-            }
-        } else if self.links[link as usize].is_plain() {
-            while let Some(event) = self.next_arrival(now, link, flows) {
+        let bound = Event::first_at(now);
+        if self.links[link as usize].is_plain() {
+            while let Some(event) = self.inboxes[link as usize].ahead_of(&bound) {
+                self.begin(&event, link, flows);
                 let index = event.what().index() as u32;
                 let p = self.packets.items[index as usize];
                 match self.links[link as usize].straight(event.time(), p.bytes, !p.is(flag::ACK)) {
@@ -43,12 +38,7 @@ impl Network {
                 }
             }
         } else {
-            while let Some(event) = self.next_arrival(now, link, flows) {
-                let index = event.what().index() as u32;
-                let p = self.packets.items[index as usize];
-                let fate = self.pass(event.time(), link, index, &p, flows);
-                self.follow(event.time(), link, index, p, fate, flows);
-            }
+            self.take_in_until(&bound, link, flows);
         }
         if let Some(due) = self.inboxes[link as usize].call_again() {
             self.sched.push(due, Kind::Inbox, link);
@@ -58,41 +48,10 @@ impl Network {
     /// A packet comes to a link by an event of its own: what is in the inbox may go before it.
     #[inline]
     pub(crate) fn take_in_before(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
-        if self.inboxes[link as usize].eager {
-            self.take_in_and_serve(event, link, flows);
-            return self.sched.go_on();
-        }
-        while let Some(first) = self.inboxes[link as usize].ahead_of(event) {
-            self.take_one_in(&first, link, flows);
+        if self.inboxes[link as usize].waits_for(event) {
+            self.take_in_until(event, link, flows);
             self.sched.go_on();
         }
-    }
-
-    /// An eager link takes in what came before `bound`, and sends what was due before it.
-    #[inline(never)]
-    pub(crate) fn take_in_and_serve(&mut self, bound: &Event, link: u32, flows: &mut [Flow]) {
-        loop {
-            let inbox = &mut self.inboxes[link as usize];
-            if let Some(service) = inbox.served_ahead_of(bound) {
-                self.serve(&service, link, flows);
-            } else if let Some(first) = inbox.ahead_of(bound) {
-                self.hold(&first, link, flows);
-            } else {
-                return;
-            }
-        }
-    }
-
-    /// An eager link takes an arrival in, which waits there or is dropped.
-    #[inline(always)]
-    fn hold(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
-        debug_assert!(self.capture.is_none(), "with a capture nothing waits in an inbox");
-        self.begin(event, link, flows);
-        let index = event.what().index() as u32;
-        let p = self.packets.items[index as usize];
-        let fate = self.pass(event.time(), link, index, &p, flows);
-        debug_assert!(!matches!(fate, Fate::Through(..)), "an eager link holds what it lets in");
-        self.stay(link, index, fate);
     }
 
     /// An eager link is served as its inbox says.
@@ -114,7 +73,7 @@ impl Network {
 
     /// A link asks to be served at `at`.
     #[inline]
-    fn ask_for_service(&mut self, at: Time, link: u32) {
+    pub(crate) fn ask_for_service(&mut self, at: Time, link: u32) {
         let inbox = &mut self.inboxes[link as usize];
         if !inbox.keeps() {
             return self.sched.push(at, Kind::Service, link);
@@ -125,28 +84,14 @@ impl Network {
         }
     }
 
-    /// Takes an arrival before `now` out of the link's inbox, and begins to work on it.
-    #[inline(always)]
-    fn next_arrival(&mut self, now: Time, link: u32, flows: &[Flow]) -> Option<Event> {
-        let event = self.inboxes[link as usize].before(now)?;
-        self.begin(&event, link, flows);
-        Some(event)
-    }
-
     /// What is worked out from now on is an arrival that was taken out of a link's inbox.
     #[inline(always)]
-    fn begin(&mut self, event: &Event, link: u32, flows: &[Flow]) {
+    pub(crate) fn begin(&mut self, event: &Event, link: u32, flows: &[Flow]) {
         self.events += 1;
         self.sched.begin_arrival(event);
         if self.crowded {
             self.warm(link, flows);
         }
-    }
-
-    #[inline(always)]
-    fn take_one_in(&mut self, event: &Event, link: u32, flows: &mut [Flow]) {
-        self.begin(event, link, flows);
-        self.through(event.time(), link, event.what().index() as u32, flows);
     }
 
     /// Begins to load what the next arrivals at a link will touch.
@@ -286,15 +231,20 @@ impl Network {
     /// When a packet that arrives at a link at `now` began to be sent to it.
     #[cold]
     fn scheduled(&self, now: Time, p: &Pkt, flows: &[Flow]) -> Time {
-        let crossing = if p.hop == 0 {
-            let f = &flows[p.flow as usize];
-            let back = p.is(flag::ACK | flag::REQUEST);
-            let from = if back { f.ends.dst } else { f.ends.src };
-            self.hosts[from as usize].up.crossing(p.bytes)
-        } else {
-            self.links[self.routes.at(p.route, p.hop - 1) as usize].crossing(p.bytes)
+        let crossing = match p.hop.checked_sub(1) {
+            None => self.up_crossing(p, flows),
+            Some(last) => self.links[self.routes.at(p.route, last) as usize].crossing(p.bytes),
         };
         now.before(crossing)
+    }
+
+    /// How long before its arrival at its first link a packet began to be sent by its host.
+    #[cold]
+    pub(crate) fn up_crossing(&self, p: &Pkt, flows: &[Flow]) -> Duration {
+        let f = &flows[p.flow as usize];
+        let back = p.is(flag::ACK | flag::REQUEST);
+        let from = if back { f.ends.dst } else { f.ends.src };
+        self.hosts[from as usize].up.crossing(p.bytes)
     }
 
     /// Does with a packet what its link decided.
@@ -334,10 +284,19 @@ impl Network {
         }
     }
 
+    /// A packet was dropped while it waited at a link.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn give_up(&mut self, index: u32) {
+        if index != NOWHERE {
+            self.discard(index);
+        }
+    }
+
     /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
     /// its host. What the pool holds of it is brought up to date where it has to wait.
     #[inline(always)]
-    fn leave(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
+    pub(crate) fn leave(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
         if self.goes_on(&p) {
             let kept = &mut self.packets.items[index as usize];
             kept.flags = p.flags;
@@ -419,6 +378,29 @@ impl Network {
     pub(crate) fn service(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
+        if self.capture.is_some() {
+            self.record_served(link, served, flows);
+        }
+        self.served(now, link, served, flows);
+    }
+
+    #[cold]
+    fn record_served(&mut self, link: u32, served: Option<Served>, flows: &[Flow]) {
+        if let Some(Served { index, .. }) = served.filter(|served| served.index != NOWHERE) {
+            let p = self.packets.items[index as usize];
+            self.record_out(link, p, flows);
+        }
+    }
+
+    /// Does what comes of an eager link's turn.
+    #[inline(always)]
+    pub(crate) fn served(
+        &mut self,
+        now: Time,
+        link: u32,
+        served: Option<Served>,
+        flows: &mut [Flow],
+    ) {
         let Some(Served { index, flow, bytes, fate, again }) = served else { return };
         if let Some(at) = again {
             self.ask_for_service(at, link);
@@ -431,9 +413,6 @@ impl Network {
             return;
         }
         let p = self.packets.items[index as usize];
-        if self.capture.is_some() {
-            self.record_out(link, p, flows);
-        }
         match fate {
             Fate::Through(at, ecn) => self.leave(now, at, index, p.carrying(ecn), flows),
             _ => self.discard(index),

@@ -42,9 +42,9 @@ pub struct Served {
     pub again: Option<Time>,
 }
 
-/// A source whose packets come to a link one after the other, and nobody else's with them.
+/// Where a link's packets come from, one after the other, and where they go.
 pub trait Source {
-    /// Goes on to its next packet, which comes no earlier than the last one. Returns false where
+    /// Goes on to the next packet, which comes no earlier than the last one. Returns false where
     /// there is none for now.
     fn next(&mut self) -> bool;
 
@@ -54,9 +54,17 @@ pub trait Source {
     /// Returns when that began to be sent to the link.
     fn scheduled(&self) -> Time;
 
-    /// Is told what became of it. Where it waits at an eager link, that is told in its turn.
+    /// Is told what became of it. Where it waits at an eager link, what comes of that is told in
+    /// its turn.
     fn became(&mut self, fate: Fate);
 
     /// Is told what an eager link's transmitter does in a turn.
     fn turn(&mut self, served: Option<Served>);
+
+    /// Is told of a packet that was let in and dropped all the same, by its place in the caller's
+    /// pool; before it is told of the arrival or the turn that it was dropped for.
+    fn gave_up(&mut self, index: u32);
+
+    /// There is no packet for now: an eager link has its turns that come before this time.
+    fn until(&self) -> Time;
 }

@@ -175,6 +175,33 @@ impl Port {
     }
 }
 
+impl Port {
+    /// The source is told of a turn of the transmitter, which is free at `now`. Returns when the
+    /// next one comes.
+    #[inline(always)]
+    fn turn<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, source: &mut impl Source) -> Time {
+        let served = self.serve(aqm, now);
+        self.told(served, source)
+    }
+
+    /// The source is told of a turn that was. Returns when the next one comes.
+    #[inline(always)]
+    pub(crate) fn told(&mut self, served: Option<Served>, source: &mut impl Source) -> Time {
+        self.tell_gone(source);
+        let next = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+        source.turn(served);
+        next
+    }
+
+    /// The source is told of the packets that were given up.
+    #[inline(always)]
+    pub(crate) fn tell_gone(&mut self, source: &mut impl Source) {
+        if !self.buffer.gone.is_empty() {
+            self.buffer.gone.drain(..).for_each(|index| source.gave_up(index));
+        }
+    }
+}
+
 /// A packet arrives.
 pub(crate) struct Arrival<'a> {
     pub(crate) port: &'a mut Port,
@@ -205,7 +232,7 @@ impl Visit for Service<'_> {
     }
 }
 
-/// Packets of a lone source arrive, until the link does something by itself.
+/// What a source has arrives, until the link does something by itself.
 pub(crate) struct Stretch<'a, S> {
     pub(crate) port: &'a mut Port,
     /// When it does.
@@ -240,19 +267,23 @@ impl<S: Source> Visit for Stretch<'_, S> {
             }
             if lazy {
                 port.start_before(a.at, internal, ties, || source.scheduled());
-                let fate = port.arrive(aqm, &a);
-                source.became(fate);
+                source.became(port.arrive(aqm, &a));
                 continue;
             }
             while due <= a.at {
-                let served = port.serve(aqm, due);
-                due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
-                source.turn(served);
+                due = port.turn(aqm, due, &mut source);
             }
-            match port.arrive(aqm, &a) {
-                Fate::Held(Some(at)) => due = at,
-                Fate::Held(None) => {}
-                fate => source.became(fate),
+            let fate = port.arrive(aqm, &a);
+            port.tell_gone(&mut source);
+            if let Fate::Held(Some(at)) = fate {
+                due = at;
+            }
+            source.became(fate);
+        }
+        if !lazy {
+            let until = source.until().min(internal);
+            while due < until {
+                due = port.turn(aqm, due, &mut source);
             }
         }
         Stretched { source, due, more: false }

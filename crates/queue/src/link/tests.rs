@@ -41,6 +41,8 @@ struct Packets {
     next: usize,
     became: Vec<Fate>,
     turns: Vec<String>,
+    gone: Vec<u32>,
+    until: Time,
 }
 
 impl Source for Packets {
@@ -64,6 +66,14 @@ impl Source for Packets {
     fn turn(&mut self, served: Option<Served>) {
         self.turns.push(format!("{served:?}"));
     }
+
+    fn gave_up(&mut self, index: u32) {
+        self.gone.push(index);
+    }
+
+    fn until(&self) -> Time {
+        self.until
+    }
 }
 
 /// A packet every millisecond, more or less, on a grid of a quarter of one: transmissions start at
@@ -78,10 +88,10 @@ fn packets() -> Packets {
         let ecn = if i % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
         let pkt = Packet { bytes: [1000, 1000, 500][i as usize % 3], ecn, flow: i % 7, class: 0 };
         let sent = quarter(at.saturating_sub((rng.unit() * 5.0) as u64));
-        (Arriving { at: quarter(at), pkt, index: u32::MAX, data: i % 5 != 0 }, sent)
+        (Arriving { at: quarter(at), pkt, index: i, data: i % 5 != 0 }, sent)
     });
     let all = all.collect();
-    Packets { all, next: 0, became: vec![], turns: vec![] }
+    Packets { all, next: 0, became: vec![], turns: vec![], gone: vec![], until: Time::ZERO }
 }
 
 #[test]
@@ -89,9 +99,11 @@ fn a_stretch_is_its_packets_one_by_one() {
     let mut kinds = [0; 2];
     let mut ties_at_once = 0;
     for kind in KINDS {
-        for (ties, loss) in [(false, 0.0), (true, 0.0), (true, 0.1)] {
+        for (ties, loss, turns_left) in [(false, 0.0, 0), (true, 0.0, 10), (true, 0.1, 200)] {
             let [mut a, mut b] = [(); 2].map(|()| link(kind.name, ties, loss));
             kinds[usize::from(a.holds())] += 1;
+            let last = packets().all.last().expect("packets").0.at;
+            let until = last + Duration::from_millis(turns_left);
             let (mut want, mut turns, mut due) = (vec![], vec![], Time::NEVER);
             for (packet, sent) in packets().all {
                 while due <= packet.at {
@@ -103,17 +115,22 @@ fn a_stretch_is_its_packets_one_by_one() {
                     ties_at_once += usize::from(a.port.buffer.in_service_since == sent);
                     a.settle(packet.at, sent);
                 }
-                match a.arrive(&packet) {
-                    Fate::Held(Some(at)) => due = at,
-                    Fate::Held(None) => {}
-                    fate => want.push(fate),
+                let fate = a.arrive(&packet);
+                if let Fate::Held(Some(at)) = fate {
+                    due = at;
                 }
+                want.push(fate);
             }
-            let (source, due_then) = b.stretch(packets(), Time::NEVER);
+            while due < until {
+                let served = a.serve(due);
+                turns.push(format!("{served:?}"));
+                due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+            }
+            let (source, due_then) = b.stretch(Packets { until, ..packets() }, Time::NEVER);
             assert_eq!(source.became, want, "{}, {ties}, {loss}", kind.name);
             assert!(source.turns == turns && due_then == due, "{}, {ties}, {loss}", kind.name);
-            let gone = |link: &mut Link| link.gone().collect::<Vec<_>>();
-            assert_eq!(gone(&mut b), gone(&mut a), "{}, {ties}, {loss}", kind.name);
+            assert_eq!(source.gone, a.gone().collect::<Vec<_>>(), "{}, {ties}, {loss}", kind.name);
+            assert!(!b.gave_up());
             let end = Time::from_nanos(5_000_000_000);
             let [mut a, mut b] = [a, b].map(|mut link| {
                 link.finish(end);

@@ -1,0 +1,109 @@
+//! What has come to a link's inbox, taken in together: one loop, of which the discipline's own type
+//! is part.
+
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::packet::Pkt;
+use crate::sched::Event;
+use penstock_queue::{Arriving, Fate, Link, Served, Source};
+use penstock_units::Time;
+
+impl Network {
+    /// A link takes in what goes before `bound`. An eager one sends what is due before it.
+    #[inline(never)]
+    pub(crate) fn take_in_until(&mut self, bound: &Event, link: u32, flows: &mut [Flow]) {
+        debug_assert!(self.capture.is_none(), "with a capture nothing waits in an inbox");
+        let mut links = std::mem::take(&mut self.links);
+        let due = self.inboxes[link as usize].due();
+        let (before, rest) = links.split_at_mut(link as usize);
+        let (own, behind) = rest.split_first_mut().expect("the link's number");
+        let (at, index, p) = (Time::ZERO, 0, Pkt::BLANK);
+        let batch = Batch { net: self, flows, link, before, behind, bound: *bound, at, index, p };
+        own.stretch(batch, due);
+        self.links = links;
+    }
+}
+
+/// The arrivals of a link, and what comes of them in the network.
+struct Batch<'a> {
+    /// Without its links.
+    net: &'a mut Network,
+    flows: &'a mut [Flow],
+    link: u32,
+    /// The links before it, and those behind it, in the network's order.
+    before: &'a [Link],
+    behind: &'a [Link],
+    bound: Event,
+    /// When the packet comes that is taken in, its place in the pool, and the packet.
+    at: Time,
+    index: u32,
+    p: Pkt,
+}
+
+impl Batch<'_> {
+    /// Another link.
+    fn other(&self, link: u32) -> &Link {
+        match link.checked_sub(self.link + 1) {
+            Some(behind) => &self.behind[behind as usize],
+            None => &self.before[link as usize],
+        }
+    }
+}
+
+impl Source for Batch<'_> {
+    #[inline(always)]
+    fn next(&mut self) -> bool {
+        let Some(event) = self.net.inboxes[self.link as usize].ahead_of(&self.bound) else {
+            return false;
+        };
+        self.net.begin(&event, self.link, self.flows);
+        self.at = event.time();
+        self.index = event.what().index() as u32;
+        self.p = self.net.packets.items[self.index as usize];
+        true
+    }
+
+    #[inline(always)]
+    fn packet(&self) -> Arriving {
+        crate::way::arriving(self.at, self.index, &self.p)
+    }
+
+    #[cold]
+    fn scheduled(&self) -> Time {
+        let p = &self.p;
+        let crossing = match p.hop.checked_sub(1) {
+            None => self.net.up_crossing(p, self.flows),
+            Some(last) => self.other(self.net.routes.at(p.route, last)).crossing(p.bytes),
+        };
+        self.at.before(crossing)
+    }
+
+    #[inline(always)]
+    fn became(&mut self, fate: Fate) {
+        match fate {
+            Fate::Through(at, ecn) => {
+                self.net.leave(self.at, at, self.index, self.p.carrying(ecn), self.flows);
+            }
+            Fate::Dropped => self.net.discard(self.index),
+            Fate::Held(Some(at)) => self.net.ask_for_service(at, self.link),
+            Fate::Held(None) => {}
+        }
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, served: Option<Served>) {
+        let service = self.net.inboxes[self.link as usize].take_service();
+        self.net.events += 1;
+        self.net.sched.begin_service(&service);
+        self.net.served(service.time(), self.link, served, self.flows);
+    }
+
+    fn gave_up(&mut self, index: u32) {
+        self.net.give_up(index);
+    }
+
+    #[inline]
+    fn until(&self) -> Time {
+        self.bound.end_of_departures()
+    }
+}
