@@ -114,6 +114,52 @@ fn packets_that_meet() {
     }
 }
 
+/// Two links lead to a third, and all are busy all the time. What they send comes to the third at
+/// one instant, or at those of its departures, and so do packets from hosts there. Whether something
+/// was put on the wire before the packet in service, or before something else, depends on the way
+/// that it came: one link is short, and an access link may be as long as the others.
+#[test]
+fn links_that_meet() {
+    let link = |(from, to, rate, delay): (&str, &str, &str, &str)| {
+        format!(
+            "[[topology.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate} Mbit/s\"\n\
+             delay = \"{delay} ms\"\nreverse_rate = \"10 Mbit/s\"\nbuffer = 30\n"
+        )
+    };
+    let source = |(from, rate, start): (&str, &str, &str)| {
+        format!(
+            "[[traffic]]\nfrom = \"{from}\"\nto = \"R3\"\nkind = \"cbr\"\nrate = \"{rate} Mbit/s\"\n\
+             start = \"{start} ms\"\npacket = \"1500 B\"\n"
+        )
+    };
+    let all = [
+        [("R0", "50", "0"), ("R0", "50", "0.05"), ("R0", "30", "0.03")],
+        [("R1", "50", "0"), ("R1", "50", "0.07"), ("R1", "30", "0.03")],
+        [("R2", "50", "0"), ("R2", "50", "0.07"), ("R2", "20", "0.12")],
+    ];
+    let [last, one, short] =
+        [("R2", "R3", "100", "12"), ("R1", "R2", "100", "12"), ("R0", "R2", "1000", "0")];
+    let other = ("R0", "R2", "100", "12");
+    for kind in ["red", "droptail", "codel", "choke", "fq-codel"] {
+        for (profile, access, from) in
+            [("ns-2", "0.12", 0..2), ("rfc", "0.12", 0..2), ("ns-2", "12", 1..3)]
+        {
+            let sources = all[from].as_flattened().iter().copied().map(source);
+            for links in [[one, other, last], [last, short, one], [one, short, last]] {
+                let text = format!(
+                    "duration = \"0.6 s\"\nprofile = \"{profile}\"\n[topology]\nkind = \"graph\"\n\
+                     access = {{ rate = \"100 Mbit/s\", delay = \"{access} ms\" }}\n\
+                     egress = {{ rate = \"100 Mbit/s\", delay = \"0.12 ms\" }}\n\
+                     [aqm]\nkind = \"{kind}\"\n{}{}",
+                    links.map(link).concat(),
+                    sources.clone().collect::<String>(),
+                );
+                the_same(&text, "links.toml");
+            }
+        }
+    }
+}
+
 /// One source of datagrams, whose packets nobody else's meet: all of them are worked out in one
 /// loop, through every discipline. At the link's own rate a packet comes whenever another one
 /// leaves. Behind a second link, and where a reverse source makes it two, the loop is another one.

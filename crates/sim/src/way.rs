@@ -26,6 +26,9 @@ impl Network {
     /// The link takes in what came to its inbox before `now`. What may happen to a packet there is
     /// asked once for all of them.
     pub(crate) fn take_in(&mut self, now: Time, link: u32, flows: &mut [Flow]) {
+        if !self.inboxes[link as usize].keeps() {
+            return;
+        }
         let bound = Event::first_at(now);
         if self.links[link as usize].is_plain() {
             while let Some(event) = self.inboxes[link as usize].ahead_of(&bound) {
