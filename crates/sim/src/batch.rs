@@ -4,7 +4,7 @@
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::packet::Pkt;
-use crate::sched::Event;
+use crate::sched::{Event, Present};
 use penstock_queue::{Arriving, Fate, Link, Served, Source};
 use penstock_units::Time;
 
@@ -17,8 +17,9 @@ impl Network {
         let due = self.inboxes[link as usize].due();
         let (before, rest) = links.split_at_mut(link as usize);
         let (own, behind) = rest.split_first_mut().expect("the link's number");
-        let (at, index, p) = (Time::ZERO, 0, Pkt::BLANK);
-        let batch = Batch { net: self, flows, link, before, behind, bound: *bound, at, index, p };
+        let (at, index, p, began) = (Time::ZERO, 0, Pkt::BLANK, self.sched.present());
+        let batch =
+            Batch { net: self, flows, link, before, behind, bound: *bound, at, index, p, began };
         own.stretch(batch, due);
         self.links = links;
     }
@@ -38,6 +39,9 @@ struct Batch<'a> {
     at: Time,
     index: u32,
     p: Pkt,
+    /// Its place among all that happens: what comes of it is scheduled there, behind the turns
+    /// before it.
+    began: Present,
 }
 
 impl Batch<'_> {
@@ -57,6 +61,7 @@ impl Source for Batch<'_> {
             return false;
         };
         self.net.begin(&event, self.link, self.flows);
+        self.began = self.net.sched.present();
         self.at = event.time();
         self.index = event.what().index() as u32;
         self.p = self.net.packets.items[self.index as usize];
@@ -85,7 +90,10 @@ impl Source for Batch<'_> {
                 self.net.leave(self.at, at, self.index, self.p.carrying(ecn), self.flows);
             }
             Fate::Dropped => self.net.discard(self.index),
-            Fate::Held(Some(at)) => self.net.ask_for_service(at, self.link),
+            Fate::Held(Some(at)) => {
+                self.net.sched.go_back(self.began);
+                self.net.ask_for_service(at, self.link);
+            }
             Fate::Held(None) => {}
         }
     }

@@ -209,6 +209,10 @@ pub(crate) struct Scheduler {
     taken: (u64, u64),
 }
 
+/// A place among all that happens: a tick and a rank.
+#[derive(Clone, Copy)]
+pub(crate) struct Present((u64, u64));
+
 /// As many events of a slot are kept in order; more of them go to a heap.
 const CROWD: usize = 1024;
 /// Turns of the wheel that are told apart.
@@ -267,6 +271,18 @@ impl Scheduler {
         let (last, highest) = self.taken;
         self.taken = (tick, if tick == last { rank.max(highest) } else { rank });
         self.present = self.taken;
+    }
+
+    /// What is being worked out.
+    #[inline]
+    pub(crate) fn present(&self) -> Present {
+        Present(self.present)
+    }
+
+    /// What is worked out from now on happens where this was taken from [`Scheduler::present`].
+    #[inline]
+    pub(crate) fn go_back(&mut self, to: Present) {
+        self.present = to.0;
     }
 
     /// Goes on with the event that was taken last.
