@@ -114,49 +114,92 @@ fn packets_that_meet() {
     }
 }
 
+/// A link of a graph.
+fn link((from, to, rate, delay): (&str, &str, &str, &str)) -> String {
+    format!(
+        "[[topology.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate} Mbit/s\"\n\
+         delay = \"{delay} ms\"\nreverse_rate = \"10 Mbit/s\"\nbuffer = 30\n"
+    )
+}
+
+/// A source whose packets end behind a graph's last link.
+fn source((from, rate, start): (&str, &str, &str)) -> String {
+    format!(
+        "[[traffic]]\nfrom = \"{from}\"\nto = \"R3\"\nkind = \"cbr\"\nrate = \"{rate} Mbit/s\"\n\
+         start = \"{start} ms\"\npacket = \"1500 B\"\n"
+    )
+}
+
+/// Runs a graph of these links with these sources.
+fn meet(kind: &str, profile: &str, access: &str, links: &str, sources: &str) {
+    let text = format!(
+        "duration = \"0.6 s\"\nprofile = \"{profile}\"\n[topology]\nkind = \"graph\"\n\
+         access = {{ rate = \"100 Mbit/s\", delay = \"{access} ms\" }}\n\
+         egress = {{ rate = \"100 Mbit/s\", delay = \"0.12 ms\" }}\n\
+         [aqm]\nkind = \"{kind}\"\n{links}{sources}"
+    );
+    the_same(&text, "links.toml");
+}
+
 /// Two links lead to a third, and all are busy all the time. What they send comes to the third at
 /// one instant, or at those of its departures, and so do packets from hosts there. Whether something
 /// was put on the wire before the packet in service, or before something else, depends on the way
 /// that it came: one link is short, and an access link may be as long as the others.
 #[test]
 fn links_that_meet() {
-    let link = |(from, to, rate, delay): (&str, &str, &str, &str)| {
-        format!(
-            "[[topology.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate} Mbit/s\"\n\
-             delay = \"{delay} ms\"\nreverse_rate = \"10 Mbit/s\"\nbuffer = 30\n"
-        )
-    };
-    let source = |(from, rate, start): (&str, &str, &str)| {
-        format!(
-            "[[traffic]]\nfrom = \"{from}\"\nto = \"R3\"\nkind = \"cbr\"\nrate = \"{rate} Mbit/s\"\n\
-             start = \"{start} ms\"\npacket = \"1500 B\"\n"
-        )
-    };
     let all = [
         [("R0", "50", "0"), ("R0", "50", "0.05"), ("R0", "30", "0.03")],
         [("R1", "50", "0"), ("R1", "50", "0.07"), ("R1", "30", "0.03")],
         [("R2", "50", "0"), ("R2", "50", "0.07"), ("R2", "20", "0.12")],
+        // The links begin in step, and take in what comes to them at different times.
+        [("R0", "50", "0"), ("R0", "50", "0.05"), ("R0", "30", "0.03")],
+        [("R1", "40", "0"), ("R1", "60", "0.07"), ("R1", "30", "0.1")],
     ];
     let [last, one, short] =
         [("R2", "R3", "100", "12"), ("R1", "R2", "100", "12"), ("R0", "R2", "1000", "0")];
     let other = ("R0", "R2", "100", "12");
     for kind in ["red", "droptail", "codel", "choke", "fq-codel"] {
-        for (profile, access, from) in
-            [("ns-2", "0.12", 0..2), ("rfc", "0.12", 0..2), ("ns-2", "12", 1..3)]
-        {
+        for (profile, access, from) in [
+            ("ns-2", "0.12", 0..2),
+            ("rfc", "0.12", 0..2),
+            ("ns-2", "12", 1..3),
+            ("ns-2", "0.12", 3..5),
+        ] {
             let sources = all[from].as_flattened().iter().copied().map(source);
             for links in [[one, other, last], [last, short, one], [one, short, last]] {
-                let text = format!(
-                    "duration = \"0.6 s\"\nprofile = \"{profile}\"\n[topology]\nkind = \"graph\"\n\
-                     access = {{ rate = \"100 Mbit/s\", delay = \"{access} ms\" }}\n\
-                     egress = {{ rate = \"100 Mbit/s\", delay = \"0.12 ms\" }}\n\
-                     [aqm]\nkind = \"{kind}\"\n{}{}",
-                    links.map(link).concat(),
-                    sources.clone().collect::<String>(),
-                );
-                the_same(&text, "links.toml");
+                let (links, sources) =
+                    (links.map(link).concat(), sources.clone().collect::<String>());
+                meet(kind, profile, access, &links, &sources);
             }
         }
+    }
+}
+
+/// The same with links and sources that are drawn from a few rates and times, so that many of them
+/// go in step: two to four links lead to the last one.
+#[test]
+fn drawn_links_that_meet() {
+    let cases = std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let mut rng = Rng::stream(3, "ahead");
+    let mut draw = |from: &[&'static str]| from[(rng.unit() * from.len() as f64) as usize];
+    for _ in 0..cases {
+        let ends = &["R0", "R1", "R4", "R5"][..draw(&["2", "3", "4"]).parse().expect("a number")];
+        let mut links: Vec<_> = ends
+            .iter()
+            .map(|from| link((from, "R2", draw(&["100", "100", "50"]), draw(&["12", "12", "6"]))))
+            .collect();
+        links.push(link(("R2", "R3", "100", "12")));
+        let sources: String = ends
+            .iter()
+            .flat_map(|from| [*from; 3])
+            .map(|from| {
+                let start = draw(&["0", "0", "0.07", "0.03", "0.12", "1"]);
+                source((from, draw(&["30", "40", "50", "60"]), start))
+            })
+            .collect();
+        let kind = draw(&["red", "droptail", "codel", "choke", "fq-codel"]);
+        let (profile, access) = (draw(&["ns-2", "rfc"]), draw(&["0.12", "12"]));
+        meet(kind, profile, access, &links.concat(), &sources);
     }
 }
 

@@ -5,8 +5,9 @@
 //! The order does not depend on the wheel's geometry, which is chosen from the scenario's rates for
 //! speed alone. Nor does it depend on when the engine works something out, which may be ahead of
 //! time ([`crate::inbox`]). So the order of scheduling is not that of the calls: an event has the
-//! instant at which it was scheduled, and the place among all that happened then. Only where both
-//! are the same for two events does the order of the calls tell.
+//! instant at which it was scheduled, the place among all that happened then, and who scheduled it
+//! ([`Actor`]). Only where all three are the same for two events does the order of the calls tell:
+//! what one link or one flow does is worked out in the same order, ahead of time or not.
 
 use penstock_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -29,6 +30,28 @@ fn rank(half: u64, scheduled: u64) -> u64 {
     half << 63 | scheduled
 }
 
+/// The link that sends a packet, or the flow whose end does. What both ends of the network do at one
+/// instant, for reasons that are as old as each other, goes by their numbers: links that send in
+/// step need not have been worked out in step. Numbers that are [`Actor::MANY`] apart share a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Actor(u64);
+
+impl Actor {
+    const BITS: u32 = 12;
+    /// So many links, and so many flows, are told apart.
+    const MANY: u32 = 1 << (Actor::BITS - 1);
+
+    #[inline]
+    pub(crate) fn link(number: u32) -> Self {
+        Actor(u64::from(number % Actor::MANY) << (u64::BITS - Actor::BITS))
+    }
+
+    #[inline]
+    pub(crate) fn flow(number: u32) -> Self {
+        Actor(u64::from((number % Actor::MANY) | Actor::MANY) << (u64::BITS - Actor::BITS))
+    }
+}
+
 /// An event. Events are ordered by the fields, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
@@ -38,8 +61,8 @@ pub(crate) struct Event {
     scheduled: u64,
     /// Where, among what happens at that tick, stands what scheduled it: [`rank`].
     cause: u64,
-    /// The number of its scheduling, above the bits of [`What`]. It may begin again: it orders
-    /// events that were scheduled at one instant.
+    /// Who scheduled it, in the upper bits, and the number of its scheduling, above the bits of
+    /// [`What`]. The number begins again: it orders what one actor scheduled at one instant.
     order: u64,
 }
 
@@ -82,7 +105,13 @@ impl Event {
 
     #[cold]
     fn among_simultaneous(&self, other: &Self) -> Ordering {
-        (self.scheduled, self.cause, self.order).cmp(&(other.scheduled, other.cause, other.order))
+        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - Actor::BITS));
+        // Which number was given first, though it may have begun again in between.
+        let earlier = || {
+            let [here, there] = [self, other].map(|e| e.order << Actor::BITS);
+            (here.wrapping_sub(there) as i64).cmp(&0)
+        };
+        whose(self).cmp(&whose(other)).then_with(earlier)
     }
 
     /// What is due.
@@ -201,6 +230,7 @@ pub(crate) struct Scheduler {
     far: BinaryHeap<Reverse<Event>>,
     /// The slot of the first event in `far`; `u64::MAX` for none.
     next_far: u64,
+    /// The number of the last scheduling, in the upper bits.
     order: u64,
     /// What is being worked out: its tick and its rank.
     present: (u64, u64),
@@ -291,16 +321,35 @@ impl Scheduler {
         self.present = self.taken;
     }
 
-    /// Makes an event that is scheduled now. See the module for the order of events.
+    /// Makes the event that a link or a flow with this number schedules for itself now. See the
+    /// module for the order of events.
     #[inline]
     pub(crate) fn event(&mut self, at: Time, kind: Kind, index: u32) -> Event {
+        debug_assert!(kind != Kind::Packet, "a packet's arrival is scheduled by who sends it");
+        let link = matches!(kind, Kind::Service | Kind::Inbox);
+        self.scheduled_by(
+            if link { Actor::link(index) } else { Actor::flow(index) },
+            at,
+            kind,
+            index,
+        )
+    }
+
+    /// Makes the event of an arrival: `by` sends the packet at `index` now.
+    #[inline]
+    pub(crate) fn arrival(&mut self, at: Time, by: Actor, index: u32) -> Event {
+        self.scheduled_by(by, at, Kind::Packet, index)
+    }
+
+    #[inline]
+    fn scheduled_by(&mut self, by: Actor, at: Time, kind: Kind, index: u32) -> Event {
         let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
-        self.order = self.order.wrapping_add(1 << WHAT_BITS);
+        self.order = self.order.wrapping_add(1 << (WHAT_BITS + Actor::BITS));
         Event {
             at: at.as_ticks().wrapping_mul(2) | half,
             scheduled: self.present.0,
             cause: self.present.1,
-            order: self.order | u64::from(what.0),
+            order: by.0 | self.order >> Actor::BITS | u64::from(what.0),
         }
     }
 
@@ -523,20 +572,29 @@ mod tests {
 
     /// Against a sorted list, for several geometries: same order whatever the wheel.
     #[test]
-    fn order_is_time_then_class_then_scheduling() {
+    fn order_is_time_then_class_then_actor_then_scheduling() {
         for (shift, slots) in [(4, 64), (10, 256), (20, 64), (40, 64)] {
             let mut s = Scheduler::new(shift, slots);
             let mut rng = Rng::stream(1, "sched");
-            let mut model: Vec<(u64, bool, u32)> = vec![];
+            // Close to where the numbers begin again.
+            s.order = 0u64.wrapping_sub(5000 << (WHAT_BITS + Actor::BITS));
+            let mut model: Vec<(u64, bool, u64, u64, u32)> = vec![];
             let (mut n, mut now) = (0u32, 0u64);
             for _ in 0..20_000 {
                 if rng.unit() < 0.55 || model.is_empty() {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
-                    let kind = if rng.unit() < 0.2 { Kind::Service } else { Kind::Packet };
                     s.present = (now, 0);
-                    s.push(Time::from_ticks(at), kind, n);
-                    model.push((at, kind != Kind::Service, n));
+                    let (when, serves) = (Time::from_ticks(at), rng.unit() < 0.2);
+                    let number = (rng.unit() * 4.0) as u32;
+                    let by = if serves { Actor::link(n) } else { Actor::flow(number) };
+                    let event = if serves {
+                        s.event(when, Kind::Service, n)
+                    } else {
+                        s.arrival(when, by, n)
+                    };
+                    s.add(event);
+                    model.push((at, !serves, now, by.0, n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
@@ -544,14 +602,14 @@ mod tests {
                     let event = s.pop().unwrap();
                     let (t, what) = (event.time(), event.what());
                     now = t.as_ticks();
-                    assert_eq!((now, what.index() as u32), (want.0, want.2));
+                    assert_eq!((now, what.index() as u32), (want.0, want.4));
                 }
             }
             model.sort_unstable();
             for want in model {
                 let event = s.pop().unwrap();
                 let (t, what) = (event.time(), event.what());
-                assert_eq!((t.as_ticks(), what.index() as u32), (want.0, want.2));
+                assert_eq!((t.as_ticks(), what.index() as u32), (want.0, want.4));
             }
             assert!(s.pop().is_none());
         }

@@ -7,7 +7,7 @@ use crate::inbox::Origin;
 use crate::network::{release, Network};
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
-use crate::sched::{Event, Kind};
+use crate::sched::{Actor, Event, Kind};
 use penstock_aqm::Packet;
 use penstock_queue::{Arriving, Fate, Served};
 use penstock_units::{Duration, Time};
@@ -305,7 +305,8 @@ impl Network {
             kept.flags = p.flags;
             kept.hop = p.hop + 1;
             let link = self.routes.at(p.route, p.hop + 1);
-            return self.expect(at, link, Origin::Link, index);
+            let by = Actor::link(self.routes.at(p.route, p.hop));
+            return self.expect(at, link, Origin::Link, by, index);
         }
         if p.is(flag::DATAGRAM) {
             self.delivered(at, p.host, p.flow, p.bytes, flows);
@@ -348,7 +349,7 @@ impl Network {
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags;
         kept.hop = AT_HOST;
-        let event = self.sched.event(at, Kind::Packet, index);
+        let event = self.sched.arrival(at, Actor::flow(p.flow), index);
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
                 // Those behind another one wait for that one's event.
