@@ -176,30 +176,35 @@ fn links_that_meet() {
 }
 
 /// The same with links and sources that are drawn from a few rates and times, so that many of them
-/// go in step: two to four links lead to the last one.
+/// go in step. Two to four links lead to the last one. Sources come straight to them, by events of
+/// their own, or by way of a link of their own, so that there is nothing but inboxes.
 #[test]
 fn drawn_links_that_meet() {
     let cases = std::env::var("PENSTOCK_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     let mut rng = Rng::stream(3, "ahead");
     let mut draw = |from: &[&'static str]| from[(rng.unit() * from.len() as f64) as usize];
     for _ in 0..cases {
-        let ends = &["R0", "R1", "R4", "R5"][..draw(&["2", "3", "4"]).parse().expect("a number")];
-        let mut links: Vec<_> = ends
-            .iter()
-            .map(|from| link((from, "R2", draw(&["100", "100", "50"]), draw(&["12", "12", "6"]))))
-            .collect();
-        links.push(link(("R2", "R3", "100", "12")));
-        let sources: String = ends
-            .iter()
-            .flat_map(|from| [*from; 3])
-            .map(|from| {
+        let ends = [("S0", "R0"), ("S1", "R1"), ("S4", "R4"), ("S5", "R5")];
+        let ends = &ends[..draw(&["2", "3", "4"]).parse().expect("a number")];
+        let fed = draw(&["yes", "no"]) == "yes";
+        let rates =
+            if draw(&["busy", "idle"]) == "idle" { ["10", "20", "50"] } else { ["40", "50", "60"] };
+        let (mut links, mut sources) = (String::new(), String::new());
+        for (source, end) in ends {
+            links += &link((end, "R2", draw(&["100", "100", "50"]), draw(&["12", "12", "6"])));
+            if fed {
+                links += &link((source, end, draw(&["100", "1000"]), draw(&["12", "6"])));
+            }
+            for _ in 0..3 {
+                let from = if fed { source } else { end };
                 let start = draw(&["0", "0", "0.07", "0.03", "0.12", "1"]);
-                source((from, draw(&["30", "40", "50", "60"]), start))
-            })
-            .collect();
+                sources += &self::source((from, draw(&rates), start));
+            }
+        }
+        links += &link(("R2", "R3", "100", "12"));
         let kind = draw(&["red", "droptail", "codel", "choke", "fq-codel"]);
         let (profile, access) = (draw(&["ns-2", "rfc"]), draw(&["0.12", "12"]));
-        meet(kind, profile, access, &links.concat(), &sources);
+        meet(kind, profile, access, &links, &sources);
     }
 }
 

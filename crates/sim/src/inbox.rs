@@ -102,6 +102,11 @@ impl Inbox {
         }
     }
 
+    /// The number of arrivals in it.
+    pub(crate) fn arrivals(&self) -> usize {
+        self.hosts.len() + self.links.len()
+    }
+
     /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {

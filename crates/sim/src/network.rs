@@ -239,5 +239,16 @@ impl Network {
         let live = self.packets.live() as u64;
         assert_eq!(self.entered, self.left + live, "packets are conserved");
         assert!(self.links.iter().all(Link::conserves), "a queue's packets are conserved");
+        // The run ends with an event that it does not come to: that may be an arrival.
+        debug_assert!(live <= self.somewhere() + 1, "every packet under way is somewhere");
+    }
+
+    /// The packets that wait at links and at hosts or have an event. Some count twice, and some
+    /// that wait at a link have no place in the pool.
+    fn somewhere(&self) -> u64 {
+        let eager = self.links.iter().zip(&self.inboxes).filter(|(_, inbox)| inbox.eager);
+        let links = eager.map(|(link, _)| link.waiting() as usize).sum::<usize>();
+        let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
+        (links + inboxes + self.waiting.live() + self.sched.arrivals()) as u64
     }
 }

@@ -230,6 +230,8 @@ pub(crate) struct Scheduler {
     far: BinaryHeap<Reverse<Event>>,
     /// The slot of the first event in `far`; `u64::MAX` for none.
     next_far: u64,
+    /// Packets that never arrive: a link stands still for ever.
+    never: usize,
     /// The number of the last scheduling, in the upper bits.
     order: u64,
     /// What is being worked out: its tick and its rank.
@@ -268,6 +270,7 @@ impl Scheduler {
             next_turn: u64::MAX,
             far: BinaryHeap::new(),
             next_far: u64::MAX,
+            never: 0,
             order: 0,
             present: (0, 0),
             taken: (0, 0),
@@ -397,7 +400,8 @@ impl Scheduler {
     #[inline(never)]
     fn put_elsewhere(&mut self, slot: u64, event: Event) {
         if event.time() > MAX_TIME {
-            return; // never
+            self.never += usize::from(event.what().kind() == Kind::Packet);
+            return;
         }
         if slot <= self.slot {
             if self.current.len() >= CROWD {
@@ -439,6 +443,22 @@ impl Scheduler {
                 self.turns_occupied[t / 64] >> (t % 64) & 1 != 0
             })
             .map_or(u64::MAX, |t| t << self.turn_bits);
+    }
+
+    /// The number of packets that an event stands for, or that never arrive.
+    pub(crate) fn arrivals(&self) -> usize {
+        let mut free = vec![false; self.nodes.len()];
+        let mut next = self.free;
+        while let Some(node) = self.nodes.get(next as usize) {
+            free[next as usize] = true;
+            next = node.next;
+        }
+        let near =
+            self.nodes.iter().zip(free).filter(|(_, free)| !free).map(|(node, _)| &node.event);
+        let heaps = self.crowd.iter().chain(&self.far).map(|Reverse(event)| event);
+        let turns = self.turns.iter().flatten();
+        let all = near.chain(&self.current).chain(heaps).chain(turns);
+        self.never + all.filter(|event| event.what().kind() == Kind::Packet).count()
     }
 
     /// The event `ahead` places after the next one, where it falls into the same slot.
