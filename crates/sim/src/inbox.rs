@@ -13,7 +13,7 @@
 //! would have had in the event queue.
 
 use crate::config::Config;
-use crate::sched::Event;
+use crate::sched::{Event, Origin};
 use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
@@ -25,17 +25,8 @@ const WORTH: u64 = 8;
 /// It is emptied after so many packets or before, while they are in the processor's cache.
 const BATCH: u64 = 128;
 
-/// Where a packet comes from. What hosts send comes after a short access link, what another link
-/// sends after a long one and is known early: each is nearly in order by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A host.
-    Host,
-    /// Another link.
-    Link,
-}
-
-/// See the module.
+/// See the module. What hosts send comes after a short access link, what another link sends after a
+/// long one and is known early: each is nearly in order by itself, and has a line of its own.
 pub(crate) struct Inbox {
     /// Arrivals from hosts.
     hosts: Ring<Event>,
@@ -77,7 +68,7 @@ impl Inbox {
     pub(crate) fn take(&mut self, event: Event, from: Origin) -> bool {
         let line = match from {
             Origin::Host => &mut self.hosts,
-            Origin::Link => &mut self.links,
+            Origin::Link(_) => &mut self.links,
         };
         self.patience != Duration::ZERO && line.insert(event, NEAR)
     }

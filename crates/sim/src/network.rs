@@ -3,12 +3,12 @@
 
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
-use crate::inbox::{Inbox, Origin};
+use crate::inbox::Inbox;
 use crate::packet::{flag, Pkt, Pool, NO_SACK};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
-use crate::sched::{Actor, Kind, Scheduler};
+use crate::sched::{Kind, Origin, Scheduler};
 use crate::waiting::Waiting;
 use penstock_aqm::Ecn;
 use penstock_queue::Link;
@@ -79,7 +79,7 @@ impl Network {
         let link = self.routes.at(p.route, p.hop);
         match self.hosts[host as usize].up.send(now, p.bytes) {
             None => self.discard(index),
-            Some(at) => self.expect(at, link, Origin::Host, Actor::flow(p.flow), index),
+            Some(at) => self.expect(at, link, Origin::Host, index),
         }
     }
 
@@ -103,16 +103,16 @@ impl Network {
     /// It is known that a datagram comes to the first link of its route at `at`.
     #[inline]
     pub(crate) fn foresee(&mut self, at: Time, p: Pkt) {
-        let (link, by) = (self.routes.at(p.route, 0), Actor::flow(p.flow));
+        let link = self.routes.at(p.route, 0);
         let index = self.enter(p);
-        self.expect(at, link, Origin::Host, by, index);
+        self.expect(at, link, Origin::Host, index);
     }
 
     /// It is known that the packet at `index` comes to `link`, or to its host's access link, at
     /// `at`.
     #[inline(always)]
-    pub(crate) fn expect(&mut self, at: Time, link: u32, from: Origin, by: Actor, index: u32) {
-        let event = self.sched.arrival(at, by, index);
+    pub(crate) fn expect(&mut self, at: Time, link: u32, from: Origin, index: u32) {
+        let event = self.sched.arrival(at, from, index);
         let Some(inbox) = self.inboxes.get_mut(link as usize) else {
             return self.sched.add(event);
         };

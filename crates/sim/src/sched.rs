@@ -5,9 +5,10 @@
 //! The order does not depend on the wheel's geometry, which is chosen from the scenario's rates for
 //! speed alone. Nor does it depend on when the engine works something out, which may be ahead of
 //! time ([`crate::inbox`]). So the order of scheduling is not that of the calls: an event has the
-//! instant at which it was scheduled, the place among all that happened then, and who scheduled it
-//! ([`Actor`]). Only where all three are the same for two events does the order of the calls tell:
-//! what one link or one flow does is worked out in the same order, ahead of time or not.
+//! instant at which it was scheduled, the place among all that happened then, and that of the link
+//! that sends a packet ([`Origin`]). Only where all three are the same for two events does the order
+//! of the calls tell. Links that send in step need not have been worked out in step; what one link
+//! sends is.
 
 use penstock_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -30,25 +31,30 @@ fn rank(half: u64, scheduled: u64) -> u64 {
     half << 63 | scheduled
 }
 
-/// The link that sends a packet, or the flow whose end does. What both ends of the network do at one
-/// instant, for reasons that are as old as each other, goes by their numbers: links that send in
-/// step need not have been worked out in step. Numbers that are [`Actor::MANY`] apart share a place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Actor(u64);
+/// Where a packet comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A host.
+    Host,
+    /// The link with this number.
+    Link(u32),
+}
 
-impl Actor {
+impl Origin {
     const BITS: u32 = 12;
-    /// So many links, and so many flows, are told apart.
-    const MANY: u32 = 1 << (Actor::BITS - 1);
+    /// So many links are told apart.
+    const LINKS: u32 = (1 << Origin::BITS) - 1;
 
-    #[inline]
-    pub(crate) fn link(number: u32) -> Self {
-        Actor(u64::from(number % Actor::MANY) << (u64::BITS - Actor::BITS))
-    }
-
-    #[inline]
-    pub(crate) fn flow(number: u32) -> Self {
-        Actor(u64::from((number % Actor::MANY) | Actor::MANY) << (u64::BITS - Actor::BITS))
+    /// Its place among those that send at one instant, in the upper bits: hosts first, in the order
+    /// of the calls, then links by their numbers.
+    #[inline(always)]
+    fn place(self) -> u64 {
+        match self {
+            Origin::Host => 0,
+            Origin::Link(number) => {
+                u64::from(number % Origin::LINKS + 1) << (u64::BITS - Origin::BITS)
+            }
+        }
     }
 }
 
@@ -61,8 +67,9 @@ pub(crate) struct Event {
     scheduled: u64,
     /// Where, among what happens at that tick, stands what scheduled it: [`rank`].
     cause: u64,
-    /// Who scheduled it, in the upper bits, and the number of its scheduling, above the bits of
-    /// [`What`]. The number begins again: it orders what one actor scheduled at one instant.
+    /// The place of the link that sends a packet, in the upper bits ([`Origin`]), and the number of
+    /// the scheduling, above the bits of [`What`]. The number begins again: it orders what was
+    /// scheduled at one instant.
     order: u64,
 }
 
@@ -105,10 +112,10 @@ impl Event {
 
     #[cold]
     fn among_simultaneous(&self, other: &Self) -> Ordering {
-        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - Actor::BITS));
+        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - Origin::BITS));
         // Which number was given first, though it may have begun again in between.
         let earlier = || {
-            let [here, there] = [self, other].map(|e| e.order << Actor::BITS);
+            let [here, there] = [self, other].map(|e| e.order << Origin::BITS);
             (here.wrapping_sub(there) as i64).cmp(&0)
         };
         whose(self).cmp(&whose(other)).then_with(earlier)
@@ -324,36 +331,25 @@ impl Scheduler {
         self.present = self.taken;
     }
 
-    /// Makes the event that a link or a flow with this number schedules for itself now. See the
-    /// module for the order of events.
+    /// Makes an event that is scheduled now. See the module for the order of events.
     #[inline]
     pub(crate) fn event(&mut self, at: Time, kind: Kind, index: u32) -> Event {
-        debug_assert!(kind != Kind::Packet, "a packet's arrival is scheduled by who sends it");
-        let link = matches!(kind, Kind::Service | Kind::Inbox);
-        self.scheduled_by(
-            if link { Actor::link(index) } else { Actor::flow(index) },
-            at,
-            kind,
-            index,
-        )
-    }
-
-    /// Makes the event of an arrival: `by` sends the packet at `index` now.
-    #[inline]
-    pub(crate) fn arrival(&mut self, at: Time, by: Actor, index: u32) -> Event {
-        self.scheduled_by(by, at, Kind::Packet, index)
-    }
-
-    #[inline]
-    fn scheduled_by(&mut self, by: Actor, at: Time, kind: Kind, index: u32) -> Event {
         let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
-        self.order = self.order.wrapping_add(1 << (WHAT_BITS + Actor::BITS));
+        self.order = self.order.wrapping_add(1 << (WHAT_BITS + Origin::BITS));
         Event {
             at: at.as_ticks().wrapping_mul(2) | half,
             scheduled: self.present.0,
             cause: self.present.1,
-            order: by.0 | self.order >> Actor::BITS | u64::from(what.0),
+            order: self.order >> Origin::BITS | u64::from(what.0),
         }
+    }
+
+    /// Makes the event of an arrival: the packet at `index` is sent now.
+    #[inline]
+    pub(crate) fn arrival(&mut self, at: Time, from: Origin, index: u32) -> Event {
+        let mut event = self.event(at, Kind::Packet, index);
+        event.order |= from.place();
+        event
     }
 
     /// Schedules an event of this kind.
@@ -592,12 +588,12 @@ mod tests {
 
     /// Against a sorted list, for several geometries: same order whatever the wheel.
     #[test]
-    fn order_is_time_then_class_then_actor_then_scheduling() {
+    fn order_is_time_then_class_then_scheduling_then_origin() {
         for (shift, slots) in [(4, 64), (10, 256), (20, 64), (40, 64)] {
             let mut s = Scheduler::new(shift, slots);
             let mut rng = Rng::stream(1, "sched");
             // Close to where the numbers begin again.
-            s.order = 0u64.wrapping_sub(5000 << (WHAT_BITS + Actor::BITS));
+            s.order = 0u64.wrapping_sub(5000 << (WHAT_BITS + Origin::BITS));
             let mut model: Vec<(u64, bool, u64, u64, u32)> = vec![];
             let (mut n, mut now) = (0u32, 0u64);
             for _ in 0..20_000 {
@@ -607,14 +603,14 @@ mod tests {
                     s.present = (now, 0);
                     let (when, serves) = (Time::from_ticks(at), rng.unit() < 0.2);
                     let number = (rng.unit() * 4.0) as u32;
-                    let by = if serves { Actor::link(n) } else { Actor::flow(number) };
+                    let from = if serves { Origin::Host } else { Origin::Link(number) };
                     let event = if serves {
                         s.event(when, Kind::Service, n)
                     } else {
-                        s.arrival(when, by, n)
+                        s.arrival(when, from, n)
                     };
                     s.add(event);
-                    model.push((at, !serves, now, by.0, n));
+                    model.push((at, !serves, now, from.place(), n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();

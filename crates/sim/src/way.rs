@@ -3,11 +3,10 @@
 
 use crate::ends;
 use crate::flow::{Flow, FlowKind};
-use crate::inbox::Origin;
 use crate::network::{release, Network};
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
-use crate::sched::{Actor, Event, Kind};
+use crate::sched::{Event, Kind, Origin};
 use penstock_aqm::Packet;
 use penstock_queue::{Arriving, Fate, Served};
 use penstock_units::{Duration, Time};
@@ -305,8 +304,8 @@ impl Network {
             kept.flags = p.flags;
             kept.hop = p.hop + 1;
             let link = self.routes.at(p.route, p.hop + 1);
-            let by = Actor::link(self.routes.at(p.route, p.hop));
-            return self.expect(at, link, Origin::Link, by, index);
+            let from = Origin::Link(self.routes.at(p.route, p.hop));
+            return self.expect(at, link, from, index);
         }
         if p.is(flag::DATAGRAM) {
             self.delivered(at, p.host, p.flow, p.bytes, flows);
@@ -349,7 +348,7 @@ impl Network {
         let kept = &mut self.packets.items[index as usize];
         kept.flags = p.flags;
         kept.hop = AT_HOST;
-        let event = self.sched.arrival(at, Actor::flow(p.flow), index);
+        let event = self.sched.event(at, Kind::Packet, index);
         if p.is(flag::ACK) {
             if let FlowKind::Tcp(t) = &mut flows[p.flow as usize].kind {
                 // Those behind another one wait for that one's event.
