@@ -41,18 +41,19 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    const BITS: u32 = 12;
-    /// So many links are told apart.
-    const LINKS: u32 = (1 << Origin::BITS) - 1;
+    /// The bits that tell links apart, below the one that tells them from hosts.
+    const BITS: u32 = 11;
 
-    /// Its place among those that send at one instant, in the upper bits: hosts first, in the order
-    /// of the calls, then links by their numbers.
+    /// Its place among those that send at one instant, above the bits of [`What`]: hosts first, in
+    /// the order of the calls, then links by their numbers. `count` is that of the call.
     #[inline(always)]
-    fn place(self) -> u64 {
+    fn place(self, count: u64) -> u64 {
         match self {
-            Origin::Host => 0,
+            Origin::Host => count & (u64::MAX >> 1),
             Origin::Link(number) => {
-                u64::from(number % Origin::LINKS + 1) << (u64::BITS - Origin::BITS)
+                let own = 1 << Origin::BITS | u64::from(number) & ((1 << Origin::BITS) - 1);
+                let bits = u64::BITS - Origin::BITS - 1;
+                own << bits | count & ((1 << bits) - 1)
             }
         }
     }
@@ -112,10 +113,12 @@ impl Event {
 
     #[cold]
     fn among_simultaneous(&self, other: &Self) -> Ordering {
-        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - Origin::BITS));
+        // As many bits stand above the count, and this is what they say.
+        let above = |e: &Self| if e.order >> 63 == 0 { 1 } else { 1 + Origin::BITS };
+        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - above(e)));
         // Which number was given first, though it may have begun again in between.
         let earlier = || {
-            let [here, there] = [self, other].map(|e| e.order << Origin::BITS);
+            let [here, there] = [self, other].map(|e| e.order << above(e));
             (here.wrapping_sub(there) as i64).cmp(&0)
         };
         whose(self).cmp(&whose(other)).then_with(earlier)
@@ -239,7 +242,7 @@ pub(crate) struct Scheduler {
     next_far: u64,
     /// Packets that never arrive: a link stands still for ever.
     never: usize,
-    /// The number of the last scheduling, in the upper bits.
+    /// The number of the last scheduling, above the bits of [`What`].
     order: u64,
     /// What is being worked out: its tick and its rank.
     present: (u64, u64),
@@ -334,22 +337,25 @@ impl Scheduler {
     /// Makes an event that is scheduled now. See the module for the order of events.
     #[inline]
     pub(crate) fn event(&mut self, at: Time, kind: Kind, index: u32) -> Event {
+        self.event_from(Origin::Host, at, kind, index)
+    }
+
+    #[inline]
+    fn event_from(&mut self, from: Origin, at: Time, kind: Kind, index: u32) -> Event {
         let (half, what) = (u64::from(kind != Kind::Service), What::new(kind, index));
-        self.order = self.order.wrapping_add(1 << (WHAT_BITS + Origin::BITS));
+        self.order = self.order.wrapping_add(1 << WHAT_BITS);
         Event {
             at: at.as_ticks().wrapping_mul(2) | half,
             scheduled: self.present.0,
             cause: self.present.1,
-            order: self.order >> Origin::BITS | u64::from(what.0),
+            order: from.place(self.order) | u64::from(what.0),
         }
     }
 
     /// Makes the event of an arrival: the packet at `index` is sent now.
     #[inline]
     pub(crate) fn arrival(&mut self, at: Time, from: Origin, index: u32) -> Event {
-        let mut event = self.event(at, Kind::Packet, index);
-        event.order |= from.place();
-        event
+        self.event_from(from, at, Kind::Packet, index)
     }
 
     /// Schedules an event of this kind.
@@ -593,7 +599,7 @@ mod tests {
             let mut s = Scheduler::new(shift, slots);
             let mut rng = Rng::stream(1, "sched");
             // Close to where the numbers begin again.
-            s.order = 0u64.wrapping_sub(5000 << (WHAT_BITS + Origin::BITS));
+            s.order = 0u64.wrapping_sub(5000 << WHAT_BITS);
             let mut model: Vec<(u64, bool, u64, u64, u32)> = vec![];
             let (mut n, mut now) = (0u32, 0u64);
             for _ in 0..20_000 {
@@ -610,7 +616,7 @@ mod tests {
                         s.arrival(when, from, n)
                     };
                     s.add(event);
-                    model.push((at, !serves, now, from.place(), n));
+                    model.push((at, !serves, now, from.place(0), n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
@@ -629,5 +635,17 @@ mod tests {
             }
             assert!(s.pop().is_none());
         }
+    }
+
+    /// What hosts send at one instant stays in order however many of them do.
+    #[test]
+    fn millions_of_events_of_one_instant_are_in_order() {
+        let mut s = Scheduler::new(10, 64);
+        let mut event = |before: u64| {
+            s.order = s.order.wrapping_add(before << WHAT_BITS);
+            s.event(Time::from_ticks(7), Kind::App, 0)
+        };
+        let events = [event(0), event(3_000_000), event(1 << 31), event((1 << 31) - 4_000_000)];
+        assert!(events.is_sorted() && events[0] < events[3]);
     }
 }
