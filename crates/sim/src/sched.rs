@@ -607,16 +607,14 @@ mod tests {
                     let ahead = [0, 1, 100, 5_000, 1_000_000][(rng.unit() * 5.0) as usize];
                     let at = now + (rng.unit() * f64::from(ahead)) as u64;
                     s.present = (now, 0);
-                    let (when, serves) = (Time::from_ticks(at), rng.unit() < 0.2);
-                    let number = (rng.unit() * 4.0) as u32;
-                    let from = if serves { Origin::Host } else { Origin::Link(number) };
-                    let event = if serves {
-                        s.event(when, Kind::Service, n)
+                    let (kind, from) = if rng.unit() < 0.2 {
+                        (Kind::Service, Origin::Host)
                     } else {
-                        s.arrival(when, from, n)
+                        (Kind::Packet, Origin::Link((rng.unit() * 4.0) as u32))
                     };
+                    let event = s.event_from(from, Time::from_ticks(at), kind, n);
                     s.add(event);
-                    model.push((at, !serves, now, from.place(0), n));
+                    model.push((at, kind != Kind::Service, now, from.place(0), n));
                     n += 1;
                 } else {
                     let (i, _) = model.iter().enumerate().min_by_key(|(_, e)| **e).unwrap();
