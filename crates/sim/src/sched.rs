@@ -41,20 +41,33 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The bits that tell links apart, below the one that tells them from hosts.
-    const BITS: u32 = 11;
+    /// So many bits of a place stand above its count and say whose it is: of a host's one, of a
+    /// link's also the number that tells links apart.
+    const OF_HOST: u32 = 1;
+    const OF_LINK: u32 = Self::OF_HOST + 11;
 
     /// Its place among those that send at one instant, above the bits of [`What`]: hosts first, in
     /// the order of the calls, then links by their numbers. `count` is that of the call.
     #[inline(always)]
     fn place(self, count: u64) -> u64 {
-        match self {
-            Origin::Host => count & (u64::MAX >> 1),
+        let (whose, bits) = match self {
+            Origin::Host => (0, Self::OF_HOST),
             Origin::Link(number) => {
-                let own = 1 << Origin::BITS | u64::from(number) & ((1 << Origin::BITS) - 1);
-                let bits = u64::BITS - Origin::BITS - 1;
-                own << bits | count & ((1 << bits) - 1)
+                let numbers = Self::OF_LINK - Self::OF_HOST;
+                let number = u64::from(number) & ((1 << numbers) - 1);
+                (1 << numbers | number, Self::OF_LINK)
             }
+        };
+        whose << (u64::BITS - bits) | count & (u64::MAX >> bits)
+    }
+
+    /// So many bits of this place say whose it is.
+    #[inline]
+    fn bits(place: u64) -> u32 {
+        if place >> (u64::BITS - Self::OF_HOST) == 0 {
+            Self::OF_HOST
+        } else {
+            Self::OF_LINK
         }
     }
 }
@@ -113,12 +126,13 @@ impl Event {
 
     #[cold]
     fn among_simultaneous(&self, other: &Self) -> Ordering {
-        // As many bits stand above the count, and this is what they say.
-        let above = |e: &Self| if e.order >> 63 == 0 { 1 } else { 1 + Origin::BITS };
-        let whose = |e: &Self| (e.scheduled, e.cause, e.order >> (u64::BITS - above(e)));
+        let whose = |e: &Self| {
+            let place = e.order >> (u64::BITS - Origin::bits(e.order));
+            (e.scheduled, e.cause, place)
+        };
         // Which number was given first, though it may have begun again in between.
         let earlier = || {
-            let [here, there] = [self, other].map(|e| e.order << above(e));
+            let [here, there] = [self, other].map(|e| e.order << Origin::bits(e.order));
             (here.wrapping_sub(there) as i64).cmp(&0)
         };
         whose(self).cmp(&whose(other)).then_with(earlier)
