@@ -18,12 +18,12 @@ HAS_PROFDATA := ls "$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata* 
 BPF        := --manifest-path bpf/Cargo.toml --target-dir target
 CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
-BPF_CHECKS := cargo clippy --quiet --all-targets $(BPF) -- -D warnings && cargo test --quiet $(BPF)
+BPF_CHECKS := cargo clippy --release --quiet --all-targets $(BPF) -- -D warnings && cargo test --release --quiet $(BPF)
 
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test quick lint fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick lint lint-rust lint-python fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,22 +60,33 @@ picture: reproduce ## the report's first screen as docs/img/report.png, for the 
 stability: setup ## the fluid model against the simulator, RARED's rule against 20 packets/s: docs/stability.md, its figures; minutes
 	$(BIN)/python tools/stability.py
 
-test: debs setup lint ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
+# Rust and Python go side by side, each on what the other leaves of two cores; then what takes real time.
+test: debs ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-rust test-python
+	$(BIN)/pytest -m 'alone and not long'
+
+test-rust: lint-rust
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	cargo test --quiet --manifest-path examples/rust-embed/Cargo.toml --target-dir target
 	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
-	fuzz/run.sh 15 scenario units
-	$(BIN)/pytest -m 'not long'
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 fuzz/run.sh 15 scenario units
+
+test-python: setup lint-python
+	$(BIN)/pytest -m 'not alone and not long' --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 quick: setup ## seconds: the Python tests that start no process and no browser
 	$(BIN)/pytest -m 'not long and not browser' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py
 
-lint: setup ## formatting, clippy, ruff, mypy --strict
+lint: lint-rust lint-python ## formatting, clippy, ruff, mypy --strict
+
+lint-rust:
 	cargo fmt --all --check
 	cargo fmt --manifest-path bpf/Cargo.toml --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+lint-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -43,7 +43,7 @@ def refusal() -> str | None:
 
 
 REFUSAL = refusal()
-pytestmark = pytest.mark.skipif(REFUSAL is not None, reason=REFUSAL or "")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(REFUSAL is not None, reason=REFUSAL or "")]
 needs_iperf3 = pytest.mark.skipif(IPERF3 is None, reason="no iperf3: apt-get install iperf3")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark: apt-get install tshark")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

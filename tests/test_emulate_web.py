@@ -23,7 +23,7 @@ from penstock.runs.result import Result
 from penstock.validate.real.compare import as_linux
 from test_emulate import BACKENDS, REFUSAL, command, document, metrics, needs_iperf3, running, scenario
 
-pytestmark = pytest.mark.skipif(REFUSAL is not None, reason=REFUSAL or "")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(REFUSAL is not None, reason=REFUSAL or "")]
 
 BROWSER = """
 [[traffic]]

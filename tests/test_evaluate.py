@@ -372,6 +372,7 @@ def test_a_machine_too_busy_is_said_and_kept(tmp_path: Path, monkeypatch: pytest
     assert [each.why for each in real.carry(judged, mild, tmp_path)] == [each.why for each in found]
 
 
+@pytest.mark.alone
 def test_real_packets_stand_beside_the_simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_real_packets()
     monkeypatch.setattr(real, "LENGTH_S", 4.0)

@@ -29,10 +29,12 @@ REAL = ("07_bufferbloat", "08_own_program", "09_own_discipline_real")
 #: It shows a minute of real time.
 LONG = ("07_bufferbloat",)
 
+MARKS = [*((stem, pytest.mark.alone) for stem in REAL), *((stem, pytest.mark.long) for stem in LONG)]
+
 
 @pytest.mark.parametrize(
     "example",
-    [pytest.param(each, id=each.stem, marks=pytest.mark.long if each.stem in LONG else ()) for each in EXAMPLES],
+    [pytest.param(each, id=each.stem, marks=[mark for stem, mark in MARKS if stem == each.stem]) for each in EXAMPLES],
 )
 def test_example(example: Path, tmp_path: Path) -> None:
     if example.stem in REAL:

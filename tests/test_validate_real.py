@@ -323,6 +323,7 @@ def test_the_page_names_every_mapped_key_and_case() -> None:
     assert [name for case in CASES if (name := Scenario.load(case).name) not in page] == []
 
 
+@pytest.mark.alone
 def test_a_real_case(penstock: Command) -> None:
     """Two runs of 4 s after 2 s: real packets, a verdict for each metric, the link as busy as in the simulator."""
     needs_real_packets()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shutil
@@ -66,14 +67,21 @@ def packages(cache: Path) -> Packages:
     kept = cache / "packages"
     if not _current(kept):
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix=".fetch-") as folder:
-            part = Path(folder) / "packages"
-            _fetch(part)
-            if kept.exists():
-                shutil.rmtree(kept)
-            part.rename(kept)
+        with (cache / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _current(kept):  # another process has fetched them meanwhile
+                _replace(kept)
     manifest = json.loads((kept / "manifest.json").read_text(encoding="utf-8"))
     return Packages(root=kept / "root", versions=manifest["versions"], kernel=manifest["kernel"])
+
+
+def _replace(kept: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".fetch-") as folder:
+        part = Path(folder) / "packages"
+        _fetch(part)
+        if kept.exists():
+            shutil.rmtree(kept)
+        part.rename(kept)
 
 
 def _current(kept: Path) -> bool:
