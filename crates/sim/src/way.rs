@@ -93,10 +93,21 @@ impl Network {
         self.sched.begin_arrival(event);
         if self.crowded {
             self.warm(link, flows);
+        } else {
+            self.warm_next(link);
         }
     }
 
-    /// Begins to load what the next arrivals at a link will touch.
+    /// Begins to load the next packet that comes to a link: since it was sent, thousands of others
+    /// have been.
+    #[inline]
+    fn warm_next(&self, link: u32) {
+        if let Some(next) = self.inboxes[link as usize].peek(0) {
+            self.warm_packet(next.what().index());
+        }
+    }
+
+    /// Begins to load what the next arrivals at a link will touch, where there are many flows.
     #[inline]
     fn warm(&self, link: u32, flows: &[Flow]) {
         let inbox = &self.inboxes[link as usize];
