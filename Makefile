@@ -69,11 +69,12 @@ test-rust: lint-rust
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	cargo test --quiet --manifest-path examples/rust-embed/Cargo.toml --target-dir target
-	cargo build --release --quiet -p penstock-emulate
 	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 fuzz/run.sh 15 scenario units
 
+# The tests find the router in target/release.
 test-python: setup lint-python
+	cargo build --release --quiet -p penstock-emulate
 	$(BIN)/pytest -m 'not alone and not long' --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 quick: setup ## seconds: the Python tests that start no process and no browser
