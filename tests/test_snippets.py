@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,13 +29,7 @@ def leave(piece: Piece) -> str | None:
     return "make accept runs it" if piece.slow else piece.lacks()
 
 
-def param(page: Path) -> Any:
-    name = str(page.relative_to(ROOT))
-    real = any("emulate(" in each.text for each in snippets.pieces(ROOT, page) if not each.slow)
-    return pytest.param(page, id=name, marks=[pytest.mark.alone] if real else [])
-
-
-@pytest.mark.parametrize("page", [param(page) for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     place = lent(tmp_path)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
