@@ -20,6 +20,9 @@ CAN_BPF    := command -v clang >/dev/null && pkg-config --exists libelf zlib
 BPF_BUILD  := cargo build --release --quiet $(BPF)
 BPF_CHECKS := cargo clippy --release --quiet --all-targets $(BPF) -- -D warnings && cargo test --release --quiet $(BPF)
 
+# What two steps print at the same time stays in whole lines; macOS's make 3.81 cannot.
+SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
+
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
@@ -62,9 +65,10 @@ stability: setup ## the fluid model against the simulator, RARED's rule against 
 
 # Rust and Python go side by side, each on what the other leaves of two cores; then what takes real time.
 test: debs ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-rust test-python
+	$(MAKE) --no-print-directory --jobs=2 $(SYNC) test-rust test-python
 	$(BIN)/pytest -m 'alone and not long'
 
+# A fuzzer that runs for seconds is not worth a minute of optimising.
 test-rust: lint-rust
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
