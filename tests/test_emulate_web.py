@@ -122,7 +122,14 @@ def test_the_same_pages_arrive(tmp_path: Path, keys: str) -> None:
     assert abs(sum(objects) - acked) <= 8 * 60_001
     kernel = found.emulation["kernel"]
     assert [(k["congestion"], k["ecn"]) for k in kernel] == [("reno", False)] * 8
-    assert all(flow["connections"] is None and flow["srtt_s"] > 0.01 for flow in run.flows)
+    assert all(flow["connections"] is None for flow in run.flows)
+    # A connection that is being set up when the run ends has not measured a round trip yet. One whose answer is lost is
+    # measured by timestamps, in whole milliseconds: 10 for a little more than the links' 10 ms.
+    assert all(flow["srtt_s"] is None or flow["srtt_s"] >= 0.01 for flow in run.flows)
+    measured = column(found, "rtt", "rtt_s")
+    assert len(measured) > 50
+    assert min(measured) >= 0.01
+    assert all(k["min_rtt_s"] is None or 0.01 <= k["min_rtt_s"] < 1 for k in kernel)
 
 
 def test_page_times_are_the_simulators(tmp_path: Path) -> None:

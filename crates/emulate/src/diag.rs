@@ -30,8 +30,8 @@ pub struct Connection {
 pub struct TcpInfo {
     /// Whether ECN was negotiated.
     pub ecn: bool,
-    /// The path's smoothed round-trip time, microseconds.
-    pub rtt_us: u32,
+    /// The path's smoothed round-trip time, microseconds; `None` before the first sample.
+    pub rtt_us: Option<u32>,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Slow-start threshold in segments; `None` before the first.
@@ -42,8 +42,8 @@ pub struct TcpInfo {
     pub bytes_acked: u64,
     /// Payload received.
     pub bytes_received: u64,
-    /// The smallest round-trip time, microseconds.
-    pub min_rtt_us: u32,
+    /// The smallest round-trip time, microseconds; `None` before the first sample.
+    pub min_rtt_us: Option<u32>,
     /// Payload of a full segment.
     pub mss: u32,
     /// Retransmission timeouts.
@@ -66,13 +66,14 @@ impl TcpInfo {
         TcpInfo {
             ecn: b.get(5).is_some_and(|options| options & TCPI_OPT_ECN != 0),
             mss: u32_at(16).unwrap_or(0),
-            rtt_us: u32_at(68).unwrap_or(0),
+            // Before the first sample the kernel says 0, and of the smallest the largest number.
+            rtt_us: u32_at(68).filter(|us| *us > 0),
             ssthresh: u32_at(76).filter(|s| *s < 0x7fff_ffff),
             cwnd: u32_at(80).unwrap_or(0),
             retransmits: u32_at(100).unwrap_or(0),
             bytes_acked: u64_at(120).unwrap_or(0),
             bytes_received: u64_at(128).unwrap_or(0),
-            min_rtt_us: u32_at(148).unwrap_or(0),
+            min_rtt_us: u32_at(148).filter(|us| *us < u32::MAX),
             timeouts: u16_at(240),
             received_ce: u32_at(248),
             received_ect1_bytes: u32_at(264),
@@ -243,6 +244,7 @@ mod tests {
         let (ours, theirs) = (a.info.unwrap(), b.info.unwrap());
         assert_eq!((ours.bytes_acked, theirs.bytes_received), (1235, 1234)); // the SYN counts as one
         assert!(ours.cwnd > 0 && ours.mss > 500 && a.remote == 0x7f00_0001, "{a:?}");
+        assert!(ours.min_rtt_us.unwrap() <= ours.rtt_us.unwrap(), "{ours:?}");
         assert!(!a.congestion.is_empty() && a.congestion.is_ascii());
         assert!(a.cookie != 0 && a.cookie != b.cookie);
         assert!(all.iter().any(|c| c.ports.0 == port && c.listens));
@@ -302,6 +304,19 @@ mod tests {
             let _ = messages(&bytes, &mut all);
             assert!(all.len() <= bytes.len() / MESSAGE);
         }
+    }
+
+    /// A connection being set up has no round-trip time, not one of 0 or of 4,295 s.
+    #[test]
+    fn nothing_is_said_before_the_first_round_trip() {
+        let mut bytes = [0; 160];
+        bytes[148..152].copy_from_slice(&u32::MAX.to_ne_bytes());
+        let info = TcpInfo::parse(&bytes);
+        assert_eq!((info.rtt_us, info.min_rtt_us), (None, None));
+        bytes[68..72].copy_from_slice(&20_500u32.to_ne_bytes());
+        bytes[148..152].copy_from_slice(&20_100u32.to_ne_bytes());
+        let info = TcpInfo::parse(&bytes);
+        assert_eq!((info.rtt_us, info.min_rtt_us), (Some(20_500), Some(20_100)));
     }
 
     #[test]

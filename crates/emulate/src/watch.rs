@@ -302,9 +302,10 @@ impl<'a> Watch<'a> {
             w.push(f64::from(cwnd));
             s.push(ssthresh.map_or(f64::NAN, f64::from));
             self.cwnd_flow.push(i as u64);
+            let Some(rtt_s) = seconds(rtt_us) else { continue };
             let [t, r] = &mut self.rtt;
             t.push(now.as_secs_f64());
-            r.push(f64::from(rtt_us) / 1e6);
+            r.push(rtt_s);
             self.rtt_flow.push(i as u64);
         }
     }
@@ -332,7 +333,7 @@ impl<'a> Watch<'a> {
             .map(|i| {
                 let of = |at: &Option<Vec<Option<u32>>>| at.as_ref().and_then(|all| all[i]);
                 let timeouts = of(to).zip(of(from)).map(|(b, a)| u64::from(b.saturating_sub(a)));
-                let srtt_s = self.sender(i).map(|(_, info)| f64::from(info.rtt_us) / 1e6);
+                let srtt_s = self.sender(i).and_then(|(_, info)| seconds(info.rtt_us));
                 FlowFacts { timeouts, srtt_s }
             })
             .collect()
@@ -352,7 +353,7 @@ impl<'a> Watch<'a> {
                     },
                     ecn: sender.map(|(_, info)| info.ecn),
                     mss: sender.map(|(_, info)| info.mss),
-                    min_rtt_s: sender.map(|(_, info)| f64::from(info.min_rtt_us) / 1e6),
+                    min_rtt_s: sender.and_then(|(_, info)| seconds(info.min_rtt_us)),
                 }
             })
             .collect()
@@ -399,6 +400,11 @@ impl<'a> Watch<'a> {
             sum
         }
     }
+}
+
+/// Returns a round-trip time in seconds.
+fn seconds(rtt_us: Option<u32>) -> Option<f64> {
+    rtt_us.map(|us| f64::from(us) / 1e6)
 }
 
 /// Returns what a flow asks for and does not have. Without the name of a congestion control, the
