@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from conftest import ROOT, SCENARIOS, Command
-from penstock.cli.app import main
+from penstock.cli import main
 from penstock.operators import command, junos, openconfig, platforms, simulate, sonic, vyos, wanted
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import Codel, Pie, Place, Ramp, RefusedError, Step, Tail, Value, Wanted, Written, per_cent

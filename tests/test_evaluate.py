@@ -13,7 +13,7 @@ import pytest
 import penstock as ps
 from conftest import ROOT
 from helpers.real import needs_real_packets
-from penstock.cli.app import main
+from penstock.cli import main
 from penstock.evaluation import asks, candidates, command, cost, judge, measured, points, real, rfc
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array

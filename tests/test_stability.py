@@ -14,7 +14,7 @@ import pytest
 
 import penstock as ps
 from conftest import SCENARIOS
-from penstock.cli.app import main
+from penstock.cli import main
 from penstock.fluid import limits, loops, margins, model, motion, profiles, rared, simulated
 from penstock.fluid import path as paths
 from penstock.fluid.path import Answers

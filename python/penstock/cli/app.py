@@ -1,21 +1,14 @@
-"""The program: its commands, and how it ends.
-
-Exit 0: done; 1: the machine failed (a full disk), or a run did; 2: the input was wrong, which one message says, and
-nothing was run or written; 130: Ctrl-C.
-"""
+"""The program's commands, as Click reads them."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Sequence
 
 import click
 
 from penstock import _penstock
-from penstock.cli.output import EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE, fail
-from penstock.errors import Error
+from penstock.cli.output import EXIT_INPUT, EXIT_INTERRUPTED, fail
 
 #: Each command with its line of help. Its module in this package is loaded when it is used, so that `penstock --help`
 #: loads neither Arrow nor the papers; a test compares the lines with what the modules say.
@@ -70,21 +63,12 @@ def program() -> None:
     """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the program and returns its exit code."""
+def by_click(words: Sequence[str]) -> int:
+    """Runs the command that the words ask for, as Click reads them, and returns the exit code."""
     try:
-        code = program.main(args=None if argv is None else list(argv), prog_name="penstock", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, click.Abort):
+        code = program.main(args=list(words), prog_name="penstock", standalone_mode=False)
+    except click.Abort:
         return fail("interrupted", EXIT_INTERRUPTED)
     except click.ClickException as error:
         return fail(error.format_message(), EXIT_INPUT)
-    except (Error, ValueError) as error:
-        return fail(str(error), EXIT_INPUT)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`). Without this Python would complain once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_PIPE
-    except OSError as error:
-        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_FAILED)
+    return code if isinstance(code, int) else 0

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
 from penstock._files import write
 from penstock.show.table import Table
 
@@ -94,4 +92,4 @@ class Clock:
             write(path, json.dumps(timing) + "\n")
         if sys.stderr.isatty():
             speed = f", {events / self.wall_s / 1e6:.1f} M events/s" if self.wall_s > 0 else ""
-            click.echo(f"{len(runs)} runs in {self.wall_s:.2f} s{speed}", err=True)
+            print(f"{len(runs)} runs in {self.wall_s:.2f} s{speed}", file=sys.stderr)

@@ -1,0 +1,77 @@
+"""What `penstock run` does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from penstock._files import write
+from penstock.cli.inputs import check_writable, scenario_of, series_interval
+from penstock.cli.output import Clock, report, write_result
+from penstock.runs import runner
+from penstock.runs.execute import Progress, cores
+from penstock.runs.result import Result
+from penstock.show.progress import Bar
+from penstock.show.run_tables import result_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.model.scenario import Scenario
+
+
+def simulate(
+    file: str,
+    seeds: int,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    jobs: int | None,
+    timing: Path | None,
+    pcap: Path | None,
+    pcap_link: str,
+    warm_up_check: bool,
+) -> None:
+    """Run the scenario in FILE.
+
+    Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
+    receives document.json and the recorded series as Parquet.
+    """
+    scenario = scenario_of(file, changes)
+    interval = series_interval(scenario, series, out)
+    check_writable(out=out, pcap=pcap, timing=timing)
+    clock = Clock()
+    name = scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
+    with Bar(name) as bar:
+        if pcap is None:
+            result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
+        else:
+            result = _with_capture(scenario, seeds, jobs, interval, pcap_link, bar)
+    clock.stop()
+    if pcap is not None:
+        write(pcap, result.runs[0].pcap or b"")
+    if out is not None:
+        write_result(out, result)
+    report(as_json, result.json, lambda: result_table(result))
+    if warm_up_check:
+        _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], jobs))
+    clock.report(timing, [result], jobs or cores())
+
+
+def _with_capture(
+    scenario: Scenario, seeds: int, jobs: int | None, interval: float | None, link: str, progress: Progress
+) -> Result:
+    """Runs the scenario and captures packets of the first seed only: a capture is large, and one file is asked for."""
+    first = runner.run(scenario, 1, jobs=1, series=interval, pcap=link, progress=progress)
+    others = range(scenario.seed + 1, scenario.seed + seeds)
+    rest = runner.run(scenario, others, jobs=jobs, series=interval, progress=progress).runs if others else ()
+    return Result(scenario, (*first.runs, *rest), jobs)
+
+
+def _check_warm_up(result: Result) -> None:
+    """Says whether the queue had settled; a result without series runs once more."""
+    from penstock.sweeps import warm_up
+
+    print(f"warm-up: {warm_up.of_result(result)}", file=sys.stderr)
