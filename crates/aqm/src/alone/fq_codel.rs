@@ -104,15 +104,15 @@ const NONE: u32 = u32::MAX;
 #[repr(align(64))]
 struct FlowQueue {
     codel: Vars,
-    /// Bytes that wait.
+    /// Bytes that wait, and those of the packet that `next` named until its departure.
     backlog: u64,
-    head: u32,
-    tail: u32,
-    pkts: u32,
-    /// The next queue on the same list.
-    next: u32,
     /// At most a quantum, at least a packet less than nothing.
-    credits: i32,
+    credits: i64,
+    head: u32,
+    /// The last packet, where any waits.
+    tail: u32,
+    /// The queue behind it on its list.
+    next: u32,
     listed: bool,
 }
 
@@ -133,7 +133,7 @@ impl FqCodel {
         Ok(FqCodel {
             control: Control::new(&p.control)?,
             ecn: p.common.ecn,
-            quantum: quantum as i32,
+            quantum: quantum as i64,
             limit: p.own.limit,
             drop_batch: p.own.drop_batch,
             ce_threshold: p.own.ce_threshold,
@@ -152,55 +152,65 @@ impl FqCodel {
 impl Default for FlowQueue {
     fn default() -> Self {
         FlowQueue {
+            codel: Vars::default(),
+            backlog: 0,
+            credits: 0,
             head: NONE,
             tail: NONE,
-            pkts: 0,
             next: NONE,
             listed: false,
-            credits: 0,
-            backlog: 0,
-            codel: Vars::default(),
         }
     }
 }
 
-/// A list of queues in the order of service.
+/// A list of queues in the order of service. They stand in a circle, in which the last one names
+/// the first: what deficit round robin does most is to send the first one to the end.
 #[derive(Clone, Debug)]
 struct List {
-    head: u32,
-    tail: u32,
+    first: u32,
+    last: u32,
     len: u32,
 }
 
 impl Default for List {
     fn default() -> Self {
-        List { head: NONE, tail: NONE, len: 0 }
+        List { first: NONE, last: NONE, len: 0 }
     }
 }
 
 impl List {
+    /// Queue `i` comes to the end.
+    #[inline(always)]
     fn push(&mut self, queues: &mut [FlowQueue], i: u32) {
-        queues[i as usize].next = NONE;
-        if self.head == NONE {
-            self.head = i;
+        if self.len == 0 {
+            self.first = i;
         } else {
-            queues[self.tail as usize].next = i;
+            queues[self.last as usize].next = i;
         }
-        self.tail = i;
+        queues[i as usize].next = self.first;
+        self.last = i;
         self.len += 1;
+    }
+
+    /// The first queue goes to the end. `next`: the one behind it.
+    #[inline(always)]
+    fn turn(&mut self, next: u32) {
+        self.last = self.first;
+        self.first = next;
+    }
+
+    /// The first queue leaves the list.
+    #[inline(always)]
+    fn pop(&mut self, queues: &mut [FlowQueue]) {
+        self.first = queues[self.first as usize].next;
+        queues[self.last as usize].next = self.first;
+        self.len -= 1;
     }
 
     /// The queues on the list, the first one first.
     fn all<'a>(&self, queues: &'a [FlowQueue]) -> impl Iterator<Item = u32> + 'a {
-        let some = |i: u32| (i != NONE).then_some(i);
-        std::iter::successors(some(self.head), move |i| some(queues[*i as usize].next))
-    }
-
-    fn pop(&mut self, queues: &[FlowQueue]) -> u32 {
-        let i = self.head;
-        self.head = queues[i as usize].next;
-        self.len -= 1;
-        i
+        let behind = |i: &u32| Some(queues[*i as usize].next);
+        std::iter::successors(Some(self.first), behind).take(self.len as usize)
     }
 }
 
@@ -209,7 +219,7 @@ impl List {
 pub struct FqCodel {
     control: Control,
     ecn: bool,
-    quantum: i32,
+    quantum: i64,
     limit: u32,
     drop_batch: u32,
     ce_threshold: Option<Duration>,
@@ -237,15 +247,22 @@ impl FqCodel {
         (((h ^ (h >> 31)) >> 32).wrapping_mul(self.queues.len() as u64) >> 32) as u32
     }
 
-    /// The packet at the head of queue `i`.
-    fn take(&mut self, i: u32) -> u32 {
+    /// The packet at the head of queue `i`, in which one waits, leaves it. Returns its handle and its
+    /// size, which `backlog` still counts.
+    #[inline(always)]
+    fn take(&mut self, i: u32) -> (u32, u32) {
         let queue = &mut self.queues[i as usize];
         let handle = queue.head;
         let (next, bytes) = self.behind[handle as usize];
         queue.head = next;
-        queue.pkts -= 1;
-        queue.backlog -= u64::from(bytes);
-        handle
+        (handle, bytes)
+    }
+
+    /// The packets of queue `i`, from its head.
+    fn packets(&self, i: u32) -> usize {
+        let some = |handle: u32| (handle != NONE).then_some(handle);
+        let head = some(self.queues[i as usize].head);
+        std::iter::successors(head, |handle| some(self.behind[*handle as usize].0)).count()
     }
 
     /// The queue with the most bytes, the arriving packet's among them; one in which something
@@ -257,7 +274,7 @@ impl FqCodel {
             self.queues[i as usize].backlog + more
         };
         let listed = self.new.all(&self.queues).chain(self.old.all(&self.queues));
-        let waiting = listed.filter(|i| self.queues[*i as usize].pkts > 0);
+        let waiting = listed.filter(|i| self.queues[*i as usize].head != NONE);
         let fatter = |a: &u32, b: &u32| backlog(*a).cmp(&backlog(*b)).then(b.cmp(a));
         waiting.max_by(fatter).expect("something waits")
     }
@@ -268,12 +285,14 @@ impl FqCodel {
     fn give_up(&mut self, arriving: u32) -> u32 {
         if self.batch.1 == 0 {
             let fattest = self.fattest(arriving);
-            let pkts = self.queues[fattest as usize].pkts;
+            let pkts = self.packets(fattest) as u32;
             let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
             self.batch = (fattest, half.min(pkts).min(self.drop_batch));
         }
         self.batch.1 -= 1;
-        self.take(self.batch.0)
+        let (handle, bytes) = self.take(self.batch.0);
+        self.queues[self.batch.0 as usize].backlog -= u64::from(bytes);
+        handle
     }
 
     /// The link fell idle: it asked for a packet and every queue was empty, so none is on a list
@@ -281,9 +300,9 @@ impl FqCodel {
     #[cold]
     fn unlist(&mut self) {
         for list in [&mut self.new, &mut self.old] {
-            while list.head != NONE {
-                let i = list.pop(&self.queues);
-                self.queues[i as usize].listed = false;
+            while list.len > 0 {
+                self.queues[list.first as usize].listed = false;
+                list.pop(&mut self.queues);
             }
         }
     }
@@ -319,13 +338,12 @@ impl Aqm for FqCodel {
         let i = self.arriving;
         let queue = &mut self.queues[i as usize];
         queue.backlog += u64::from(pkt.bytes);
-        if queue.pkts == 0 {
+        if queue.head == NONE {
             queue.head = handle;
         } else {
             self.behind[queue.tail as usize].0 = handle;
         }
         queue.tail = handle;
-        queue.pkts += 1;
         if !queue.listed {
             queue.listed = true;
             queue.credits = self.quantum;
@@ -338,26 +356,29 @@ impl Aqm for FqCodel {
     #[inline(always)]
     fn next(&mut self, _: Time) -> Option<u32> {
         loop {
-            let is_new = self.new.head != NONE;
+            let is_new = self.new.len > 0;
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let i = list.head;
-            if i == NONE {
+            if list.len == 0 {
                 return None;
             }
+            let i = list.first;
             let queue = &mut self.queues[i as usize];
+            if queue.credits > 0 && queue.head != NONE {
+                self.serving = i;
+                return Some(self.take(i).0);
+            }
             if queue.credits <= 0 {
                 queue.credits += self.quantum;
-                list.pop(&self.queues);
-                self.old.push(&mut self.queues, i);
-            } else if queue.pkts > 0 {
-                self.serving = i;
-                return Some(self.take(i));
+                if !is_new {
+                    list.turn(queue.next);
+                    continue;
+                }
             } else {
                 queue.listed = is_new;
-                list.pop(&self.queues);
-                if is_new {
-                    self.old.push(&mut self.queues, i);
-                }
+            }
+            list.pop(&mut self.queues);
+            if is_new {
+                self.old.push(&mut self.queues, i);
             }
         }
     }
@@ -373,11 +394,12 @@ impl Aqm for FqCodel {
     ) -> Verdict {
         let capable = self.ecn && pkt.ecn != Ecn::NotEct;
         let queue = &mut self.queues[self.serving as usize];
+        queue.backlog -= u64::from(pkt.bytes);
         let verdict = queue.codel.dequeue(&self.control, now, sojourn, queue.backlog, capable);
         if matches!(verdict, Verdict::Drop(_)) {
             return verdict;
         }
-        queue.credits = queue.credits.saturating_sub_unsigned(pkt.bytes);
+        queue.credits -= i64::from(pkt.bytes);
         // Section 5.2.7: beside CoDel, for flows that want a step (DCTCP).
         if capable && self.ce_threshold.is_some_and(|most| sojourn > most) {
             return Verdict::Mark(Level::Ce, Reason::Early);
