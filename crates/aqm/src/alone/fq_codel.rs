@@ -258,11 +258,12 @@ impl FqCodel {
         (handle, bytes)
     }
 
-    /// The packets of queue `i`, from its head.
-    fn packets(&self, i: u32) -> usize {
+    /// How many packets wait in queue `i`. Counting ends at `most`.
+    fn packets(&self, i: u32, most: u32) -> u32 {
         let some = |handle: u32| (handle != NONE).then_some(handle);
         let head = some(self.queues[i as usize].head);
-        std::iter::successors(head, |handle| some(self.behind[*handle as usize].0)).count()
+        let all = std::iter::successors(head, |handle| some(self.behind[*handle as usize].0));
+        all.take(most as usize).count() as u32
     }
 
     /// The queue with the most bytes, the arriving packet's among them; one in which something
@@ -285,7 +286,8 @@ impl FqCodel {
     fn give_up(&mut self, arriving: u32) -> u32 {
         if self.batch.1 == 0 {
             let fattest = self.fattest(arriving);
-            let pkts = self.packets(fattest) as u32;
+            // Of more than that the half is more than may go, so that a drop costs two steps.
+            let pkts = self.packets(fattest, 2 * self.drop_batch);
             let half = (pkts + u32::from(fattest == self.arriving)).div_ceil(2);
             self.batch = (fattest, half.min(pkts).min(self.drop_batch));
         }
