@@ -1,4 +1,4 @@
-"""Reads the words of `penstock run` without Click, which takes two thirds of a start to load.
+"""Reads the words of `penstock run` without Click, which takes two fifths of a start to load.
 
 Nothing is declared or judged here. The options are Click's, from `run_options`, which is made of the command itself.
 Whatever is not one of them, spelled in full, with a value that stands for itself goes to Click: a mistake, `--help`, a
