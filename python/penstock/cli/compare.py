@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import click
 from penstock import _penstock
 from penstock._files import write
 from penstock.cli import options
-from penstock.cli.inputs import check_figure, check_writable, scenario_of, series_interval
+from penstock.cli.inputs import check_figure, check_writable, name_of, scenario_of, series_interval
 from penstock.cli.output import Clock, report, write_result
 from penstock.runs import runner
 from penstock.runs.execute import cores
@@ -55,8 +54,7 @@ def command(
     check_writable(out=out, timing=timing, figure=figure)
     check_figure(figure)
     clock = Clock()
-    name = scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
-    with Bar(name) as bar:
+    with Bar(name_of(scenario, file)) as bar:
         comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
     clock.stop()
     if out is not None:

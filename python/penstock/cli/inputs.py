@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ FIGURES = (".png", ".svg", ".pdf")
 def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
     """Returns the scenario of a file with the changes of `--set`."""
     return changed(Scenario.load(file), changes)
+
+
+def name_of(scenario: Scenario, file: str) -> str:
+    """Returns what a scenario's runs are called: its own name, or else its file's."""
+    return scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
 
 
 def changed(scenario: Scenario, changes: Sequence[str]) -> Scenario:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from penstock._files import write
-from penstock.cli.inputs import check_writable, scenario_of, series_interval
+from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
 from penstock.cli.output import Clock, report, write_result
 from penstock.runs import runner
 from penstock.runs.execute import Progress, cores
@@ -43,8 +42,7 @@ def simulate(
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap, timing=timing)
     clock = Clock()
-    name = scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
-    with Bar(name) as bar:
+    with Bar(name_of(scenario, file)) as bar:
         if pcap is None:
             result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
         else:

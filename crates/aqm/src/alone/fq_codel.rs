@@ -247,15 +247,13 @@ impl FqCodel {
         (((h ^ (h >> 31)) >> 32).wrapping_mul(self.queues.len() as u64) >> 32) as u32
     }
 
-    /// The packet at the head of queue `i`, in which one waits, leaves it. Returns its handle and its
-    /// size, which `backlog` still counts.
+    /// The packet at the head of queue `i`, in which one waits, leaves it. `backlog` still counts it.
     #[inline(always)]
-    fn take(&mut self, i: u32) -> (u32, u32) {
+    fn take(&mut self, i: u32) -> u32 {
         let queue = &mut self.queues[i as usize];
         let handle = queue.head;
-        let (next, bytes) = self.behind[handle as usize];
-        queue.head = next;
-        (handle, bytes)
+        queue.head = self.behind[handle as usize].0;
+        handle
     }
 
     /// How many packets wait in queue `i`. Counting ends at `most`.
@@ -292,7 +290,8 @@ impl FqCodel {
             self.batch = (fattest, half.min(pkts).min(self.drop_batch));
         }
         self.batch.1 -= 1;
-        let (handle, bytes) = self.take(self.batch.0);
+        let handle = self.take(self.batch.0);
+        let bytes = self.behind[handle as usize].1;
         self.queues[self.batch.0 as usize].backlog -= u64::from(bytes);
         handle
     }
@@ -365,16 +364,15 @@ impl Aqm for FqCodel {
             }
             let i = list.first;
             let queue = &mut self.queues[i as usize];
-            if queue.credits > 0 && queue.head != NONE {
-                self.serving = i;
-                return Some(self.take(i).0);
-            }
             if queue.credits <= 0 {
                 queue.credits += self.quantum;
                 if !is_new {
                     list.turn(queue.next);
                     continue;
                 }
+            } else if queue.head != NONE {
+                self.serving = i;
+                return Some(self.take(i));
             } else {
                 queue.listed = is_new;
             }
