@@ -14,13 +14,19 @@ impl Network {
     pub(crate) fn take_in_until(&mut self, bound: &Event, link: u32, flows: &mut [Flow]) {
         debug_assert!(self.capture.is_none(), "with a capture nothing waits in an inbox");
         let mut links = std::mem::take(&mut self.links);
-        let due = self.inboxes[link as usize].due();
+        let service = self.inboxes[link as usize].service();
+        let (due, asked) = (service.time(), service.cause());
         let (before, rest) = links.split_at_mut(link as usize);
         let (own, behind) = rest.split_first_mut().expect("the link's number");
         let (at, index, p, began) = (Time::ZERO, 0, Pkt::BLANK, self.sched.present());
+        let bound = *bound;
         let batch =
-            Batch { net: self, flows, link, before, behind, bound: *bound, at, index, p, began };
-        own.stretch(batch, due);
+            Batch { net: self, flows, link, before, behind, bound, at, index, p, began, due, asked };
+        let (Batch { due, asked, .. }, _) = own.stretch(batch, due);
+        let inbox = &mut self.inboxes[link as usize];
+        if inbox.eager {
+            inbox.serve(Event::departure(due, asked));
+        }
         self.links = links;
     }
 }
@@ -42,6 +48,11 @@ struct Batch<'a> {
     /// Its place among all that happens: what comes of it is scheduled there, behind the turns
     /// before it.
     began: Present,
+    /// When an eager link is to be served; [`Time::NEVER`]: not at all. The inbox is told at the
+    /// end.
+    due: Time,
+    /// What asked for that.
+    asked: Present,
 }
 
 impl Batch<'_> {
@@ -92,7 +103,7 @@ impl Source for Batch<'_> {
             Fate::Dropped => self.net.discard(self.index),
             Fate::Held(Some(at)) => {
                 self.net.sched.go_back(self.began);
-                self.net.ask_for_service(at, self.link);
+                (self.due, self.asked) = (at, self.began);
             }
             Fate::Held(None) => {}
         }
@@ -100,10 +111,12 @@ impl Source for Batch<'_> {
 
     #[inline(always)]
     fn turn(&mut self, served: Option<Served>) {
-        let service = self.net.inboxes[self.link as usize].take_service();
+        let now = self.due;
         self.net.events += 1;
-        self.net.sched.begin_service(&service);
-        self.net.served(service.time(), self.link, served, self.flows);
+        self.net.sched.begin_departure(now, self.asked);
+        let again = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+        (self.due, self.asked) = (again, self.net.sched.present());
+        self.net.sent(now, served, self.flows);
     }
 
     fn gave_up(&mut self, index: u32) {

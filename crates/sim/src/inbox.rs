@@ -130,10 +130,10 @@ impl Inbox {
         first.then(|| std::mem::replace(&mut self.service, Event::LAST))
     }
 
-    /// Takes out the link's service, which is due.
+    /// When the link is to be served, and what asked for it.
     #[inline(always)]
-    pub(crate) fn take_service(&mut self) -> Event {
-        std::mem::replace(&mut self.service, Event::LAST)
+    pub(crate) fn service(&self) -> &Event {
+        &self.service
     }
 
     /// Returns whether anything is to happen at the link before `event`.

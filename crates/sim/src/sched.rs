@@ -112,6 +112,23 @@ impl Event {
     /// After every event.
     pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
 
+    /// What scheduled it.
+    #[inline]
+    pub(crate) fn cause(&self) -> Present {
+        Present((self.scheduled, self.cause))
+    }
+
+    /// The departure at `at` for which what happened at `asked` had asked; [`Event::LAST`] for one
+    /// behind the end of every run.
+    #[inline]
+    pub(crate) fn departure(at: Time, asked: Present) -> Event {
+        if at > MAX_TIME {
+            return Event::LAST;
+        }
+        let (scheduled, cause) = asked.0;
+        Event { scheduled, cause, ..Event::service_at(at) }
+    }
+
     /// Departures before this time go before it.
     #[inline]
     pub(crate) fn end_of_departures(&self) -> Time {
@@ -316,9 +333,15 @@ impl Scheduler {
     /// The same for a link's service. One that an event caused at its own instant comes after it.
     #[inline]
     pub(crate) fn begin_service(&mut self, event: &Event) {
-        let (tick, rank) = (event.at / 2, rank(0, event.scheduled));
-        let rank = if tick == event.scheduled { rank.max(event.cause) } else { rank };
-        self.present = (tick, rank);
+        self.begin_departure(event.time(), event.cause());
+    }
+
+    /// The same for a service at `at`, for which what happened at `asked` had asked.
+    #[inline]
+    pub(crate) fn begin_departure(&mut self, at: Time, asked: Present) {
+        let (tick, (scheduled, cause)) = (at.as_ticks(), asked.0);
+        let rank = rank(0, scheduled);
+        self.present = (tick, if tick == scheduled { rank.max(cause) } else { rank });
     }
 
     /// What is worked out from now on is `event`, which was taken from the queue.

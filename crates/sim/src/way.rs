@@ -395,7 +395,10 @@ impl Network {
         if self.capture.is_some() {
             self.record_served(link, served, flows);
         }
-        self.served(now, link, served, flows);
+        if let Some(at) = served.and_then(|served| served.again) {
+            self.ask_for_service(at, link);
+        }
+        self.sent(now, served, flows);
     }
 
     #[cold]
@@ -406,19 +409,10 @@ impl Network {
         }
     }
 
-    /// Does what comes of an eager link's turn.
+    /// An eager link sends a packet in its turn.
     #[inline(always)]
-    pub(crate) fn served(
-        &mut self,
-        now: Time,
-        link: u32,
-        served: Option<Served>,
-        flows: &mut [Flow],
-    ) {
-        let Some(Served { index, flow, bytes, fate, again }) = served else { return };
-        if let Some(at) = again {
-            self.ask_for_service(at, link);
-        }
+    pub(crate) fn sent(&mut self, now: Time, served: Option<Served>, flows: &mut [Flow]) {
+        let Some(Served { index, flow, bytes, fate, .. }) = served else { return };
         if index == NOWHERE {
             if let Fate::Through(at, _) = fate {
                 let host = flows[flow as usize].ends.dst;

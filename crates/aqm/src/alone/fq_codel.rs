@@ -356,31 +356,34 @@ impl Aqm for FqCodel {
     /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
     #[inline(always)]
     fn next(&mut self, _: Time) -> Option<u32> {
-        loop {
-            let is_new = self.new.len > 0;
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            if list.len == 0 {
-                return None;
-            }
-            let i = list.first;
-            let queue = &mut self.queues[i as usize];
+        let FqCodel { queues, behind, new, old, serving, quantum, .. } = self;
+        while new.len > 0 {
+            let i = new.first;
+            let queue = &mut queues[i as usize];
             if queue.credits <= 0 {
-                queue.credits += self.quantum;
-                if !is_new {
-                    list.turn(queue.next);
-                    continue;
-                }
-            } else if queue.head != NONE {
-                self.serving = i;
-                return Some(self.take(i));
-            } else {
-                queue.listed = is_new;
+                queue.credits += *quantum;
+            } else if let Some((behind, _)) = behind.get(queue.head as usize) {
+                *serving = i;
+                return Some(std::mem::replace(&mut queue.head, *behind));
             }
-            list.pop(&mut self.queues);
-            if is_new {
-                self.old.push(&mut self.queues, i);
+            new.pop(queues);
+            old.push(queues, i);
+        }
+        while old.len > 0 {
+            let i = old.first;
+            let queue = &mut queues[i as usize];
+            if queue.credits <= 0 {
+                queue.credits += *quantum;
+                old.turn(queue.next);
+            } else if let Some((behind, _)) = behind.get(queue.head as usize) {
+                *serving = i;
+                return Some(std::mem::replace(&mut queue.head, *behind));
+            } else {
+                queue.listed = false;
+                old.pop(queues);
             }
         }
+        None
     }
 
     #[inline(always)]
