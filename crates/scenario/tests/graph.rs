@@ -6,6 +6,7 @@ use common::{good, message};
 use penstock_scenario::Scenario;
 use penstock_sim::{run, Config, Control, RunResult, Schedule, LINK_METRICS};
 use penstock_units::param::Loss;
+use penstock_units::Rng;
 use serde_json::{json, Value};
 
 fn simulate(s: &Scenario) -> RunResult {
@@ -68,6 +69,55 @@ fn routes_are_the_cheapest() {
             (ahead.into(), back.into()),
             "{links:?} {ends}"
         );
+    }
+}
+
+/// Against the costs of all pairs (Floyd 1962): of the links from a router that begin a cheapest way
+/// a route takes the one that stands first in the file.
+#[test]
+fn random_routes_are_the_cheapest() {
+    let mut rng = Rng::stream(1, "routes");
+    for _ in 0..200 {
+        let mut below = |n: usize| (rng.unit() * n as f64) as usize;
+        let n = 3 + below(6);
+        let mut cost = vec![vec![u64::MAX / 2; n]; n];
+        let mut written = vec![];
+        for i in 0..n + below(2 * n) {
+            let a = if i < n { i } else { below(n) };
+            let (b, c) = ((a + 1 + below(n - 1)) % n, 1 + below(3));
+            if cost[a][b] < u64::MAX / 2 {
+                continue; // a link of that name stands there already
+            }
+            cost[a][b] = c as u64;
+            cost[b][a] = c as u64;
+            written.push((a, b, c));
+        }
+        (0..n).for_each(|i| cost[i][i] = 0);
+        for (via, a, b) in
+            (0..n).flat_map(|v| (0..n).flat_map(move |a| (0..n).map(move |b| (v, a, b))))
+        {
+            cost[a][b] = cost[a][b].min(cost[a][via] + cost[via][b]);
+        }
+        let links: Vec<_> =
+            written.iter().map(|(a, b, c)| format!("n{a}-n{b} cost = {c}")).collect();
+        let links: Vec<_> = links.iter().map(String::as_str).collect();
+        let from = below(n);
+        let Some(to) = (0..n).rev().find(|to| *to != from && cost[from][*to] < u64::MAX / 2) else {
+            continue;
+        };
+        let mut want = vec![];
+        let mut at = from;
+        while at != to {
+            let both = written.iter().flat_map(|(a, b, c)| [(*a, *b, *c), (*b, *a, *c)]);
+            let begins = |(a, b, c): &(usize, usize, usize)| {
+                *a == at && cost[*a][to] == *c as u64 + cost[*b][to]
+            };
+            let (a, b, _) = both.clone().find(begins).unwrap();
+            want.push(format!("n{a}-n{b}"));
+            at = b;
+        }
+        let c = good(&graph(&links, &format!("n{from}"), &format!("n{to}"))).lower(1).unwrap();
+        assert_eq!(names(&c, c.flows[0].forward), want.join(" "), "{links:?} {from}-{to}");
     }
 }
 

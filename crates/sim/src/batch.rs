@@ -20,8 +20,20 @@ impl Network {
         let (own, behind) = rest.split_first_mut().expect("the link's number");
         let (at, index, p, began) = (Time::ZERO, 0, Pkt::BLANK, self.sched.present());
         let bound = *bound;
-        let batch =
-            Batch { net: self, flows, link, before, behind, bound, at, index, p, began, due, asked };
+        let batch = Batch {
+            net: self,
+            flows,
+            link,
+            before,
+            behind,
+            bound,
+            at,
+            index,
+            p,
+            began,
+            due,
+            asked,
+        };
         let (Batch { due, asked, .. }, _) = own.stretch(batch, due);
         let inbox = &mut self.inboxes[link as usize];
         if inbox.eager {

@@ -56,7 +56,7 @@ impl Topology {
     /// The links from router `from` to router `to` at the least cost; among equal ones, at each
     /// router the first.
     pub fn route(&self, from: u32, to: u32) -> Option<Vec<u32>> {
-        let left = self.costs_to(to);
+        let left = self.costs_to(to, from);
         let mut route = vec![];
         let mut at = from;
         while at != to {
@@ -72,19 +72,27 @@ impl Topology {
         Some(route)
     }
 
-    /// Returns the cost of reaching a router from each other one, where that is possible (Dijkstra
-    /// 1959).
-    fn costs_to(&self, to: u32) -> Vec<Option<u64>> {
-        let mut into = vec![vec![]; self.nodes.len()];
-        for l in &self.links {
-            into[l.to as usize].push((l.from, u64::from(l.cost)));
+    /// Returns the cost of reaching router `to` from each other one that costs no more than `from`
+    /// does (Dijkstra 1959).
+    fn costs_to(&self, to: u32, from: u32) -> Vec<Option<u64>> {
+        const NONE: usize = usize::MAX;
+        // The links into each router in a chain: the last one, and before each the one before it.
+        let (mut last, mut before) = (vec![NONE; self.nodes.len()], vec![]);
+        for (i, l) in self.links.iter().enumerate() {
+            before.push(std::mem::replace(&mut last[l.to as usize], i));
         }
+        let some = |i: usize| (i != NONE).then_some(i);
         let mut costs = vec![None; self.nodes.len()];
         let mut open = BinaryHeap::from([Reverse((0, to))]);
         while let Some(Reverse((cost, node))) = open.pop() {
+            if costs[from as usize].is_some_and(|most| cost > most) {
+                break;
+            }
             if costs[node as usize].is_none() {
                 costs[node as usize] = Some(cost);
-                open.extend(into[node as usize].iter().map(|(from, c)| Reverse((cost + c, *from))));
+                let into = std::iter::successors(some(last[node as usize]), |i| some(before[*i]));
+                let into = into.map(|i| &self.links[i]);
+                open.extend(into.map(|l| Reverse((cost + u64::from(l.cost), l.from))));
             }
         }
         costs
