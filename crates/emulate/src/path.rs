@@ -316,8 +316,8 @@ impl Path {
         let served = self.links[usize::from(link)].serve(t);
         self.bury(usize::from(link));
         let Some(served) = served else { return };
-        if let Some(at) = served.again {
-            self.at(at, Event::Serve(link));
+        if served.again != Time::NEVER {
+            self.at(served.again, Event::Serve(link));
         }
         match served.fate {
             Fate::Through(at, ecn) => self.through(at, ecn, served.index),

@@ -331,6 +331,10 @@ impl LinkStats {
     /// The discipline's average is `avg` from `now` on.
     #[inline]
     pub(crate) fn average(&mut self, now: Time, avg: Option<f64>) {
+        // Most kinds have none.
+        if avg.is_none() && self.avg.is_none() {
+            return;
+        }
         let to = now.min(self.to);
         if to > self.avg_since {
             if let Some(avg) = self.avg {

@@ -110,7 +110,8 @@ impl Source for Batch<'_> {
     fn became(&mut self, fate: Fate) {
         match fate {
             Fate::Through(at, ecn) => {
-                self.net.leave(self.at, at, self.index, self.p.carrying(ecn), self.flows);
+                let p = self.p.carrying(ecn);
+                self.net.leave(self.at, at, self.link, self.index, p, self.flows);
             }
             Fate::Dropped => self.net.discard(self.index),
             Fate::Held(Some(at)) => {
@@ -126,9 +127,9 @@ impl Source for Batch<'_> {
         let now = self.due;
         self.net.events += 1;
         self.net.sched.begin_departure(now, self.asked);
-        let again = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+        let again = served.map_or(Time::NEVER, |served| served.again);
         (self.due, self.asked) = (again, self.net.sched.present());
-        self.net.sent(now, served, self.flows);
+        self.net.sent(now, self.link, served, self.flows);
     }
 
     fn gave_up(&mut self, index: u32) {

@@ -35,7 +35,7 @@ impl Network {
                 let index = event.what().index() as u32;
                 let p = self.packets.items[index as usize];
                 match self.links[link as usize].straight(event.time(), p.bytes, !p.is(flag::ACK)) {
-                    Some(at) => self.leave(event.time(), at, index, p, flows),
+                    Some(at) => self.leave(event.time(), at, link, index, p, flows),
                     None => self.through(event.time(), link, index, flows),
                 }
             }
@@ -175,7 +175,7 @@ impl Network {
         if let Fate::Through(at, ecn) = self.pass(now, link, NOWHERE, &p, flows) {
             if self.goes_on(&p) {
                 let index = self.enter(p);
-                return self.leave(now, at, index, p.carrying(ecn), flows);
+                return self.leave(now, at, link, index, p.carrying(ecn), flows);
             }
             self.delivered(at, p.host, p.flow, p.bytes, flows);
         }
@@ -187,7 +187,13 @@ impl Network {
     /// with packets from elsewhere.
     #[inline(always)]
     fn goes_on(&self, p: &Pkt) -> bool {
-        self.routes.at(p.route, p.hop + 1) != HOST || self.hosts[p.host as usize].merges()
+        self.goes_on_to(p, self.routes.at(p.route, p.hop + 1))
+    }
+
+    /// The same where `next` is known, the link behind this one or [`HOST`].
+    #[inline(always)]
+    fn goes_on_to(&self, p: &Pkt, next: u32) -> bool {
+        next != HOST || self.hosts[p.host as usize].merges()
     }
 
     /// A datagram leaves its last link at `at`. Nobody answers it, so it needs no event.
@@ -209,7 +215,7 @@ impl Network {
         let l = &mut self.links[link as usize];
         if l.is_plain() {
             if let Some(at) = l.straight(now, p.bytes, !p.is(flag::ACK)) {
-                return self.leave(now, at, index, p, flows);
+                return self.leave(now, at, link, index, p, flows);
             }
         }
         let fate = self.pass(now, link, index, &p, flows);
@@ -264,7 +270,7 @@ impl Network {
     #[inline(always)]
     fn follow(&mut self, now: Time, link: u32, index: u32, p: Pkt, fate: Fate, flows: &mut [Flow]) {
         match fate {
-            Fate::Through(at, ecn) => self.leave(now, at, index, p.carrying(ecn), flows),
+            Fate::Through(at, ecn) => self.leave(now, at, link, index, p.carrying(ecn), flows),
             _ => self.stay(link, index, fate),
         }
     }
@@ -306,17 +312,24 @@ impl Network {
         }
     }
 
-    /// A packet reaches the other end of a link at `at`: it goes on to the next link, or down to
-    /// its host. What the pool holds of it is brought up to date where it has to wait.
+    /// A packet reaches the other end of `link` at `at`: it goes on to the next link, or down to its
+    /// host. What the pool holds of it is brought up to date where it has to wait.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, now: Time, at: Time, index: u32, p: Pkt, flows: &mut [Flow]) {
-        if self.goes_on(&p) {
+    pub(crate) fn leave(
+        &mut self,
+        now: Time,
+        at: Time,
+        link: u32,
+        index: u32,
+        p: Pkt,
+        flows: &mut [Flow],
+    ) {
+        let next = self.routes.at(p.route, p.hop + 1);
+        if self.goes_on_to(&p, next) {
             let kept = &mut self.packets.items[index as usize];
             kept.flags = p.flags;
             kept.hop = p.hop + 1;
-            let link = self.routes.at(p.route, p.hop + 1);
-            let from = Origin::Link(self.routes.at(p.route, p.hop));
-            return self.expect(at, link, from, index);
+            return self.expect(at, next, Origin::Link(link), index);
         }
         if p.is(flag::DATAGRAM) {
             self.delivered(at, p.host, p.flow, p.bytes, flows);
@@ -395,10 +408,10 @@ impl Network {
         if self.capture.is_some() {
             self.record_served(link, served, flows);
         }
-        if let Some(at) = served.and_then(|served| served.again) {
-            self.ask_for_service(at, link);
+        if let Some(Served { again, .. }) = served.filter(|served| served.again != Time::NEVER) {
+            self.ask_for_service(again, link);
         }
-        self.sent(now, served, flows);
+        self.sent(now, link, served, flows);
     }
 
     #[cold]
@@ -411,7 +424,13 @@ impl Network {
 
     /// An eager link sends a packet in its turn.
     #[inline(always)]
-    pub(crate) fn sent(&mut self, now: Time, served: Option<Served>, flows: &mut [Flow]) {
+    pub(crate) fn sent(
+        &mut self,
+        now: Time,
+        link: u32,
+        served: Option<Served>,
+        flows: &mut [Flow],
+    ) {
         let Some(Served { index, flow, bytes, fate, .. }) = served else { return };
         if index == NOWHERE {
             if let Fate::Through(at, _) = fate {
@@ -422,7 +441,7 @@ impl Network {
         }
         let p = self.packets.items[index as usize];
         match fate {
-            Fate::Through(at, ecn) => self.leave(now, at, index, p.carrying(ecn), flows),
+            Fate::Through(at, ecn) => self.leave(now, at, link, index, p.carrying(ecn), flows),
             _ => self.discard(index),
         }
     }

@@ -97,6 +97,8 @@ const COLUMNS: &[Column<FqCodel>; 2] = &[
 
 /// No packet, no queue.
 const NONE: u32 = u32::MAX;
+/// No flow has this number.
+const NOBODY: u64 = u64::MAX;
 
 /// One flow's queue: packets in a chain from the head, and its place on a list. It is one cache
 /// line, since a packet of each flow comes between two of the same.
@@ -109,7 +111,7 @@ struct FlowQueue {
     /// At most a quantum, at least a packet less than nothing.
     credits: i64,
     head: u32,
-    /// The last packet, where any waits.
+    /// The last packet; where none waits, the handle of one that was.
     tail: u32,
     /// The queue behind it on its list.
     next: u32,
@@ -137,7 +139,8 @@ impl FqCodel {
             limit: p.own.limit,
             drop_batch: p.own.drop_batch,
             ce_threshold: p.own.ce_threshold,
-            perturbation: None,
+            perturbation: 0,
+            flow: NOBODY,
             queues: vec![FlowQueue::default(); flows],
             behind: vec![],
             new: List::default(),
@@ -156,7 +159,7 @@ impl Default for FlowQueue {
             backlog: 0,
             credits: 0,
             head: NONE,
-            tail: NONE,
+            tail: 0,
             next: NONE,
             listed: false,
         }
@@ -223,7 +226,10 @@ pub struct FqCodel {
     limit: u32,
     drop_batch: u32,
     ce_threshold: Option<Duration>,
-    perturbation: Option<u64>,
+    /// Drawn when the first packet arrives.
+    perturbation: u64,
+    /// The flow of the packet that arrived last, or [`NOBODY`].
+    flow: u64,
     queues: Vec<FlowQueue>,
     /// By handle: the handle of the packet behind, and the size.
     behind: Vec<(u32, u32)>,
@@ -240,8 +246,9 @@ pub struct FqCodel {
 impl FqCodel {
     /// Section 4.1.1. The bits of the flow's number are mixed (SplitMix64), then scaled to the
     /// number of queues.
-    fn classify(&self, flow: u32, perturbation: u64) -> u32 {
-        let mut h = perturbation ^ u64::from(flow);
+    #[inline(always)]
+    fn classify(&self, flow: u64) -> u32 {
+        let mut h = self.perturbation ^ flow;
         h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (((h ^ (h >> 31)) >> 32).wrapping_mul(self.queues.len() as u64) >> 32) as u32
@@ -315,16 +322,23 @@ impl Aqm for FqCodel {
         if q.idle_since.is_some() && self.new.len + self.old.len > 0 {
             self.unlist();
         }
-        let perturbation = *self.perturbation.get_or_insert_with(|| rng.bits());
-        self.arriving = self.classify(pkt.flow, perturbation);
+        // Packets of one flow often come in a row.
+        let flow = u64::from(pkt.flow);
+        if flow != self.flow {
+            if self.flow == NOBODY {
+                self.perturbation = rng.bits();
+            }
+            self.flow = flow;
+            self.arriving = self.classify(flow);
+        }
         Verdict::Pass
     }
 
     /// Section 4.1: half the packets of the fullest queue, from its head, up to `drop_batch`.
     #[inline(always)]
     fn evict(&mut self, _: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        let room = q.pkts == 0 || !full && q.pkts < self.limit;
-        if room && self.batch.1 == 0 {
+        let room = !full && q.pkts < self.limit;
+        if self.batch.1 == 0 && (room || q.pkts == 0) {
             return None;
         }
         Some((self.give_up(pkt.bytes), Reason::Overflow))
@@ -339,11 +353,9 @@ impl Aqm for FqCodel {
         let i = self.arriving;
         let queue = &mut self.queues[i as usize];
         queue.backlog += u64::from(pkt.bytes);
-        if queue.head == NONE {
-            queue.head = handle;
-        } else {
-            self.behind[queue.tail as usize].0 = handle;
-        }
+        // Chosen, not branched to: whether a flow's queue is empty is hard to foresee.
+        let last = &mut self.behind[queue.tail as usize].0;
+        *(if queue.head == NONE { &mut queue.head } else { last }) = handle;
         queue.tail = handle;
         if !queue.listed {
             queue.listed = true;

@@ -2,7 +2,7 @@
 
 use crate::config::{Keep, LinkConfig};
 use crate::link::fate::Arriving;
-use crate::link::held::{Held, HeldPacket};
+use crate::link::held::{Held, HeldPacket, Order};
 use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
@@ -130,12 +130,12 @@ impl Buffer {
     /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline
     /// orders the packets.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn) -> u32 {
+    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn, order: Order) -> u32 {
         self.enters(now, a.pkt.bytes);
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(HeldPacket::new(a, ecn))
+        self.held.put(order, HeldPacket::new(a, ecn))
     }
 
     /// A packet that was held starts to be sent.

@@ -38,8 +38,8 @@ pub struct Served {
     pub bytes: u32,
     /// What becomes of it.
     pub fate: Fate,
-    /// When the link is to be served again, if anything waits.
-    pub again: Option<Time>,
+    /// When the link is to be served again; [`Time::NEVER`]: nothing waits.
+    pub again: Time,
 }
 
 /// Where a link's packets come from, one after the other, and where they go.

@@ -97,7 +97,7 @@ impl Places {
 
 /// What order the packets have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+pub(crate) enum Order {
     /// That of arrival, in `fifo`.
     Fifo,
     /// The same, for a discipline that draws packets: they stand in `places`, and `line` has the
@@ -106,6 +106,18 @@ enum Order {
     Drawn,
     /// The discipline's. The packets stand in `places`, and the handle is the place.
     Ordered,
+}
+
+impl Order {
+    /// What a discipline needs that orders the packets, or draws of them.
+    #[inline(always)]
+    pub(crate) fn of(orders: bool, draws: bool) -> Self {
+        match (orders, draws) {
+            (true, _) => Order::Ordered,
+            (false, true) => Order::Drawn,
+            (false, false) => Order::Fifo,
+        }
+    }
 }
 
 /// The packets that wait at an eager link.
@@ -119,11 +131,7 @@ pub(crate) struct Held {
 impl Held {
     /// What a discipline with this contract needs.
     pub(crate) fn new(contract: &Contract) -> Self {
-        let order = match (contract.orders(), contract.draws()) {
-            (true, _) => Order::Ordered,
-            (false, true) => Order::Drawn,
-            (false, false) => Order::Fifo,
-        };
+        let order = Order::of(contract.orders(), contract.draws());
         let fifo = Ring::new(HeldPacket::BLANK);
         Held { order, fifo, line: VecDeque::new(), places: Places::new() }
     }
@@ -132,15 +140,17 @@ impl Held {
         self.fifo.len() + self.places.len()
     }
 
-    /// Keeps a packet. Returns its handle, if the discipline orders the packets.
+    /// Keeps a packet. Returns its handle, if the discipline orders the packets. `order` is what its
+    /// type says: then nothing is asked for each packet.
     #[inline(always)]
-    pub(crate) fn put(&mut self, p: HeldPacket) -> u32 {
-        if self.order == Order::Fifo {
+    pub(crate) fn put(&mut self, order: Order, p: HeldPacket) -> u32 {
+        debug_assert_eq!(order, self.order, "it does not change");
+        if order == Order::Fifo {
             self.fifo.push(p);
             return 0;
         }
         let place = self.places.put(p);
-        if self.order == Order::Drawn {
+        if order == Order::Drawn {
             self.line.push_back(place);
         }
         place

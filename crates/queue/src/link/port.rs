@@ -6,6 +6,7 @@
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Served, Source};
+use crate::link::held::Order;
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::{eager, Contract};
@@ -147,7 +148,8 @@ impl Port {
         if !eager(aqm) {
             return self.pass(now, a, ecn, idle);
         }
-        let handle = self.buffer.hold(now, a, ecn);
+        let order = Order::of(aqm.schedules(), aqm.draws());
+        let handle = self.buffer.hold(now, a, ecn, order);
         self.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
         if std::mem::replace(&mut self.due, true) {
             return Fate::Held(None);
@@ -169,7 +171,8 @@ impl Port {
         }
         self.busy_until = self.transmitter.finish(now, h.bytes);
         self.due = left > 0;
-        let again = self.due.then(|| self.transmitter.next_start(self.busy_until));
+        let again =
+            if self.due { self.transmitter.next_start(self.busy_until) } else { Time::NEVER };
         let fate = self.over_the_wire(now, ecn);
         Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
     }
@@ -188,7 +191,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn told(&mut self, served: Option<Served>, source: &mut impl Source) -> Time {
         self.tell_gone(source);
-        let next = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+        let next = served.map_or(Time::NEVER, |served| served.again);
         source.turn(served);
         next
     }

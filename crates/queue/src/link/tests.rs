@@ -109,7 +109,7 @@ fn a_stretch_is_its_packets_one_by_one() {
                 while due <= packet.at {
                     let served = a.serve(due);
                     turns.push(format!("{served:?}"));
-                    due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+                    due = served.map_or(Time::NEVER, |served| served.again);
                 }
                 if a.catch_up(packet.at) {
                     ties_at_once += usize::from(a.port.buffer.in_service_since == sent);
@@ -124,7 +124,7 @@ fn a_stretch_is_its_packets_one_by_one() {
             while due < until {
                 let served = a.serve(due);
                 turns.push(format!("{served:?}"));
-                due = served.and_then(|served| served.again).unwrap_or(Time::NEVER);
+                due = served.map_or(Time::NEVER, |served| served.again);
             }
             let (source, due_then) = b.stretch(Packets { until, ..packets() }, Time::NEVER);
             assert_eq!(source.became, want, "{}, {ties}, {loss}", kind.name);
