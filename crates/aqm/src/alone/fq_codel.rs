@@ -111,7 +111,7 @@ struct FlowQueue {
     /// At most a quantum, at least a packet less than nothing.
     credits: i64,
     head: u32,
-    /// The last packet; where none waits, the handle of one that was.
+    /// The last packet; where none waits, some handle that was given out, or 0.
     tail: u32,
     /// The queue behind it on its list.
     next: u32,
@@ -353,7 +353,8 @@ impl Aqm for FqCodel {
         let i = self.arriving;
         let queue = &mut self.queues[i as usize];
         queue.backlog += u64::from(pkt.bytes);
-        // Chosen, not branched to: whether a flow's queue is empty is hard to foresee.
+        // Chosen, not branched to: whether a flow's queue is empty is hard to foresee. `tail` names
+        // a place that is there in any case: `behind` never shrinks, and holds this packet's already.
         let last = &mut self.behind[queue.tail as usize].0;
         *(if queue.head == NONE { &mut queue.head } else { last }) = handle;
         queue.tail = handle;
