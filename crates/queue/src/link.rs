@@ -122,6 +122,12 @@ impl Link {
         self.port.buffer.series.as_mut().map(|series| series.taken()).unwrap_or_default()
     }
 
+    /// Returns when the transmitter will be free, as far as is known.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.port.busy_until
+    }
+
     /// Packets that wait.
     pub fn waiting(&self) -> u32 {
         self.port.buffer.q.pkts
@@ -317,6 +323,12 @@ impl Link {
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.advance(now);
         self.aqm.visited(Service { port: &mut self.port, now })
+    }
+
+    /// Gives memory back where much has long been unused. To be called once in a while.
+    #[inline]
+    pub fn relax(&mut self) {
+        self.port.buffer.relax();
     }
 
     /// The run ends at `end`.

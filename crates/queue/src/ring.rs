@@ -1,22 +1,30 @@
 //! A queue in a ring, whose places are found by a mask.
 
-/// See the module. It grows to the most that it ever held, and keeps that memory unless it is asked
-/// to give some back.
+/// See the module. It grows to the most that it holds, and keeps that memory unless it is asked to
+/// give some back.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// As many as a power of two, at least 16.
+    /// As many as a power of two, at least [`Ring::LEAST`].
     items: Vec<T>,
     /// The places of the first item and behind the last one. They run on, and are masked.
     first: usize,
     end: usize,
-    /// What stands in a place that was never used.
-    blank: T,
+    /// Where `first` was when [`Ring::relax`] was called last: the lower bits.
+    asked: u32,
+    /// How many calls in a row have found that half of the memory would have done.
+    spare: u32,
 }
 
 impl<T: Copy> Ring<T> {
+    /// It keeps memory for so many items in any case.
+    const LEAST: usize = 16;
+    /// So many calls of [`Ring::relax`] in a row have to find that half of the memory would have
+    /// done.
+    const CALM: u32 = 32;
+
     /// Returns a ring that holds nothing. `blank` fills unused places.
     pub fn new(blank: T) -> Self {
-        Ring { items: vec![blank; 16], first: 0, end: 0, blank }
+        Ring { items: vec![blank; Self::LEAST], first: 0, end: 0, asked: 0, spare: 0 }
     }
 
     /// Returns how many items it holds.
@@ -98,23 +106,37 @@ impl<T: Copy> Ring<T> {
     fn grow(&mut self) {
         let n = self.items.len();
         self.items.rotate_left(self.first & (n - 1));
-        self.items.resize(2 * n, self.blank);
-        (self.first, self.end) = (0, n);
+        self.items.resize(2 * n, self.items[0]);
+        (self.first, self.end, self.asked) = (0, n, 0);
     }
 
-    /// Gives half of its memory back where it holds much and uses less than three eighths of it.
-    /// What is under way moves in bursts from ring to ring; each would else keep room for all of
-    /// it.
+    /// Gives half of its memory back where it has long been too much. What is under way moves in
+    /// bursts from ring to ring; each would else keep room for all of it. And a ring goes through
+    /// all of its memory, however few items it holds: they would never be in the processor's cache.
     #[inline]
     pub fn relax(&mut self) {
+        // Since the last call it never held more than this.
+        let most = (self.end as u32).wrapping_sub(self.asked) as usize;
+        self.rewind();
+        self.asked = self.first as u32;
         let n = self.items.len();
-        if n > Self::KEEP && self.len() < 3 * n / 8 {
+        if most >= n / 2 || n == Self::LEAST {
+            self.spare = 0;
+            return;
+        }
+        self.spare += 1;
+        if self.spare == Self::CALM {
             self.shrink();
         }
     }
 
-    /// It keeps memory for so many items in any case.
-    const KEEP: usize = 4096;
+    /// Begins again at the first place where it holds nothing: few items then use few places.
+    #[inline]
+    fn rewind(&mut self) {
+        if self.is_empty() {
+            (self.first, self.end) = (0, 0);
+        }
+    }
 
     #[cold]
     fn shrink(&mut self) {
@@ -122,7 +144,7 @@ impl<T: Copy> Ring<T> {
         self.items.rotate_left(self.first & (n - 1));
         self.items.truncate(n / 2);
         self.items.shrink_to_fit();
-        (self.first, self.end) = (0, held);
+        (self.first, self.end, self.asked, self.spare) = (0, held, 0, 0);
     }
 
     /// Returns the item `ahead` places behind the first.
@@ -176,22 +198,48 @@ mod tests {
         }
     }
 
+    /// What comes in bursts leaves no more memory than what comes between them needs.
     #[test]
     fn it_gives_memory_back() {
         let mut ring = Ring::new(0u32);
-        let mut taken = 0;
-        for i in 0..40_000u32 {
-            ring.push(i);
-        }
-        assert_eq!(ring.items.len(), 65_536);
-        while ring.len() > 5 {
-            assert_eq!(ring.pop(), Some(taken));
-            taken += 1;
+        let (mut put, mut taken) = (0, 0);
+        let mut turn = |ring: &mut Ring<u32>, n: u32, keep: usize| {
+            for _ in 0..n {
+                ring.push(put);
+                put += 1;
+            }
+            while ring.len() > keep {
+                assert_eq!(ring.pop(), Some(taken));
+                taken += 1;
+            }
             ring.relax();
-            assert!(ring.len() >= 3 * ring.items.len() / 8 || ring.items.len() == 4096);
+        };
+        turn(&mut ring, 40_000, 5);
+        assert_eq!(ring.items.len(), 65_536);
+        for calls in 1..=11 * Ring::<u32>::CALM {
+            turn(&mut ring, 20, 5);
+            assert_eq!(ring.items.len(), 65_536 >> (calls / Ring::<u32>::CALM), "{calls}");
         }
-        ring.push(40_000);
-        assert_eq!(ring.get(5), Some(&40_000));
+        // 25 at a time need 32 places, and are given no more.
+        for _ in 0..1_000 {
+            turn(&mut ring, 20, 5);
+        }
+        assert_eq!(ring.items.len(), 32);
+        assert_eq!(ring.get(4).copied(), ring.pop().map(|first| first + 4));
+    }
+
+    /// One that is seldom filled gives nothing back: it would soon have to grow again.
+    #[test]
+    fn it_keeps_what_it_needs_now_and_then() {
+        let mut ring = Ring::new(0u32);
+        for turn in 0..10 * Ring::<u32>::CALM {
+            for i in 0..if turn % (Ring::<u32>::CALM - 1) == 0 { 100 } else { 3 } {
+                ring.push(i);
+            }
+            while ring.pop().is_some() {}
+            ring.relax();
+            assert_eq!((ring.items.len(), ring.first, ring.end), (128, 0, 0), "turn {turn}");
+        }
     }
 
     /// Against a deque, through several growths with the first item anywhere.

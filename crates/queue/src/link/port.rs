@@ -64,13 +64,12 @@ impl Port {
         self.busy_until <= now && self.buffer.q.pkts == 0
     }
 
-    /// A packet of `bytes` finds the transmitter idle and is sent. Returns when it reaches the other
-    /// end.
+    /// A packet of `bytes` finds the transmitter, which is steady, idle and is sent. Returns when it
+    /// reaches the other end.
     #[inline]
     pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Time {
         self.buffer.straight(now, bytes, data);
-        self.transmitter.idle();
-        self.busy_until = self.transmitter.finish(now, bytes);
+        self.busy_until = self.transmitter.finish_at_once(now, bytes);
         self.busy_until + self.delay
     }
 

@@ -57,6 +57,14 @@ impl Transmitter {
         self.finish_slowly(start, bytes)
     }
 
+    /// The same for a packet that finds a steady transmitter idle.
+    #[inline]
+    pub(crate) fn finish_at_once(&mut self, start: Time, bytes: u32) -> Time {
+        debug_assert!(self.steady, "the caller has asked");
+        self.tx.idle();
+        start + self.tx.next(bytes)
+    }
+
     #[inline(never)]
     fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
         if let Some(trace) = &mut self.trace {
