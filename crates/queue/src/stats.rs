@@ -3,6 +3,7 @@
 
 use penstock_aqm::{Level, Reason};
 use penstock_units::{Duration, Time, TICKS_PER_NANO};
+use std::ops::Range;
 
 /// Ticks in seconds.
 pub(crate) fn seconds(ticks: f64) -> f64 {
@@ -12,7 +13,7 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 /// A histogram of durations whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    counts: Vec<u32>,
+    counts: Vec<u16>,
     overflow: Vec<u64>,
 }
 
@@ -43,7 +44,7 @@ impl DelayHistogram {
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
         match self.counts.get_mut(b) {
-            Some(count) if *count < u32::MAX => *count += 1,
+            Some(count) if *count < u16::MAX => *count += 1,
             _ => self.add_many(b, 1),
         }
     }
@@ -55,10 +56,10 @@ impl DelayHistogram {
             self.counts.resize(b + 1, 0);
         }
         let count = u64::from(self.counts[b]) + n;
-        self.counts[b] = count as u32;
-        if count >> 32 > 0 {
+        self.counts[b] = count as u16;
+        if count >> 16 > 0 {
             self.overflow.resize(self.counts.len(), 0);
-            self.overflow[b] += count >> 32;
+            self.overflow[b] += count >> 16;
         }
     }
 
@@ -69,18 +70,35 @@ impl DelayHistogram {
 
     /// The same in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
-        let counted =
-            |b: usize| u64::from(self.counts[b]) + (self.overflow.get(b).map_or(0, |n| n << 32));
-        let n: u64 = (0..self.counts.len()).map(counted).sum();
-        let rank = (libm::ceil(q * n as f64) as u64).max(1);
+        let all = 0..self.counts.len();
+        let rank = (libm::ceil(q * self.counted(all.clone()) as f64) as u64).max(1);
         let mut seen = 0u64;
-        for b in 0..self.counts.len() {
-            seen += counted(b);
-            if seen >= rank {
-                return Some(Self::value(b));
+        // Most buckets are empty: they are passed over many at a time.
+        for from in all.clone().step_by(Self::STEP) {
+            let step = from..(from + Self::STEP).min(all.end);
+            let inside = self.counted(step.clone());
+            if seen + inside < rank {
+                seen += inside;
+                continue;
+            }
+            for b in step {
+                seen += self.counted(b..b + 1);
+                if seen >= rank {
+                    return Some(Self::value(b));
+                }
             }
         }
         None
+    }
+
+    const STEP: usize = 128;
+
+    /// Returns how many durations were counted in some buckets.
+    fn counted(&self, buckets: Range<usize>) -> u64 {
+        let lower: u64 = self.counts[buckets.clone()].iter().map(|n| u64::from(*n)).sum();
+        let (from, to) = (buckets.start, buckets.end.min(self.overflow.len()));
+        let above = self.overflow.get(from..to).unwrap_or_default();
+        above.iter().fold(lower, |n, above| n + (above << 16))
     }
 }
 
@@ -188,7 +206,8 @@ pub struct LinkStats {
     delays: [Delays; 2],
     pub(crate) histogram: DelayHistogram,
     pub(crate) occupancy: Occupancy,
-    last_delay: Option<Duration>,
+    /// That of the packet that left last; [`LinkStats::NONE`] before the first one.
+    last_delay: u64,
     variation: u128,
     /// ACKs, and packets that carry data, that found the link idle: of these only the bytes have
     /// been counted so far.
@@ -203,6 +222,9 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
+    /// No delay lasts so long.
+    const NONE: u64 = u64::MAX;
+
     /// Counters for the window from `from` to `to`, which it does not include.
     pub fn new(from: Time, to: Time) -> Self {
         LinkStats {
@@ -218,7 +240,7 @@ impl LinkStats {
             delays: <[Delays; 2]>::default(),
             histogram: DelayHistogram::default(),
             occupancy: Occupancy::default(),
-            last_delay: None,
+            last_delay: Self::NONE,
             variation: 0,
             straight: [0; 2],
             occupied_since: from,
@@ -266,9 +288,10 @@ impl LinkStats {
             self.departed_bytes += u64::from(bytes);
             self.delays[usize::from(data)].add(d);
             self.histogram.add(d);
-            let last = self.last_delay.unwrap_or(d);
-            self.variation += u128::from(d.as_ticks().abs_diff(last.as_ticks()));
-            self.last_delay = Some(d);
+            let d = d.as_ticks();
+            let last = if self.last_delay == Self::NONE { d } else { self.last_delay };
+            self.variation += u128::from(d.abs_diff(last));
+            self.last_delay = d;
         }
     }
 
@@ -279,9 +302,10 @@ impl LinkStats {
         if self.inside(now) {
             self.straight[usize::from(data)] += 1;
             self.departed_bytes += u64::from(bytes);
-            if self.last_delay != Some(Duration::ZERO) {
-                self.variation += u128::from(self.last_delay.map_or(0, Duration::as_ticks));
-                self.last_delay = Some(Duration::ZERO);
+            if self.last_delay != 0 {
+                let last = if self.last_delay == Self::NONE { 0 } else { self.last_delay };
+                self.variation += u128::from(last);
+                self.last_delay = 0;
             }
         }
     }
