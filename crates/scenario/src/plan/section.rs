@@ -54,14 +54,15 @@ impl<'a> Section<'a> {
     pub fn fill(&self, params: &Params, defaults: Defaults) -> Result<Values> {
         let mut values = Values::new();
         for param in params.iter().copied().flatten() {
-            let path = join(&self.path, param.name);
+            // Most keys are left out: a path is put together for those that are not.
+            let path = || join(&self.path, param.name);
             if let Some(node) = self.node.and_then(|n| n.child(param.name)) {
-                values.set(param.name, check::value(node, param, &path)?);
+                values.set(param.name, check::value(node, param, &path())?);
             } else if let Some(text) = defaults.of(param) {
                 values.set(param.name, keys::default(param, text));
             } else if param.auto == REQUIRED {
                 let problem = Problem::Missing { allowed: param.ty.allowed() };
-                return Err(ScenarioError::new(self.origin, path, problem));
+                return Err(ScenarioError::new(self.origin, path(), problem));
             }
         }
         Ok(values)
