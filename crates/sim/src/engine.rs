@@ -8,7 +8,7 @@ use crate::inbox::Inbox;
 use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
-use crate::packet::{flag, Pkt, Pool, AT_HOST};
+use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
@@ -341,7 +341,7 @@ impl Engine {
         let (shift, slots) = geometry(c);
         let net = Network {
             sched: Scheduler::new(shift, slots),
-            packets: Pool::new(Pkt::BLANK),
+            packets: Pool::with_room(Pkt::BLANK, ROOM),
             sacks: Pool::new(Default::default()),
             waiting: Pool::new((Event::FIRST, 0)),
             links,
