@@ -80,10 +80,9 @@ impl Batch<'_> {
 impl Source for Batch<'_> {
     #[inline(always)]
     fn next(&mut self) -> bool {
-        let Some(event) = self.net.inboxes[self.link as usize].ahead_of(&self.bound) else {
+        let Some(event) = self.net.next_arrival(&self.bound, self.link, self.flows) else {
             return false;
         };
-        self.net.begin(&event, self.link, self.flows);
         self.began = self.net.sched.present();
         self.at = event.time();
         self.index = event.what().index() as u32;

@@ -27,20 +27,62 @@ const BATCH: u64 = 128;
 
 /// See the module. What hosts send comes after a short access link, what another link sends after a
 /// long one and is known early: each is nearly in order by itself, and has a line of its own.
+#[repr(C, align(64))]
 pub(crate) struct Inbox {
-    /// Arrivals from hosts.
-    hosts: Ring<Event>,
     /// Arrivals from other links.
-    links: Ring<Event>,
-    /// When the link is to be served; [`Event::LAST`]: never.
-    service: Event,
-    /// Packets wait at the link itself, which asks to be served.
-    pub(crate) eager: bool,
+    links: Line,
+    /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
+    first: Time,
+    /// Arrivals from hosts.
+    hosts: Line,
     /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
     pub(crate) patience: Duration,
-    /// The first arrival or service that is waited for: the link takes in what has come when its
-    /// patience with that one ends. [`Time::NEVER`] while there is nothing.
-    first: Time,
+    /// When the link is to be served; [`Event::LAST`]: never.
+    service: Event,
+    /// The link takes in what has come then: its patience with the first one ends.
+    call: Time,
+    /// How much longer it may wait, at the most, where packets wait at the link.
+    more: Duration,
+    /// When the link's transmitter will be free, as the link said when it last took something in.
+    busy_until: Time,
+    /// Packets wait at the link itself, which asks to be served.
+    pub(crate) eager: bool,
+}
+
+const _: () = assert!(size_of::<Inbox>() == 192);
+
+/// Arrivals in order.
+struct Line {
+    events: Ring<Event>,
+    /// The instant of the first one; [`Line::EMPTY`] where there is none.
+    first: u64,
+}
+
+impl Line {
+    const EMPTY: u64 = u64::MAX;
+
+    fn new() -> Self {
+        Line { events: Ring::new(Event::FIRST), first: Self::EMPTY }
+    }
+
+    /// Takes an arrival, unless it belongs too far ahead.
+    #[inline(always)]
+    fn insert(&mut self, event: Event) -> bool {
+        let taken = self.events.insert(event, NEAR);
+        if taken && event.instant() < self.first {
+            self.first = event.instant();
+        }
+        taken
+    }
+
+    /// Takes the first arrival out. Returns also the one behind it.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<(Event, Option<&Event>)> {
+        let event = self.events.pop()?;
+        let behind = self.events.get(0);
+        self.first = behind.map_or(Self::EMPTY, Event::instant);
+        Some((event, behind))
+    }
 }
 
 impl Inbox {
@@ -53,13 +95,19 @@ impl Inbox {
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
+        let eager = link.holds();
+        let most = if eager || patience == Duration::ZERO { patience } else { batch };
+        let more = Duration::from_ticks(most.as_ticks() - patience.as_ticks());
         Inbox {
-            hosts: Ring::new(Event::FIRST),
-            links: Ring::new(Event::FIRST),
+            links: Line::new(),
+            hosts: Line::new(),
             service: Event::LAST,
-            eager: link.holds(),
+            eager,
             patience,
+            more,
+            busy_until: Time::ZERO,
             first: Time::NEVER,
+            call: Time::NEVER,
         }
     }
 
@@ -70,32 +118,36 @@ impl Inbox {
             Origin::Host => &mut self.hosts,
             Origin::Link(_) => &mut self.links,
         };
-        self.patience != Duration::ZERO && line.insert(event, NEAR)
+        self.patience != Duration::ZERO && line.insert(event)
     }
 
     /// The first arrival.
-    #[inline(always)]
     fn next(&self) -> Option<&Event> {
-        match (self.hosts.get(0), self.links.get(0)) {
+        match (self.hosts.events.get(0), self.links.events.get(0)) {
             (Some(host), Some(link)) => Some(host.min(link)),
             (host, link) => host.or(link),
         }
     }
 
-    /// Takes the first arrival out if `ready` says so of it.
-    #[inline(always)]
-    fn pop_if(&mut self, ready: impl FnOnce(&Event) -> bool) -> Option<Event> {
-        match self.links.get(0) {
-            Some(link) if self.hosts.get(0).is_none_or(|host| link < host) => {
-                self.links.pop_if(ready)
-            }
-            _ => self.hosts.pop_if(ready),
+    /// Returns whether another link's arrival goes first where both sides have one at the same
+    /// instant, or none.
+    #[cold]
+    fn link_first(&self) -> bool {
+        match (self.hosts.events.get(0), self.links.events.get(0)) {
+            (Some(host), Some(link)) => link < host,
+            _ => false,
         }
+    }
+
+    /// The first arrival from either side.
+    #[inline]
+    pub(crate) fn heads(&self) -> impl Iterator<Item = &Event> {
+        [&self.links, &self.hosts].into_iter().filter_map(|line| line.events.get(0))
     }
 
     /// The number of arrivals in it.
     pub(crate) fn arrivals(&self) -> usize {
-        self.hosts.len() + self.links.len()
+        self.hosts.events.len() + self.links.events.len()
     }
 
     /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
@@ -146,16 +198,29 @@ impl Inbox {
     /// before.
     #[inline]
     pub(crate) fn call(&mut self, at: Time) -> Option<Time> {
-        (at < self.first).then(|| {
-            self.first = at;
-            at + self.patience
+        if at >= self.first {
+            return None;
+        }
+        self.first = at;
+        self.earlier(at)
+    }
+
+    /// The same for the first of all. It comes out of the link after the link's delay, and behind the
+    /// packets that waited there when the link last took something in.
+    fn earlier(&mut self, at: Time) -> Option<Time> {
+        let waits = self.busy_until.max(at).since(at);
+        let due = at + self.patience + waits.min(self.more);
+        (due < self.call).then(|| {
+            self.call = due;
+            due
         })
     }
 
-    /// The same for what is left.
-    pub(crate) fn call_again(&mut self) -> Option<Time> {
-        self.hosts.relax();
-        self.links.relax();
+    /// The same for what is left, at a link whose transmitter will be free at `free`.
+    pub(crate) fn call_again(&mut self, free: Time) -> Option<Time> {
+        self.hosts.events.relax();
+        self.links.events.relax();
+        self.busy_until = free;
         let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);
         if first == Event::LAST {
             return None;
@@ -166,9 +231,9 @@ impl Inbox {
     /// The time to take in what has come is `now`, or has passed. Returns false where another event
     /// has seen to that.
     pub(crate) fn called(&mut self, now: Time) -> bool {
-        let due = self.first + self.patience == now;
+        let due = self.call == now;
         if due {
-            self.first = Time::NEVER;
+            (self.first, self.call) = (Time::NEVER, Time::NEVER);
         }
         due
     }
@@ -176,12 +241,20 @@ impl Inbox {
     /// The arrival from a host `ahead` places behind the first one; else that from another link.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.hosts.get(ahead).or_else(|| self.links.get(ahead))
+        self.hosts.events.get(ahead).or_else(|| self.links.events.get(ahead))
     }
 
-    /// The first arrival, if it goes before `event`.
+    /// The first arrival, if it goes before `event`, and the one behind it on the same side.
     #[inline(always)]
-    pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<Event> {
-        self.pop_if(|first| first < event)
+    pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<(Event, Option<&Event>)> {
+        let (host, link) = (self.hosts.first, self.links.first);
+        let of_link = link < host || link == host && self.link_first();
+        let line = if of_link { &mut self.links } else { &mut self.hosts };
+        let ready = line.first < event.instant()
+            || line.first == event.instant() && line.events.get(0).is_some_and(|e| e < event);
+        if !ready {
+            return None;
+        }
+        line.pop()
     }
 }

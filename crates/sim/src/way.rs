@@ -28,10 +28,12 @@ impl Network {
         if !self.inboxes[link as usize].keeps() {
             return;
         }
+        for first in self.inboxes[link as usize].heads() {
+            self.warm_packet(first.what().index());
+        }
         let bound = Event::first_at(now);
         if self.links[link as usize].is_plain() {
-            while let Some(event) = self.inboxes[link as usize].ahead_of(&bound) {
-                self.begin(&event, link, flows);
+            while let Some(event) = self.next_arrival(&bound, link, flows) {
                 let index = event.what().index() as u32;
                 let p = self.packets.items[index as usize];
                 match self.links[link as usize].straight(event.time(), p.bytes, !p.is(flag::ACK)) {
@@ -41,8 +43,10 @@ impl Network {
             }
         } else {
             self.take_in_until(&bound, link, flows);
+            self.links[link as usize].relax();
         }
-        if let Some(due) = self.inboxes[link as usize].call_again() {
+        let free = self.links[link as usize].busy_until();
+        if let Some(due) = self.inboxes[link as usize].call_again(free) {
             self.sched.push(due, Kind::Inbox, link);
         }
     }
@@ -86,25 +90,26 @@ impl Network {
         }
     }
 
-    /// What is worked out from now on is an arrival that was taken out of a link's inbox.
+    /// Takes an arrival out of a link's inbox that goes before `bound`: it is what is worked out from
+    /// now on. The packet behind it on the same side begins to be loaded: since it was sent,
+    /// thousands of others have been.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, event: &Event, link: u32, flows: &[Flow]) {
+    pub(crate) fn next_arrival(
+        &mut self,
+        bound: &Event,
+        link: u32,
+        flows: &[Flow],
+    ) -> Option<Event> {
+        let (event, behind) = self.inboxes[link as usize].ahead_of(bound)?;
+        let behind = behind.map(|behind| behind.what().index());
         self.events += 1;
-        self.sched.begin_arrival(event);
+        self.sched.begin_arrival(&event);
         if self.crowded {
             self.warm(link, flows);
-        } else {
-            self.warm_next(link);
+        } else if let Some(index) = behind {
+            self.warm_packet(index);
         }
-    }
-
-    /// Begins to load the next packet that comes to a link: since it was sent, thousands of others
-    /// have been.
-    #[inline]
-    fn warm_next(&self, link: u32) {
-        if let Some(next) = self.inboxes[link as usize].peek(0) {
-            self.warm_packet(next.what().index());
-        }
+        Some(event)
     }
 
     /// Begins to load what the next arrivals at a link will touch, where there are many flows.
