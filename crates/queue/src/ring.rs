@@ -159,15 +159,9 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Takes the first item out.
-    #[inline]
-    pub fn pop(&mut self) -> Option<T> {
-        self.pop_if(|_| true)
-    }
-
-    /// Takes the first item out if `ready` says so of it.
     #[inline(always)]
-    pub fn pop_if(&mut self, ready: impl FnOnce(&T) -> bool) -> Option<T> {
-        let first = *self.get(0).filter(|first| ready(first))?;
+    pub fn pop(&mut self) -> Option<T> {
+        let first = *self.get(0)?;
         self.first += 1;
         Some(first)
     }

@@ -57,9 +57,9 @@ impl DelayHistogram {
         }
         let count = u64::from(self.counts[b]) + n;
         self.counts[b] = count as u16;
-        if count >> 16 > 0 {
+        if count >> u16::BITS > 0 {
             self.overflow.resize(self.counts.len(), 0);
-            self.overflow[b] += count >> 16;
+            self.overflow[b] += count >> u16::BITS;
         }
     }
 
@@ -98,7 +98,7 @@ impl DelayHistogram {
         let lower: u64 = self.counts[buckets.clone()].iter().map(|n| u64::from(*n)).sum();
         let (from, to) = (buckets.start, buckets.end.min(self.overflow.len()));
         let above = self.overflow.get(from..to).unwrap_or_default();
-        above.iter().fold(lower, |n, above| n + (above << 16))
+        above.iter().fold(lower, |n, above| n + (above << u16::BITS))
     }
 }
 

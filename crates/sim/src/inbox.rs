@@ -4,7 +4,8 @@
 //! then nothing else in the network depends on the arrival. So it needs no event: it goes to the
 //! link's inbox, in order. One event per delay, or per hundred packets, has the link take in all
 //! that has come. This is the lookahead of parallel simulation (Chandy, Misra 1979), used on one
-//! core.
+//! core. Where packets wait in front of a lazy link, an arrival comes out only behind them, and the
+//! link takes in that much later.
 //!
 //! A link has an inbox unless the order of what happens at several links is seen: custom disciplines
 //! of several links may share something, such as a file that they write. Where packets wait at the
@@ -96,8 +97,8 @@ impl Inbox {
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
         let eager = link.holds();
-        let most = if eager || patience == Duration::ZERO { patience } else { batch };
-        let more = Duration::from_ticks(most.as_ticks() - patience.as_ticks());
+        let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
+        let more = if eager { Duration::ZERO } else { longer };
         Inbox {
             links: Line::new(),
             hosts: Line::new(),
