@@ -112,7 +112,7 @@ LINK = '[topology]\nbottleneck = { rate = "1 Mbit/s", delay = "1 ms", buffer = 9
     [
         ("seed = 1\nseeed = 2\n", 2, "seeed", None, "seed", "seed", "unknown-key"),
         ('[aqm]\nkind = "redd"\n', 2, "aqm.kind", '"redd"', "codel", "red", "unknown-word"),
-        ('duration = "10 sec"\n', 1, "duration", '"10 sec"', "ms", "s", "quantity"),
+        ('duration = "10 sek"\n', 1, "duration", '"10 sek"', "ms", "sec", "quantity"),
         ('duration = "10"\n', 1, "duration", '"10"', "ms", "s", "quantity"),
         ("seed = true\n", 1, "seed", "true", None, None, "value"),
         (LINK, 1, "duration", None, None, None, "missing"),
@@ -149,8 +149,8 @@ def test_an_error_has_only_the_facts_that_there_are(scenario: ps.Scenario) -> No
     assert (caught.value.file, caught.value.line, caught.value.path) == ("<text>", None, "aqm.min_thh")
     assert caught.value.nearest == "min_th"
     with pytest.raises(ps.ScenarioError) as caught:
-        _penstock.parse_duration("10 sec")
-    assert (caught.value.found, caught.value.nearest, caught.value.problem) == ("sec", "s", "quantity")
+        _penstock.parse_duration("10 sek")
+    assert (caught.value.found, caught.value.nearest, caught.value.problem) == ("sek", "sec", "quantity")
     with pytest.raises(ps.ScenarioError) as caught:
         _penstock.parse_size("1 Gb")
     assert (caught.value.found, caught.value.problem) == ("Gb", "quantity")

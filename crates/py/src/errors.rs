@@ -1,7 +1,7 @@
 //! The exceptions that Python's side declares, raised with the facts of the Rust errors.
 
 use penstock_scenario::Problem;
-use penstock_units::QuantityError;
+use penstock_units::{shorten, QuantityError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -18,10 +18,12 @@ pub fn scenario_error(error: &penstock_scenario::ScenarioError) -> PyErr {
     })
 }
 
-/// A `ScenarioError` about a quantity by itself, which has no place in a file.
-pub fn quantity_error(error: QuantityError) -> PyErr {
-    let (text, found) = (error.to_string(), error.found().to_string());
-    raised(&text, &Problem::Quantity(error), |value| value.setattr("found", found))
+/// A `ScenarioError` about a quantity by itself, which has no place in a file. Its message begins
+/// with the text in quotes, so that an option's name can stand before it.
+pub fn quantity_error(text: &str, error: QuantityError) -> PyErr {
+    let message = format!("\"{}\": {error}", shorten(text));
+    let found = error.found().to_string();
+    raised(&message, &Problem::Quantity(error), |value| value.setattr("found", found))
 }
 
 fn raised(

@@ -9,6 +9,7 @@ mod probe;
 mod run;
 mod scenario;
 
+use errors::quantity_error;
 use penstock_units::QueueLen;
 use pyo3::prelude::*;
 
@@ -39,30 +40,37 @@ fn t95(n: usize) -> Option<f64> {
     (n >= 2).then(|| penstock_scenario::t95(n))
 }
 
+/// The name that looks most like a word, as messages about scenarios propose it; empty without
+/// names.
+#[pyfunction]
+fn nearest(word: &str, names: Vec<String>) -> String {
+    penstock_scenario::nearest(word, names.iter().map(String::as_str))
+}
+
 /// Seconds of a span of time with its unit: `"10 ms"`.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<f64> {
-    let span = penstock_units::parse_duration(text).map_err(errors::quantity_error)?;
+    let span = penstock_units::parse_duration(text).map_err(|e| quantity_error(text, e))?;
     Ok(span.as_nanos() as f64 / 1e9) // a division rounds once: "10 ms" is 0.01
 }
 
 /// Bits per second of a rate with its unit: `"1.5 Mbit/s"`.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<f64> {
-    let rate = penstock_units::parse_rate(text).map_err(errors::quantity_error)?;
+    let rate = penstock_units::parse_rate(text).map_err(|e| quantity_error(text, e))?;
     Ok(rate.as_bps() as f64)
 }
 
 /// Bytes of a size with its unit: `"64 KiB"`.
 #[pyfunction]
 fn parse_size(text: &str) -> PyResult<u64> {
-    Ok(penstock_units::parse_size(text).map_err(errors::quantity_error)?.0)
+    Ok(penstock_units::parse_size(text).map_err(|e| quantity_error(text, e))?.0)
 }
 
 /// A queue length, and whether it counts packets: `"40 packets"` is 40 packets, `"30 kB"` 30 000 B.
 #[pyfunction]
 fn parse_queue(text: &str) -> PyResult<(f64, bool)> {
-    Ok(match penstock_units::parse_queue(text).map_err(errors::quantity_error)? {
+    Ok(match penstock_units::parse_queue(text).map_err(|e| quantity_error(text, e))? {
         QueueLen::Packets(packets) => (packets, true),
         QueueLen::Bytes(bytes) => (bytes as f64, false),
     })
@@ -89,6 +97,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(list_json, m)?)?;
     m.add_function(wrap_pyfunction!(init_template, m)?)?;
     m.add_function(wrap_pyfunction!(t95, m)?)?;
+    m.add_function(wrap_pyfunction!(nearest, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
     m.add_function(wrap_pyfunction!(parse_rate, m)?)?;
     m.add_function(wrap_pyfunction!(parse_size, m)?)?;

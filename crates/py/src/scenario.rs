@@ -16,19 +16,40 @@ fn made(
     result.map(|inner| Scenario { inner }).map_err(|e| scenario_error(&e))
 }
 
+fn borrowed(changes: &[(String, String)]) -> Vec<(&str, &str)> {
+    changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect()
+}
+
 #[pymethods]
 impl Scenario {
-    /// From the text of a scenario file; `file_name` stands in messages.
+    /// From the text of a scenario file; `file_name` stands in messages. `changes` (path and value,
+    /// as for `set_all`) are made before anything is checked.
     #[staticmethod]
-    fn from_toml(text: &str, file_name: &str) -> PyResult<Self> {
-        made(penstock_scenario::Scenario::from_toml(text, file_name))
+    #[pyo3(signature = (text, file_name, changes=None))]
+    fn from_toml(
+        text: &str,
+        file_name: &str,
+        changes: Option<Vec<(String, String)>>,
+    ) -> PyResult<Self> {
+        made(penstock_scenario::Scenario::from_toml_with(
+            text,
+            file_name,
+            &borrowed(&changes.unwrap_or_default()),
+        ))
     }
 
     /// From the text of a file that may be a link alone, without traffic and duration; whether it
     /// has traffic comes second.
     #[staticmethod]
-    fn link_from_toml(text: &str, file_name: &str) -> PyResult<(Self, bool)> {
-        let made = penstock_scenario::Scenario::link_from_toml(text, file_name);
+    #[pyo3(signature = (text, file_name, changes=None))]
+    fn link_from_toml(
+        text: &str,
+        file_name: &str,
+        changes: Option<Vec<(String, String)>>,
+    ) -> PyResult<(Self, bool)> {
+        let changes = changes.unwrap_or_default();
+        let changes = borrowed(&changes);
+        let made = penstock_scenario::Scenario::link_from_toml(text, file_name, &changes);
         let (inner, has_traffic) = made.map_err(|e| scenario_error(&e))?;
         Ok((Scenario { inner }, has_traffic))
     }
@@ -42,9 +63,7 @@ impl Scenario {
     /// Another scenario that differs in some keys (path and value), which only have to hold
     /// together; a value is TOML, or a bare word for a string.
     fn set_all(&self, changes: Vec<(String, String)>) -> PyResult<Self> {
-        let changes: Vec<_> =
-            changes.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
-        made(self.inner.set_all(&changes))
+        made(self.inner.set_all(&borrowed(&changes)))
     }
 
     /// The same scenario under another discipline at the bottleneck, which takes its own keys of

@@ -1,7 +1,7 @@
 //! The one error of this crate: where, what was found, what is allowed, what is nearest.
 
-use crate::node::{shorten, Node, Origin};
-use penstock_units::QuantityError;
+use crate::node::{Node, Origin};
+use penstock_units::{shorten, QuantityError};
 use std::fmt;
 
 /// A scenario that cannot be: the first thing that is wrong with it.
@@ -177,18 +177,6 @@ impl fmt::Display for Problem {
                 write!(f, "must be one of \"{}\"; nearest: \"{nearest}\"", allowed.join("\", \""))
             }
             Problem::Value { allowed } => write!(f, "must be {allowed}"),
-            Problem::Quantity(QuantityError::UnknownUnit { found, allowed, nearest }) => {
-                let found = shorten(found);
-                write!(
-                    f,
-                    "unknown unit \"{found}\"; allowed: {}; nearest: {nearest}",
-                    allowed.join(", ")
-                )
-            }
-            Problem::Quantity(QuantityError::NotANumber { allowed, example, .. }) => {
-                let allowed = allowed.join(", ");
-                write!(f, "must be a number with a unit, for example \"{example}\"; allowed units: {allowed}")
-            }
             Problem::Quantity(error) => write!(f, "{error}"),
             Problem::Missing { allowed } => write!(f, "is required: {allowed}"),
             Problem::Conflict(text) => write!(f, "{text}"),
@@ -197,7 +185,7 @@ impl fmt::Display for Problem {
 }
 
 /// The candidate that looks most like `word`: the fewest edits, then the longest common beginning.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     // Long garbage would cost time and tell nothing.
     let word: String = word.chars().take(64).collect();
     let common = |c: &str| c.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();

@@ -5,7 +5,7 @@
 use pcap_file::pcap::PcapParser;
 use pcap_file::{PcapError, TsResolution};
 use penstock_sim::{Datagram, Trace, MAX_TIME};
-use penstock_units::{parse_duration, Duration};
+use penstock_units::{parse_duration, shorten, Duration};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -70,15 +70,15 @@ impl Content {
         format!("{:016x}", self.bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
     }
 
-    fn wrong(&self, line: usize, problem: &str) -> String {
-        format!("{}:{line}: {problem}", self.path)
+    fn wrong(&self, number: usize, line: &str, problem: &str) -> String {
+        format!("{}:{number}: \"{}\": {problem}", self.path, shorten(line))
     }
 
     /// Returns the lines that are not empty, numbered from 1.
     fn lines(&self) -> Result<impl Iterator<Item = (usize, &str)>, String> {
         let text = std::str::from_utf8(&self.bytes).map_err(|e| {
             let line = 1 + self.bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
-            self.wrong(line, "is not text")
+            format!("{}:{line}: is not text", self.path)
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text); // what spreadsheets put first
         let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
@@ -92,11 +92,16 @@ impl Content {
             let Some(ms) =
                 line.parse::<u64>().ok().filter(|ms| *ms <= MAX_TIME.as_nanos() / 1_000_000)
             else {
-                return Err(self.wrong(number, "must be a whole number of milliseconds"));
+                return Err(self.wrong(
+                    number,
+                    line,
+                    "must be a whole number of milliseconds: this is read as a mahimahi trace, a line for each \
+                     opportunity to send up to 1500 B, and no other format of traces is",
+                ));
             };
             let next = Duration::from_millis(ms);
             if at.last().is_some_and(|last| next < *last) {
-                return Err(self.wrong(number, "must not be below the line before"));
+                return Err(self.wrong(number, line, "must not be below the line before"));
             }
             at.push(next);
         }
@@ -148,11 +153,12 @@ impl Content {
             else {
                 return Err(self.wrong(
                     number,
+                    line,
                     "must be seconds and bytes (1 to 1000000), for example 0.125,1500",
                 ));
             };
             if packets.last().is_some_and(|last| at < last.at) {
-                return Err(self.wrong(number, "must not be earlier than the line before"));
+                return Err(self.wrong(number, line, "must not be earlier than the line before"));
             }
             packets.push(Datagram { at, bytes });
         }
@@ -223,10 +229,10 @@ mod tests {
         for (text, problem) in [
             (&b""[..], "f: is empty"),
             (b"0\n0\n", "f: must end above 0 ms"),
-            (b"1\n3\n2\n", "f:3: must not be below the line before"),
-            (b"1\n1.5\n", "f:2: must be a whole number of milliseconds"),
-            (b"-1\n", "f:1: must be a whole number"),
-            (b"99999999999999\n", "f:1: must be a whole number"),
+            (b"1\n3\n2\n", "f:3: \"2\": must not be below the line before"),
+            (b"1\n1.5\n", "f:2: \"1.5\": must be a whole number of milliseconds: this is read as a mahimahi trace"),
+            (b"-1\n", "f:1: \"-1\": must be a whole number"),
+            (b"99999999999999\n", "f:1: \"99999999999999\": must be a whole number"),
             (b"1\n\xff\n", "f:2: is not text"),
         ] {
             let found = content(text).trace().unwrap_err();
@@ -250,14 +256,14 @@ mod tests {
         for (text, problem) in [
             ("", "f: is empty"),
             ("t_s,bytes\n", "f: is empty"),
-            ("t_ms,bytes\n1,1\n", "f:1: must be seconds and bytes"),
-            ("t_s,bytes\nt_s,bytes\n", "f:2: must be seconds and bytes"),
-            ("1,100\n0.5,100\n", "f:2: must not be earlier than the line before"),
-            ("1,0\n", "f:1: must be seconds and bytes (1 to 1000000)"),
-            ("1,1000001\n", "f:1: must be"),
-            ("-1,100\n", "f:1: must be"),
-            ("1,100,3\n", "f:1: must be"),
-            ("1e30,100\n", "f:1: must be"),
+            ("t_ms,bytes\n1,1\n", "f:1: \"t_ms,bytes\": must be seconds and bytes"),
+            ("t_s,bytes\nt_s,bytes\n", "f:2: \"t_s,bytes\": must be seconds and bytes"),
+            ("1,100\n0.5,100\n", "f:2: \"0.5,100\": must not be earlier than the line before"),
+            ("1,0\n", "f:1: \"1,0\": must be seconds and bytes (1 to 1000000)"),
+            ("1,1000001\n", "f:1: \"1,1000001\": must be"),
+            ("-1,100\n", "f:1: \"-1,100\": must be"),
+            ("1,100,3\n", "f:1: \"1,100,3\": must be"),
+            ("1e30,100\n", "f:1: \"1e30,100\": must be"),
         ] {
             let found = content(text.as_bytes()).datagrams().unwrap_err();
             assert!(found.starts_with(problem), "{found}, not {problem}");

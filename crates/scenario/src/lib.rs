@@ -31,7 +31,7 @@ mod write;
 
 pub use batch::{run_many, BatchError, Progress};
 pub use document::{document, t95};
-pub use error::{Problem, ScenarioError};
+pub use error::{nearest, Problem, ScenarioError};
 pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;

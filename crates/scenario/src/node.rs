@@ -1,5 +1,6 @@
 //! The written form of a scenario: values with their place, from TOML, JSON or a `--set`.
 
+use penstock_units::shorten;
 use serde_json::Value as Json;
 use std::fmt;
 use toml::de::{DeTable, DeValue};
@@ -213,17 +214,6 @@ impl Node {
     pub fn shown(&self) -> String {
         shorten(&self.to_string())
     }
-}
-
-/// Returns a text cut to a readable length, without control characters.
-pub(crate) fn shorten(text: &str) -> String {
-    const MAX: usize = 60;
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut out: String = text.chars().take(MAX).map(clean).collect();
-    if text.chars().nth(MAX).is_some() {
-        out.push('…');
-    }
-    out
 }
 
 impl fmt::Display for Node {

@@ -3,7 +3,7 @@
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::keys::{self, join};
-use crate::node::{shorten, Item, Node, Origin, SyntaxError};
+use crate::node::{Item, Node, Origin, SyntaxError};
 use crate::plan::{self, Plan};
 use crate::show;
 use crate::tables::{Access, GraphLink, Link, TOPOLOGY};
@@ -11,7 +11,7 @@ use crate::walk;
 use penstock_sim::UserAqm;
 use penstock_tcp::{ControlParams, Ecn};
 use penstock_units::param::Param;
-use penstock_units::Duration;
+use penstock_units::{shorten, Duration};
 use serde_json::{json, Map, Value as Json};
 use std::fmt;
 
@@ -80,7 +80,20 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
-        let root = Node::from_toml(text).map_err(|e| syntax(e).in_file(Some(file_name)))?;
+        Scenario::from_toml_with(text, file_name, &[])
+    }
+
+    /// The same with keys changed, as [`Scenario::set_all`] does, before anything is checked: what a
+    /// change replaces need not be right.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn from_toml_with(
+        text: &str,
+        file_name: &str,
+        changes: &[(&str, &str)],
+    ) -> Result<Self, ScenarioError> {
+        let root = changed(text, file_name, changes)?;
         Scenario::checked(root, Some(file_name.into()), UserAqms::default())
     }
 
@@ -89,9 +102,13 @@ impl Scenario {
     /// says whether the file has traffic.
     ///
     /// # Errors
-    /// As for [`Scenario::from_toml`].
-    pub fn link_from_toml(text: &str, file_name: &str) -> Result<(Self, bool), ScenarioError> {
-        let mut root = Node::from_toml(text).map_err(|e| syntax(e).in_file(Some(file_name)))?;
+    /// As for [`Scenario::from_toml_with`].
+    pub fn link_from_toml(
+        text: &str,
+        file_name: &str,
+        changes: &[(&str, &str)],
+    ) -> Result<(Self, bool), ScenarioError> {
+        let mut root = changed(text, file_name, changes)?;
         let has_traffic = root.child("traffic").is_some();
         let stand_ins = [("traffic", json!([{ "kind": "ftp" }])), ("duration", json!("1 h"))];
         for (key, value) in stand_ins {
@@ -153,9 +170,7 @@ impl Scenario {
     /// As for [`Scenario::set`].
     pub fn set_all(&self, changes: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         let mut root = self.root.clone();
-        for (path, value) in changes {
-            self.put(&mut root, path, Node::from_argument(value))?;
-        }
+        put_all(&mut root, changes).map_err(|e| e.in_file(self.file.as_deref()))?;
         Scenario::checked(root, self.file.clone(), self.user.after(changes.iter().map(|c| c.0)))
     }
 
@@ -165,25 +180,7 @@ impl Scenario {
         path: &str,
         value: Node,
     ) -> Result<(), ScenarioError> {
-        let origin = value.origin;
-        // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the
-        // check.
-        let failed = root.put(path, value).err();
-        let Some(stop) = failed else { return Ok(()) };
-        let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
-        let error = match root.at(parent).map(|n| &n.item) {
-            Some(Item::List(list)) if list.iter().all(|n| n.table().is_some()) => {
-                keys::no_entry(parent, last, list.len(), origin)
-            }
-            _ => {
-                let problem = Problem::Conflict(format!(
-                    "{} has no keys inside; set it as a whole",
-                    shorten(parent)
-                ));
-                ScenarioError::new(origin, path, problem)
-            }
-        };
-        Err(error.in_file(self.file.as_deref()))
+        put(root, path, value).map_err(|e| e.in_file(self.file.as_deref()))
     }
 
     /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind
@@ -327,6 +324,41 @@ impl Scenario {
         }
         (whole, resolved.to_string())
     }
+}
+
+/// The tables of a text, with keys changed.
+fn changed(text: &str, file: &str, changes: &[(&str, &str)]) -> Result<Node, ScenarioError> {
+    let root = Node::from_toml(text).map_err(syntax).and_then(|mut root| {
+        put_all(&mut root, changes)?;
+        Ok(root)
+    });
+    root.map_err(|e| e.in_file(Some(file)))
+}
+
+fn put_all(root: &mut Node, changes: &[(&str, &str)]) -> Result<(), ScenarioError> {
+    changes.iter().try_for_each(|(path, value)| put(root, path, Node::from_argument(value)))
+}
+
+/// Puts a value under a dotted path.
+fn put(root: &mut Node, path: &str, value: Node) -> Result<(), ScenarioError> {
+    let origin = value.origin;
+    // Splitting finds empty segments too ("aqm..kind"): they are unknown keys, found by the
+    // check.
+    let failed = root.put(path, value).err();
+    let Some(stop) = failed else { return Ok(()) };
+    let (parent, last) = stop.rsplit_once('.').unwrap_or((&stop, ""));
+    Err(match root.at(parent).map(|n| &n.item) {
+        Some(Item::List(list)) if list.iter().all(|n| n.table().is_some()) => {
+            keys::no_entry(parent, last, list.len(), origin)
+        }
+        _ => {
+            let problem = Problem::Conflict(format!(
+                "{} has no keys inside; set it as a whole",
+                shorten(parent)
+            ));
+            ScenarioError::new(origin, path, problem)
+        }
+    })
 }
 
 fn syntax(error: SyntaxError) -> ScenarioError {

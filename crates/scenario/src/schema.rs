@@ -8,14 +8,10 @@ use crate::tables::{
 };
 use penstock_aqm::{COMMON, KINDS};
 use penstock_units::param::{Param, Ty};
+use penstock_units::{any_case, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
 use serde_json::{json, Map, Value as Json};
 
 const NUMBER: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*";
-const DURATION_UNITS: &str = r"(ns|us|µs|μs|ms|s|min|h)\s*$";
-const RATE_UNITS: &str = r"([kMGT]?bit/s|[kMG]?bps|[kMG]?b/s|[kMG]?B/s)\s*$";
-const SIZE_UNITS: &str = r"([kMG]?B|[KMG]iB)\s*$";
-const QUEUE_UNITS: &str = r"(packets?|pkts?|[kMG]?B|[KMG]iB|)\s*$";
-
 /// The schema as an indented text.
 pub fn schema() -> String {
     format!("{:#}\n", schema_json())
@@ -91,8 +87,24 @@ fn property(p: &Param) -> Json {
     schema
 }
 
-fn text(units: &str, example: &str) -> Json {
-    json!({ "type": "string", "pattern": format!("{NUMBER}{units}"), "examples": [example] })
+/// A text that begins with a number and ends in one of the units; a queue's length may have none.
+fn text(units: &[&str], example: &str) -> Json {
+    let units: Vec<String> = units.iter().map(|unit| spelled(unit)).collect();
+    let count = if example.ends_with("packets") { "?" } else { "" };
+    let pattern = format!("{NUMBER}({}){count}\\s*$", units.join("|"));
+    json!({ "type": "string", "pattern": pattern, "examples": [example] })
+}
+
+/// A unit as a regular expression.
+fn spelled(unit: &str) -> String {
+    if !any_case(unit) {
+        return unit.replace('µ', "[µμ]");
+    }
+    let either = |c: char| match c.is_ascii_alphabetic() {
+        true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        false => c.to_string(),
+    };
+    unit.chars().map(either).collect()
 }
 
 fn typed(ty: &Ty) -> Json {

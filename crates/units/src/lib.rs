@@ -11,8 +11,8 @@ mod time;
 pub mod param;
 
 pub use quantity::{
-    format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate, parse_size,
-    QuantityError,
+    any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,
+    parse_size, shorten, QuantityError, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS,
 };
 pub use rng::Rng;
 pub use time::{Bytes, Duration, QueueLen, Rate, Time, TxClock, BYTE_AT_ONE_BPS, TICKS_PER_NANO};

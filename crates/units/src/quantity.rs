@@ -5,62 +5,10 @@
 //! 000 000.000 000 01).
 
 use crate::{Bytes, Duration, QueueLen, Rate, TICKS_PER_NANO};
+use units::{Kind, Unit, DURATIONS, QUEUES, RATES, SIZES};
 
-/// A unit: its spelling and how many of the smallest unit it holds.
-type Unit = (&'static str, u64);
-
-/// Units of time, in nanoseconds. The first spelling of each size is the one that messages
-/// recommend.
-const DURATION: &[Unit] = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000), // U+00B5, the micro sign
-    ("μs", 1_000), // U+03BC, the Greek letter, which looks the same
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-];
-
-/// Units of rate, in bits per second.
-const RATE: &[Unit] = &[
-    ("bit/s", 1),
-    ("kbit/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-    ("Tbit/s", 1_000_000_000_000),
-    ("bps", 1),
-    ("kbps", 1_000),
-    ("Mbps", 1_000_000),
-    ("Gbps", 1_000_000_000),
-    ("b/s", 1),
-    ("kb/s", 1_000),
-    ("Mb/s", 1_000_000),
-    ("Gb/s", 1_000_000_000),
-    ("B/s", 8),
-    ("kB/s", 8_000),
-    ("MB/s", 8_000_000),
-    ("GB/s", 8_000_000_000),
-];
-
-/// Units of size, in bytes.
-const SIZE: &[Unit] = &[
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
-
-const PACKETS: &[&str] = &["packets", "packet", "pkts", "pkt"];
-
-const DURATION_ALLOWED: &[&str] = &["ns", "us", "ms", "s", "min", "h"];
-const RATE_ALLOWED: &[&str] =
-    &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "B/s", "kB/s", "MB/s", "GB/s"];
-const SIZE_ALLOWED: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
-const QUEUE_ALLOWED: &[&str] = &["packets", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+mod units;
+pub use units::{any_case, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
 
 /// More significant digits than this are refused: every quantity fits into far fewer, and so the
 /// arithmetic below cannot overflow unnoticed.
@@ -71,7 +19,7 @@ const MAX_DIGITS: u32 = 25;
 #[non_exhaustive]
 pub enum QuantityError {
     /// It does not begin with a number.
-    #[error("{found:?} is not a number with a unit; for example \"{example}\"; allowed units: {}", .allowed.join(", "))]
+    #[error("must be a number with a unit, for example \"{example}\"; allowed units: {}", .allowed.join(", "))]
     NotANumber {
         /// The whole text.
         found: String,
@@ -81,7 +29,7 @@ pub enum QuantityError {
         example: &'static str,
     },
     /// A number alone.
-    #[error("needs a unit, for example \"{found} {nearest}\"; allowed units: {}", .allowed.join(", "))]
+    #[error("needs a unit, for example \"{} {nearest}\"; allowed units: {}", shorten(.found), .allowed.join(", "))]
     NoUnit {
         /// The whole text.
         found: String,
@@ -91,13 +39,25 @@ pub enum QuantityError {
         nearest: &'static str,
     },
     /// A number followed by something else.
-    #[error("unknown unit {found:?}; allowed: {}; nearest: {nearest}", .allowed.join(", "))]
+    #[error("unknown unit \"{}\"; allowed: {}; nearest: {nearest}", shorten(.found), .allowed.join(", "))]
     UnknownUnit {
         /// What was found in the unit's place.
         found: String,
         /// Units that are accepted.
         allowed: &'static [&'static str],
         /// The most similar unit.
+        nearest: &'static str,
+    },
+    /// A number followed by a unit that is not read in one way alone.
+    #[error("unit \"{found}\" is ambiguous: {readings}; allowed: {}; nearest: {nearest}", .allowed.join(", "))]
+    AmbiguousUnit {
+        /// What was found in the unit's place.
+        found: String,
+        /// How it is read, and what to write instead.
+        readings: &'static str,
+        /// Units that are accepted.
+        allowed: &'static [&'static str],
+        /// What is most probably meant.
         nearest: &'static str,
     },
     /// Zero, where it makes no sense.
@@ -127,6 +87,7 @@ impl QuantityError {
             QuantityError::NotANumber { found, .. }
             | QuantityError::NoUnit { found, .. }
             | QuantityError::UnknownUnit { found, .. }
+            | QuantityError::AmbiguousUnit { found, .. }
             | QuantityError::Zero { found, .. }
             | QuantityError::OutOfRange { found, .. } => found,
         }
@@ -137,6 +98,7 @@ impl QuantityError {
             QuantityError::NotANumber { allowed, .. }
             | QuantityError::NoUnit { allowed, .. }
             | QuantityError::UnknownUnit { allowed, .. }
+            | QuantityError::AmbiguousUnit { allowed, .. }
             | QuantityError::Zero { allowed, .. }
             | QuantityError::OutOfRange { allowed, .. } => allowed,
         }
@@ -144,30 +106,13 @@ impl QuantityError {
     /// Returns the unit that was probably meant.
     pub fn nearest(&self) -> Option<&'static str> {
         match self {
-            QuantityError::NoUnit { nearest, .. } | QuantityError::UnknownUnit { nearest, .. } => {
-                Some(nearest)
-            }
+            QuantityError::NoUnit { nearest, .. }
+            | QuantityError::UnknownUnit { nearest, .. }
+            | QuantityError::AmbiguousUnit { nearest, .. } => Some(nearest),
             _ => None,
         }
     }
 }
-
-/// One kind of quantity: what its parser needs to know.
-struct Kind {
-    units: &'static [Unit],
-    allowed: &'static [&'static str],
-    /// The unit that a message proposes for a bare number.
-    usual: &'static str,
-    example: &'static str,
-}
-
-const DURATIONS: Kind =
-    Kind { units: DURATION, allowed: DURATION_ALLOWED, usual: "s", example: "40 ms" };
-const RATES: Kind =
-    Kind { units: RATE, allowed: RATE_ALLOWED, usual: "Mbit/s", example: "1.5 Mbit/s" };
-const SIZES: Kind = Kind { units: SIZE, allowed: SIZE_ALLOWED, usual: "B", example: "1000 B" };
-const QUEUES: Kind =
-    Kind { units: SIZE, allowed: QUEUE_ALLOWED, usual: "packets", example: "40 packets" };
 
 /// A span of time: `"40 ms"`, `"0.1 s"`, `"5 us"`, `"1 min"`. Below a nanosecond it is rounded.
 ///
@@ -183,7 +128,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     Ok(Duration::from_nanos(ns))
 }
 
-/// A rate: `"1.5 Mbit/s"`, `"150 kbps"`, `"1 MB/s"`. Below a bit per second it is rounded.
+/// A rate: `"1.5 Mbit/s"`, `"10mbit"`, `"1 MB/s"`. Below a bit per second it is rounded.
 ///
 /// # Errors
 /// If the text is not a number with a unit of rate, or is not above zero, or is beyond 2⁶⁴ bit/s.
@@ -211,7 +156,7 @@ pub fn parse_size(text: &str) -> Result<Bytes, QuantityError> {
 /// If the text is neither, or is negative, too large or not whole bytes.
 pub fn parse_queue(text: &str) -> Result<QueueLen, QuantityError> {
     let (number, unit) = split(text, &QUEUES)?;
-    if unit.is_empty() || PACKETS.contains(&unit) {
+    if QUEUES.counts(unit) {
         // The digits have been checked, so this parses; it is correctly rounded and finite.
         let packets = number.text.parse::<f64>().ok().filter(|n| n.is_finite());
         return packets
@@ -385,25 +330,31 @@ fn decimal(number: &str) -> Option<(u128, i32)> {
 
 /// Returns the factor of a unit.
 fn unit_of(unit: &str, number: &str, kind: &Kind) -> Result<u64, QuantityError> {
-    if let Some((_, factor)) = kind.units.iter().find(|(name, _)| *name == unit) {
-        return Ok(*factor);
+    if let Some(factor) = kind.factor(unit) {
+        return Ok(factor);
     }
+    let allowed = kind.allowed;
     if unit.is_empty() {
-        return Err(QuantityError::NoUnit {
-            found: number.into(),
-            allowed: kind.allowed,
-            nearest: kind.usual,
-        });
+        return Err(QuantityError::NoUnit { found: number.into(), allowed, nearest: kind.usual });
     }
-    let names = kind.units.iter().map(|(name, _)| *name);
-    let packets =
-        PACKETS.iter().copied().take(if kind.usual == "packets" { usize::MAX } else { 0 });
-    // Wrong case alone ("mbit/s") is nearer than any wrong letter.
-    let cost = |name: &str| {
-        2 * strsim::osa_distance(name, unit) - usize::from(name.eq_ignore_ascii_case(unit))
-    };
-    let nearest = names.chain(packets).min_by_key(|name| cost(name)).unwrap_or(kind.usual);
-    Err(QuantityError::UnknownUnit { found: unit.into(), allowed: kind.allowed, nearest })
+    let found = unit.into();
+    Err(match kind.readings(unit) {
+        Some((readings, nearest)) => {
+            QuantityError::AmbiguousUnit { found, readings, allowed, nearest }
+        }
+        None => QuantityError::UnknownUnit { found, allowed, nearest: kind.nearest(unit) },
+    })
+}
+
+/// Returns a text cut to a readable length, without control characters, as messages quote it.
+pub fn shorten(text: &str) -> String {
+    const MAX: usize = 60;
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut out: String = text.chars().take(MAX).map(clean).collect();
+    if text.chars().nth(MAX).is_some() {
+        out.push('…');
+    }
+    out
 }
 
 /// `value` in the largest unit of which it holds one, with as many decimals as it needs.

@@ -150,3 +150,31 @@ class Aqm(ABC):
 def label(aqm: Aqm) -> str:
     """What results call a discipline."""
     return aqm.name or type(aqm).__name__
+
+
+def check_own(given: object, where: str) -> None:
+    """Raises `TypeError`, which says what is taken, if something is no discipline of the user's own.
+
+    where: what was given it, for the message.
+    """
+    if isinstance(given, type) and issubclass(given, Aqm):
+        raise TypeError(f"{where}: an instance, {given.__name__}(), not the class {given.__name__}")
+    if not isinstance(given, Aqm):
+        raise TypeError(f"{where}: an instance of a subclass of penstock.Aqm, not {given!r}")
+
+
+def check_named(given: object, where: str) -> None:
+    """Raises `TypeError` if something is neither the word of a kind nor a discipline of the user's own."""
+    from penstock.model.table import Table
+
+    if isinstance(given, str):
+        return
+    if isinstance(given, Table) and given.kind:
+        raise TypeError(
+            f"{where}: the kind {given.kind!r} as a word, whose keys are those of the scenario's [aqm], not {given!r}; "
+            f"Scenario.set_all changes them"
+        )
+    if isinstance(given, Aqm) or (isinstance(given, type) and issubclass(given, Aqm)):
+        check_own(given, where)
+        return
+    raise TypeError(f"{where}: a kind such as 'red', or an instance of a subclass of penstock.Aqm, not {given!r}")

@@ -186,7 +186,8 @@ class Dumbbell(Table):
 
     bottleneck: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
-    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    egress: Links of the hosts on the sinks' (right) side. Left out: as access, so that access.delay counts four times
+        in a round trip: on both sides, each way.
     """
 
     kind: ClassVar[str] = "dumbbell"
@@ -202,7 +203,8 @@ class ParkingLot(Table):
 
     link: The link between two routers; required.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
-    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    egress: Links of the hosts on the sinks' (right) side. Left out: as access, so that access.delay counts four times
+        in a round trip: on both sides, each way.
     hops: Links between routers; a whole number in [1, 200]; required.
     cross_flows: One-hop FTP flows forward on every hop, each as a flow of the first `ftp` entry; together they are
         one more group after the entries of `[[traffic]]`; a whole number in [0, 1000000]; default: 0.
@@ -226,7 +228,8 @@ class Graph(Table):
     link: The links; required.
     node: The routers of a graph. Left out: those that the links name, in the order in which they name them.
     access: Links of the hosts on the sources' (left) side; left out: the hosts are the router itself.
-    egress: Links of the hosts on the sinks' (right) side; left out: as access.
+    egress: Links of the hosts on the sinks' (right) side. Left out: as access, so that access.delay counts four times
+        in a round trip: on both sides, each way.
     bottleneck: The link that the run's metrics describe: "a-b" from a to b, "b-a" the other way; a text; left out:
         the first link.
     """
@@ -2089,8 +2092,10 @@ class Ftp(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: Application/FTP.
     """
 
@@ -2322,8 +2327,10 @@ class Web(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2.
     """
 
@@ -2548,8 +2555,10 @@ class Video(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ISO/IEC 23009-1 (DASH); RFC 8216 (HLS); RFC 7928 7.2.
     """
 
@@ -2648,8 +2657,10 @@ class Cbr(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/CBR.
     """
 
@@ -2690,8 +2701,10 @@ class Poisson(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: exponential source without burst time.
     """
 
@@ -2736,8 +2749,10 @@ class OnOff(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/Exponential, /Pareto.
     """
 
@@ -2786,8 +2801,10 @@ class Voip(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ITU-T G.711, RFC 3550; RFC 7928 9.1.
     """
 
@@ -2813,7 +2830,8 @@ class Replay(Table):
 
     file: A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire;
         a line with these names may come first), or a capture (pcap; original lengths, times from the earliest packet
-        on). Its path is relative to the scenario file; a text; required.
+        on). The lengths in a capture count the link's header, 14 B with Ethernet; TCP's segments here have none, only
+        `overhead`. Its path is relative to the scenario file; a text; required.
     hash: FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error; a text; left out: that of
         the file.
     name: What tables and figures call the group; a text; left out: its kind.
@@ -2828,8 +2846,10 @@ class Replay(Table):
         (reverse: the last); required in a graph.
     to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
     class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's access links, instead of `topology.access.delay`; a time, { uniform = [a, b] }
-        or { spread = [a, b] }, for example { spread = ["2 ms", "27 ms"] }; left out: the topology's.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/Trace.
     """
 

@@ -87,16 +87,22 @@ class Scenario:
                 self._core = _with_user_aqm(self._core, own, reverse)
 
     @classmethod
-    def load(cls, path: str | Path) -> Scenario:
-        """Reads a scenario file (TOML). Raises `ScenarioError` with file and line."""
-        return cls._of(_penstock.Scenario.from_toml(read_text(path), str(path)))
+    def load(cls, path: str | Path, changes: Mapping[str, object] | None = None) -> Scenario:
+        """Reads a scenario file (TOML). Raises `ScenarioError` with file and line.
+
+        changes: key path → value, as for `set_all`. They are made before the file is checked, so that what they
+            replace need not be right.
+        """
+        return cls._of(_penstock.Scenario.from_toml(read_text(path), str(path), _pairs(changes or {})))
 
     @classmethod
-    def load_link(cls, path: str | Path) -> tuple[Scenario, bool]:
+    def load_link(cls, path: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Scenario, bool]:
         """Reads a file that may be a link alone, for `emulate` with own programs: where it has no `[[traffic]]`, one
         FTP flow stands there, and without a `duration` an hour. Whether it has traffic of its own comes second.
+
+        changes: as for `load`.
         """
-        core, has_traffic = _penstock.Scenario.link_from_toml(read_text(path), str(path))
+        core, has_traffic = _penstock.Scenario.link_from_toml(read_text(path), str(path), _pairs(changes or {}))
         return cls._of(core), has_traffic
 
     @classmethod
@@ -124,20 +130,24 @@ class Scenario:
 
         changes: key path → value, as for `set`.
         """
-        return self._of(self._core.set_all([(path, _toml(value)) for path, value in changes.items()]))
+        return self._of(self._core.set_all(_pairs(changes)))
 
     def with_aqm(self, aqm: str | Aqm) -> Scenario:
         """The same scenario under another discipline at the bottleneck: a kind, which takes its own keys of `[aqm]`, or
         one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
         """
-        from penstock.model.aqm import Aqm
+        from penstock.model.aqm import Aqm, check_named
 
+        check_named(aqm, "with_aqm")
         return self._of(
             _with_user_aqm(self._core, aqm, reverse=False) if isinstance(aqm, Aqm) else self._core.with_aqm(aqm)
         )
 
     def with_reverse_aqm(self, aqm: Aqm) -> Scenario:
         """The same scenario under a discipline of your own in the other direction."""
+        from penstock.model.aqm import check_own
+
+        check_own(aqm, "with_reverse_aqm")
         return self._of(_with_user_aqm(self._core, aqm, reverse=True))
 
     @property
@@ -208,6 +218,10 @@ def seconds(span: str | float) -> float:
     0.01
     """
     return _penstock.parse_duration(span) if isinstance(span, str) else float(span)
+
+
+def _pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
+    return [(path, _toml(value)) for path, value in changes.items()]
 
 
 def _toml(value: object) -> str:

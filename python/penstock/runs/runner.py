@@ -97,10 +97,13 @@ def compare(
         disciplines: results call those by `name`, or by the name of the class.
     The other arguments are those of `run`.
     """
-    from penstock.model.aqm import Aqm, label
+    from penstock.model.aqm import Aqm, check_named, label
 
     if isinstance(aqms, str):
         raise TypeError(f"disciplines to compare: a list of them, as in [{aqms!r}]")
+    aqms = list(aqms)
+    for aqm in aqms:
+        check_named(aqm, "disciplines to compare")
     chosen = [(label(aqm), aqm) if isinstance(aqm, Aqm) else (aqm, aqm) for aqm in aqms]
     kinds = [kind for kind, _ in chosen]
     if not kinds or len(set(kinds)) < len(kinds):

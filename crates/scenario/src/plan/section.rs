@@ -3,10 +3,11 @@
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::keys::{self, join, Params};
-use crate::node::{shorten, Node, Origin};
+use crate::node::{Node, Origin};
 use crate::show;
 use crate::tables::REQUIRED;
 use penstock_units::param::{Param, ParamError, Values};
+use penstock_units::shorten;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 

@@ -171,7 +171,11 @@ params! {
 /// What access and egress are, for schema and lists.
 pub(crate) const SIDES: &[(&str, &str)] = &[
     ("access", "Links of the hosts on the sources' (left) side; left out: the hosts are the router itself."),
-    ("egress", "Links of the hosts on the sinks' (right) side; left out: as access."),
+    (
+        "egress",
+        "Links of the hosts on the sinks' (right) side. Left out: as access, so that access.delay counts four \
+         times in a round trip: on both sides, each way.",
+    ),
 ];
 
 /// The topology of that name.

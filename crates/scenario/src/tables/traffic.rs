@@ -133,7 +133,9 @@ params! {
         },
         /// Priority class of the group's data.
         pub class: u8 { ty: int(0, 63), unit: "1", default: 0, source: "RFC 2474: DSCP" },
-        /// Delay of this group's access links, instead of `topology.access.delay`.
+        /// Delay of this group's links on the side of `topology.access`, instead of its `delay`: it
+        /// counts twice in a round trip. The links on the other side keep theirs: that of
+        /// `topology.egress`, or without one that of `topology.access`.
         pub access_delay: Option<DelaySpec> { auto: "the topology's" },
     }
 }
@@ -323,8 +325,9 @@ params! {
     pub(crate) struct Replay {
         /// A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending,
         /// and the size on the wire; a line with these names may come first), or a capture
-        /// (pcap; original lengths, times from the earliest packet on). Its path is relative to
-        /// the scenario file.
+        /// (pcap; original lengths, times from the earliest packet on). The lengths in a capture
+        /// count the link's header, 14 B with Ethernet; TCP's segments here have none, only
+        /// `overhead`. Its path is relative to the scenario file.
         pub file: String { auto: REQUIRED },
         /// FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error.
         pub hash: Option<String> { auto: "that of the file" },
