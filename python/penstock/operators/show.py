@@ -33,7 +33,7 @@ def difference_table(configuration: Configuration) -> Table | None:
     if comparison is None:
         return None
     first = comparison.results[WANTED]
-    table = Table(f"simulated, {len(first.runs)} seeds, paired")
+    table = Table(f"simulated, {len(first.runs)} seeds, paired", keys=2)
     table.add_column("metric")
     table.add_column("")
     for header in (WANTED, "the box", "difference"):

@@ -64,7 +64,7 @@ def comparison_table(comparison: Comparison) -> Table:
         return _ranking(comparison)
     first = comparison.results[comparison.baseline]
     many = len(first.runs) > 1
-    table = Table(_title(first, kinds=True))
+    table = Table(_title(first, kinds=True), keys=2)
     table.add_column("metric")
     table.add_column("", style="dim")
     for name in comparison.results:

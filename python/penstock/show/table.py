@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich import table as rich
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 #: Characters that are one cell wide on every terminal, and that are no markup of rich.
 _PLAIN = {*map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x2B0))), *"\n–−…"} - {*"[\\]\xad"}
@@ -17,10 +18,14 @@ class Table:
 
     `plain` lays it out where it is simply text. Rich does the rest: it folds what is too wide, and writes bold and
     dim on a terminal. It is loaded only then: it would be two fifths of the time of a short `penstock run`.
+
+    No cell is cut. What is wider than the terminal is folded, words first, columns of numbers last; where even that is
+    too wide, some columns stand in a second table below, beside the first `keys` columns again.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, keys: int = 1) -> None:
         self.title = title
+        self.keys = keys
         self.caption: str | None = None
         #: The header of each column, and what else rich is told of it.
         self.columns: list[tuple[str, dict[str, Any]]] = []
@@ -75,26 +80,92 @@ class Table:
         title = f"<p><b>{_escaped(self.title)}</b></p>" if self.title else ""
         return f"{title}<table>{head}<tbody>{rows}</tbody></table>{caption}"
 
-    def __rich__(self) -> rich.Table:
-        """Returns the table as rich prints it."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yields what rich prints: the table, or the tables of which none is too wide."""
+        parts = self._parts(options.max_width)
+        for i, part in enumerate(parts):
+            yield self._rich(part, title=i == 0, caption=i == len(parts) - 1)
+
+    def _rich(self, widths: dict[int, int], *, title: bool, caption: bool) -> rich.Table:
+        """Returns some columns as rich's table.
+
+        widths: place → width.
+        """
         from rich import box
         from rich.markup import escape
         from rich.table import Table
 
         made = Table(
-            title=escape(self.title),
-            caption=self.caption,
+            title=escape(self.title) if title else None,
+            caption=self.caption if caption else None,
             title_justify="left",
             title_style="bold",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             caption_justify="left",
         )
-        for header, look in self.columns:
-            made.add_column(header, **look)
+        for place, width in widths.items():
+            header, look = self.columns[place]
+            made.add_column(header, **{**look, "width": width, "no_wrap": False, "overflow": "fold"})
         for cells, style in self.rows:
-            made.add_row(*cells, style=style)
+            made.add_row(*(cells[place] for place in widths), style=style)
         return made
+
+    def _parts(self, width: int) -> list[dict[int, int]]:
+        """Returns the columns of each table that fits into a width: place → the column's own width."""
+        wanted = [self._widths(place) for place in range(len(self.columns))]
+        keys, rest = range(min(self.keys, len(wanted))), range(min(self.keys, len(wanted)), len(wanted))
+        parts: list[list[int]] = [[*keys]]
+        for place in rest:
+            more = [*parts[-1], place]
+            if _whole([wanted[each][0] for each in more]) <= width or len(parts[-1]) == len(keys):
+                parts[-1] = more
+            else:
+                parts.append([*keys, place])
+        return [_shared({place: wanted[place] for place in part}, width) for part in parts]
+
+    def _widths(self, place: int) -> tuple[int, int]:
+        """Returns a column's least width and the one that it needs to fold nothing."""
+        from rich.text import Text
+
+        header, look = self.columns[place]
+        texts = [Text.from_markup(text) for text in (header, *(cells[place] for cells, _ in self.rows))]
+        lines = [line for text in texts for line in text.split()]
+        whole = max((line.cell_len for line in lines), default=0)
+        if look.get("justify") == "right" or look.get("no_wrap"):
+            return min(whole, _WIDEST), whole
+        words = [word.cell_len for line in lines for word in line.split(" ")]
+        return min(max(words, default=0), _WIDEST), whole
+
+
+#: The least width of a column is at most this: what is longer without a space is folded, however it reads.
+_WIDEST = 36
+
+
+def _whole(widths: Sequence[int]) -> int:
+    """Returns the width of a table with columns of these widths."""
+    return sum(widths) + 3 * len(widths) - 1
+
+
+def _shared(wanted: dict[int, tuple[int, int]], width: int) -> dict[int, int]:
+    """Returns the width of each column: the least one, and of what is left over as much as it needs, in equal shares.
+
+    Where even the least ones are too much, the widest columns give way.
+    """
+    widths = {place: least for place, (least, _) in wanted.items()}
+    left = width - _whole(list(widths.values()))
+    while left > 0:
+        short = [place for place in widths if widths[place] < wanted[place][1]]
+        if not short:
+            break
+        for place in sorted(short, key=lambda place: widths[place])[:left]:
+            widths[place] += 1
+            left -= 1
+    while left < 0:
+        widest = max(widths, key=lambda place: widths[place])
+        widths[widest] = max(1, widths[widest] - 1)
+        left += 1
+    return widths
 
 
 def _html(markup: str) -> str:

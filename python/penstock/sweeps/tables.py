@@ -56,7 +56,7 @@ def _differences(shown: Shown, i: int) -> Table:
 
 def _new(shown: Shown, title: str) -> Table:
     """Returns a table with a column for each axis."""
-    drawn = Table(title)
+    drawn = Table(title, keys=len(shown.axes))
     for axis in shown.axes:
         drawn.add_column(axis, justify="right")
     return drawn

@@ -36,7 +36,7 @@ def parameters_table(done: Tuning) -> Table:
     """Returns the parameters, and what a change of each by 20 % does."""
     statement = done.statement
     keys = {key.name: key for key in statement.space.keys}
-    table = Table("parameters, and what a change by 20 % does to each metric")
+    table = Table("parameters, and what a change by 20 % does to each metric", keys=4)
     for header in ("parameter", "value", "default", "change"):
         table.add_column(header, justify="left" if header == "parameter" else "right")
     for wanted in statement.aims.wanted:
