@@ -77,7 +77,7 @@ def test_set_changes_one_key(penstock: Command, small: Path) -> None:
 #: What is changed in the small scenario; what the message names.
 MISTAKES = [
     ("min_th = 5", "min_thh = 5", ["small.toml:12", "aqm.min_thh", "min_th"]),
-    ('rate = "1.5 Mbit/s"', 'rate = "1.5 Mbit"', ["small.toml:7", "topology.bottleneck.rate", "1.5 Mbit"]),
+    ('rate = "1.5 Mbit/s"', 'rate = "1.5 mbps"', ["small.toml:7", "topology.bottleneck.rate", "1.5 mbps", "MB/s"]),
     ('delay = "10 ms"', 'delay = "10 packets"', ["small.toml:7", "topology.bottleneck.delay", "10 packets"]),
     ("min_th = 5", "min_th = 20", ["small.toml:12", "aqm.min_th", "max_th"]),
     ("min_th = 5", "min_th = -1", ["small.toml:12", "aqm.min_th", "-1"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from penstock.errors import Error
+from penstock.errors import Error, ScenarioError
 
 
 def known(name: str, names: Iterable[str], what: str) -> str:
@@ -24,7 +24,53 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     raise Error(f"no {what} is called {name!r}{hint}; there are: {', '.join(listed)}")
 
 
+def kinds() -> list[str]:
+    """Returns the names of the disciplines that a scenario can have."""
+    import json
+
+    from penstock import _penstock
+
+    return [kind["name"] for kind in json.loads(_penstock.list_json("aqm"))]
+
+
+def kind_named(name: str, where: str, instead: str) -> str:
+    """Returns `name` if it is a built-in discipline's. Raises `ScenarioError` with the nearest one otherwise; where it
+    looks like a class in a file, with what takes that.
+
+    where: the option or argument.
+    instead: what takes a class.
+    """
+    named = kinds()
+    if name in named:
+        return name
+    listed = ", ".join(named)
+    if ".py" in name or ":" in name:
+        raise ScenarioError(
+            f"{where} {name!r}: takes the built-in kinds alone, and no class in a file; {instead}; there are: {listed}"
+        )
+    near = nearest(name, named)
+    hint = f"; nearest: {near}" if near else ""
+    raise ScenarioError(f"{where} {name!r}: no discipline is called that{hint}; there are: {listed}")
+
+
+def command(*words: object) -> str:
+    """Returns a command as a shell reads it, for hints: a path with a space stands in quotes.
+
+    >>> command("run", "my file.toml")
+    "`penstock run 'my file.toml'`"
+    """
+    import shlex
+
+    return f"`{shlex.join(['penstock', *map(str, words)])}`"
+
+
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.4) -> str | None:
-    """Returns the name that is spelled most like `name`, or `None` if none is at least that similar (0 to 1)."""
-    found = difflib.get_close_matches(name, list(names), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    """Returns the name that is spelled most like `name`, by the rule of the messages about scenarios: the fewest edits.
+
+    cutoff: `None` is returned if it is not at least that similar (0 to 1).
+    """
+    from penstock import _penstock
+
+    found = _penstock.nearest(name, list(names))
+    similar = difflib.SequenceMatcher(None, name, found).ratio()
+    return found if found and similar >= cutoff else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Sequence
 
 import click
 
 from penstock import _penstock
+from penstock._names import known
 from penstock.cli.output import EXIT_INPUT, EXIT_INTERRUPTED, fail
 
 #: Each command with its line of help. Its module in this package is loaded when it is used, so that `penstock --help`
@@ -48,6 +50,14 @@ class Program(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that the words name, or says which is nearest."""
+        if args and not args[0].startswith("-"):
+            known(args[0], COMMANDS, "command")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the commands' lines of help."""
         with formatter.section("Commands"):
@@ -69,6 +79,17 @@ def by_click(words: Sequence[str]) -> int:
         code = program.main(args=list(words), prog_name="penstock", standalone_mode=False)
     except click.Abort:
         return fail("interrupted", EXIT_INTERRUPTED)
+    except click.NoSuchOption as error:
+        return fail(_unknown_option(error), EXIT_INPUT)
     except click.ClickException as error:
         return fail(error.format_message(), EXIT_INPUT)
     return code if isinstance(code, int) else 0
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    """Returns what is said of an option that a command lacks: the nearest one, and all that it has."""
+    params = error.ctx.command.params if error.ctx is not None else []
+    names = [name for param in params if isinstance(param, click.Option) for name in param.opts]
+    near = difflib.get_close_matches(error.option_name, names, n=2)  # what is left out of a name costs least here
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    return f"no option is called {error.option_name!r}{hint}; there are: {', '.join([*names, '--help'])}"

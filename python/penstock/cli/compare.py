@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from penstock import _penstock
 from penstock._files import write
+from penstock._names import kind_named, kinds
 from penstock.cli import options
 from penstock.cli.inputs import check_figure, check_writable, name_of, scenario_of, series_interval
 from penstock.cli.output import Clock, report, write_result
@@ -19,6 +18,9 @@ from penstock.runs.result import Comparison
 from penstock.show import style
 from penstock.show.progress import Bar
 from penstock.show.run_tables import comparison_table
+
+#: What compares disciplines of the user's own.
+_OWN = "penstock.compare takes an instance of it in Python, and `penstock evaluate FILE.py:CLASS` judges it"
 
 
 @click.command("compare")
@@ -67,8 +69,8 @@ def command(
 
 def _kinds(aqms: Sequence[str]) -> list[str]:
     """Returns the named kinds; "all" adds every other kind except `custom`, which the user has to put together."""
-    named = [aqm for aqm in aqms if aqm != "all"]
-    every = [kind["name"] for kind in json.loads(_penstock.list_json("aqm")) if kind["name"] != "custom"]
+    named = [kind_named(aqm, "--aqm", _OWN) for aqm in aqms if aqm != "all"]
+    every = [kind for kind in kinds() if kind != "custom"]
     return named + [kind for kind in every if "all" in aqms and kind not in named]
 
 

@@ -9,7 +9,7 @@ import click
 
 from penstock import emulation
 from penstock.cli import options
-from penstock.cli.inputs import changed, check_writable, series_interval
+from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
 from penstock.cli.output import report, write_result
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
@@ -32,14 +32,14 @@ from penstock.model.scenario import Scenario
 @click.option("--pcap", type=options.PATH, metavar="FILE", help="Capture packets.")
 @click.option(
     "--pcap-link",
-    type=click.Choice(["bottleneck", "bottleneck:out"]),
+    type=options.Word(["bottleneck", "bottleneck:out"]),
     default="bottleneck",
     show_default=True,
     help="Packets as they arrive at the router, or with :out as they leave it, with the marks that it makes.",
 )
 @click.option("--live", is_flag=True, help="Draw the queue while it runs.")
 @options.rootless
-@click.option("--backend", type=click.Choice(["tun", "packet"]), help="Default: TUN where it may be opened.")
+@click.option("--backend", type=options.Word(["tun", "packet"]), help="Default: TUN where it may be opened.")
 @click.option("--no-fifo", is_flag=True, help="Do not ask for real-time scheduling.")
 def command(
     file: str,
@@ -69,8 +69,12 @@ def command(
     """
     if sum((bool(program), client is not None, shell)) > 1:
         raise ScenarioError("--client, --shell and a program after -- exclude each other")
-    scenario, has_traffic = Scenario.load_link(file)
-    scenario = changed(scenario, changes if duration is None else (*changes, f"duration={duration}"))
+    wanted = assignments(changes, "--set")
+    if duration is not None:
+        if seconds_of("--duration", duration) <= 0:
+            raise ScenarioError(f"--duration {duration!r}: must be above 0 s")
+        wanted["duration"] = duration
+    scenario, has_traffic = Scenario.load_link(file, wanted)
     argv = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)

@@ -17,7 +17,7 @@ from penstock.sweeps.export import export
 @click.option("--csv", "as_csv", is_flag=True, required=True, help="As CSV, one line per row, on stdout.")
 @click.option(
     "--table",
-    type=click.Choice(("runs", "flows", *SERIES)),
+    type=options.Word(("runs", "flows", *SERIES)),
     default="runs",
     show_default=True,
     help="What to write; all except runs only if the sweep was told to keep them.",

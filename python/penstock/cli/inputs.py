@@ -19,17 +19,12 @@ FIGURES = (".png", ".svg", ".pdf")
 
 def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
     """Returns the scenario of a file with the changes of `--set`."""
-    return changed(Scenario.load(file), changes)
+    return Scenario.load(file, assignments(changes, "--set"))
 
 
 def name_of(scenario: Scenario, file: str) -> str:
     """Returns what a scenario's runs are called: its own name, or else its file's."""
     return scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
-
-
-def changed(scenario: Scenario, changes: Sequence[str]) -> Scenario:
-    """Returns a scenario with the changes of `--set`."""
-    return scenario.set_all(assignments(changes, "--set"))
 
 
 def assignments(changes: Sequence[str], option: str) -> dict[str, object]:
@@ -51,10 +46,15 @@ def series_interval(scenario: Scenario, series: str | None, out: Path | None) ->
         return None
     if series is None:
         return auto_interval_s(scenario.duration_s)
+    return seconds_of("--series", series)
+
+
+def seconds_of(option: str, span: str) -> float:
+    """Returns an option's span of time in seconds."""
     try:
-        return seconds(series)
+        return seconds(span)
     except ScenarioError as error:
-        raise ScenarioError(f"--series {series}: {error}") from None
+        raise ScenarioError(f"{option} {error}") from None
 
 
 def check_writable(out: Path | None = None, **files: Path | None) -> None:

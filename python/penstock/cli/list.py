@@ -18,7 +18,7 @@ LISTS = ("aqm", "tcp", "traffic", "topology", "metrics")
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(LISTS), required=False)
+@click.argument("what", type=options.Word(LISTS), required=False)
 @click.argument("name", required=False)
 @options.as_json("tables")
 def command(what: str | None, name: str | None, as_json: bool) -> None:

@@ -24,6 +24,20 @@ class _Path(click.Path):
         return Path(value)
 
 
+class Word(click.Choice):  # type: ignore[type-arg]  # not generic before click 8.2
+    """One of several words; a wrong one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the word."""
+        from penstock._names import nearest
+
+        if value not in self.choices:
+            near = nearest(str(value), map(str, self.choices))
+            hint = f"; nearest: {near}" if near else ""
+            self.fail(f"{str(value)!r} is none of {', '.join(map(str, self.choices))}{hint}", param, ctx)
+        return str(value)
+
+
 PATH = _Path()
 #: The most runs of a scenario that a command takes.
 SEEDS = click.IntRange(1, 1_000_000)

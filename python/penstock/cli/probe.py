@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from penstock import _penstock
+from penstock._names import kind_named, kinds
 from penstock.cli import options
-from penstock.cli.inputs import changed, check_writable, scenario_of
+from penstock.cli.inputs import assignments, check_writable, scenario_of
 from penstock.cli.output import report
+from penstock.model.scenario import Scenario
 from penstock.runs import probing
 from penstock.show import style
 from penstock.show.list_tables import probe_table
@@ -32,10 +32,22 @@ def command(
     is a scenario, whose bottleneck is taken. KIND is a discipline on a link of 10 Mbit/s, 20 ms and 100 packets, with
     ECN.
     """
-    kinds = [row["name"] for row in json.loads(_penstock.list_json("aqm"))]
-    scenario = changed(probing.scenario(what), changes) if what in kinds else scenario_of(Path(what), changes)
+    scenario = _common(what, changes) if what in kinds() else _of_file(what, changes)
     check_writable(figure=figure)
     probed = probing.probe(scenario, capable=not not_capable, flows=flows)
     if figure is not None:
         style.save(probed.plot(), str(figure))
     report(as_json, probed.json, lambda: probe_table(probed))
+
+
+def _common(kind: str, changes: tuple[str, ...]) -> Scenario:
+    """Returns the common link under a kind."""
+    return probing.scenario(kind).set_all(assignments(changes, "--set"))
+
+
+def _of_file(what: str, changes: tuple[str, ...]) -> Scenario:
+    """Returns a file's scenario; what is no file was meant to be a kind, unless it is called like a scenario."""
+    if not what.endswith(".toml") and not Path(what).is_file():
+        own = "penstock.probe takes a scenario with an instance of it in Python: penstock.Scenario.with_aqm"
+        kind_named(what, "FILE|KIND", own)
+    return scenario_of(what, changes)

@@ -22,7 +22,7 @@ from penstock.sweeps.tables import tables
 @click.option("--by", metavar="AXIS", help="A line for each value of this axis.")
 @click.option(
     "--ci",
-    type=click.Choice(["t", "bootstrap"]),
+    type=options.Word(["t", "bootstrap"]),
     default="t",
     show_default=True,
     help="Intervals by Student's t, or bootstrap ones, which need not be symmetric.",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from penstock import _penstock
+from penstock._names import nearest
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import cores
 from penstock.runs.pool import Watch, in_order
@@ -55,7 +56,14 @@ class Probe:
     counts: tuple[tuple[tuple[int, int, int, int], ...], ...]
 
     def shares(self, level: str) -> list[list[float]]:
-        """Returns the share of packets of one of `LEVELS`, in the shape of `counts`."""
+        """Returns the share of packets of one of `LEVELS`, in the shape of `counts`.
+
+        Raises `ValueError` for another word.
+        """
+        if level not in self.levels:
+            near = nearest(level, self.levels)
+            hint = f"; nearest: {near!r}" if near else ""
+            raise ValueError(f"level {level!r}: must be one of {', '.join(map(repr, self.levels))}{hint}")
         place = self.levels.index(level) + 1
         return [[count[place] / count[0] for count in row] for row in self.counts]
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
+from penstock._names import command
 from penstock.errors import Error
 from penstock.sweeps import store
 
@@ -18,7 +19,8 @@ def export(folder: str | Path, file: IO[bytes], table: str = store.RUNS) -> None
     store.settle(folder)
     if table != store.RUNS and not store.parts(folder, table):
         option = "--flows" if table == "flows" else "--series 100ms"
-        raise Error(f"{folder}: no {table} is kept there; `penstock sweep FILE {option} --out {folder}` adds it")
+        adds = command("sweep", "FILE", *option.split(), "--out", folder)
+        raise Error(f"{folder}: no {table} is kept there; {adds} adds it")
     for i, rows in enumerate(store.in_order(folder, table)):
         pa_csv.write_csv(_flat(rows), file, pa_csv.WriteOptions(include_header=i == 0))
 

@@ -192,7 +192,7 @@ def _seconds(time: str | float) -> float:
     try:
         found = seconds(time)
     except ScenarioError as error:
-        raise Error(f"--time {time}: {error}") from None
+        raise Error(f"--time {error}") from None
     if found <= 0:
         raise Error(f"--time {time}: must be above zero")
     return found

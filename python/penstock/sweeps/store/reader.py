@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock._names import command
 from penstock.errors import Error
 from penstock.sweeps.store import schemas
 from penstock.sweeps.store.damage import damages
@@ -91,4 +92,4 @@ def opened(part: Path, folder: Path, dictionaries: Sequence[str] = ()) -> Iterat
 
 def _exists(folder: Path) -> None:
     if not (folder / "schema.json").is_file() and not any(parts(folder)):
-        raise Error(f"{folder}: no store of runs; `penstock sweep FILE --out {folder}` makes one")
+        raise Error(f"{folder}: no store of runs; {command('sweep', 'FILE', '--out', folder)} makes one")
