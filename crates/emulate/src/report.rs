@@ -30,6 +30,11 @@ pub struct Emulation {
     pub overhead_bytes: i32,
     /// The run's length.
     pub duration_s: f64,
+    /// Where the measured window began, from the scenario's time zero on; null where the run ended
+    /// before, and nothing was measured.
+    pub measured_from_s: Option<f64>,
+    /// Where it ended.
+    pub measured_to_s: Option<f64>,
     /// Frames of the whole run.
     pub frames: Counts,
     /// Median lateness: the time at which a frame was sent minus the time at which the ideal path
@@ -66,13 +71,20 @@ pub struct Emulation {
     pub received_ce: Option<u64>,
     /// Payload bytes with ECT(1), likewise.
     pub received_ect1_bytes: Option<u64>,
+    /// The congestion control that own programs' TCP begins with, as the kernel says; null for the
+    /// scenario's traffic.
+    pub congestion_default: Option<String>,
+    /// The congestion controls of own programs' connections, as the kernel says: that with most
+    /// data acknowledged first.
+    pub congestion: Vec<String>,
     /// By flow of the scenario: what the kernel said that it uses.
     pub kernel: Vec<KernelFlow>,
     /// What the scenario asked for and is not in force.
     pub notes: Vec<String>,
     /// What the multi-level ECN programs counted.
     pub mecn: Option<serde_json::Value>,
-    /// The exit code of the user's program.
+    /// The exit code of the user's program, 128 + n if signal n ended it; null if the run's
+    /// duration did.
     pub exit_code: Option<i32>,
 }
 
@@ -95,10 +107,16 @@ pub const LATE_SHARE: f64 = 0.01;
 pub const LATE_AT_LEAST: Duration = Duration::from_millis(1);
 
 impl Emulation {
-    /// Decides whether the run is valid: at most 1 % of its frames left later than the larger of
-    /// one transmission time and 1 ms, and only the queue lost frames.
-    pub fn judge(&mut self, share_beyond_bound: f64) {
+    /// Decides whether the run is valid: something was measured, at most 1 % of its frames left
+    /// later than the larger of one transmission time and 1 ms, and only the queue lost frames.
+    pub fn judge(&mut self, measure_from_s: f64, share_beyond_bound: f64) {
         let mut why = vec![];
+        if self.measured_from_s.is_none() {
+            why.push(format!(
+                "nothing was measured: the run ended at {:.3} s, before measure.from ({measure_from_s} s)",
+                self.duration_s
+            ));
+        }
         if share_beyond_bound > LATE_SHARE {
             why.push(format!(
                 "{:.2} % of the frames left more than {:.2} ms late; the bound is 1 %",
@@ -334,10 +352,15 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     let inside = |t: &Transfer| t.end >= w.from_to.0 && t.end < w.from_to.1;
     let ended = ended.into_iter().filter(inside).collect();
     let run = RunView { link: w.link.clone(), flows, ended };
+    let mut metrics = run.metrics();
+    if w.from_to.0 >= w.from_to.1 {
+        // Zero would be a count.
+        metrics.fill(None);
+    }
     RunResult {
         seed: config.seed,
         events: 0,
-        metrics: run.metrics(),
+        metrics,
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],

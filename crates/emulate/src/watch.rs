@@ -16,7 +16,7 @@ use crate::traffic::{EcnUse, Planned, TrafficPlan};
 use penstock_queue::{Abort, Column, Table};
 use penstock_sim::Config;
 use penstock_units::{Duration, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration as Wall, Instant};
 
@@ -100,7 +100,6 @@ impl<'a> Watch<'a> {
         &mut self,
         shared: &Shared,
         programs: &mut Programs,
-        endless: bool,
         abort: &Abort,
         tell: &mut dyn FnMut(Status) -> bool,
         finished: impl Fn() -> bool,
@@ -118,7 +117,7 @@ impl<'a> Watch<'a> {
             for side in 0..2 {
                 self.hear(side)?;
             }
-            if endless && programs.ended().is_some() {
+            if programs.ended() {
                 shared.until_ns.fetch_min(now.as_nanos(), Ordering::Relaxed);
             }
             if abort.raised() {
@@ -359,9 +358,25 @@ impl<'a> Watch<'a> {
             .collect()
     }
 
+    /// Returns the congestion controls of the connections that own programs sent over, that with
+    /// most payload acknowledged first.
+    fn congestion(&self) -> Vec<String> {
+        let mut acked = BTreeMap::<&str, u64>::new();
+        for (c, info) in self.seen.values().filter_map(|c| Some((c, c.info?))) {
+            // The SYN counts as one.
+            if self.plan.flows.is_empty() && !c.congestion.is_empty() && info.bytes_acked > 1 {
+                *acked.entry(&c.congestion).or_default() += info.bytes_acked;
+            }
+        }
+        let mut names: Vec<&str> = acked.keys().copied().collect();
+        names.sort_by_key(|name| std::cmp::Reverse(acked[name]));
+        names.into_iter().map(str::to_owned).collect()
+    }
+
     pub(crate) fn said(self) -> Said {
         Said {
             facts: self.facts(),
+            congestion: self.congestion(),
             kernel: self.kernel(),
             received_ce: self.received(|i| i.received_ce),
             received_ect1_bytes: self.received(|i| i.received_ect1_bytes),
@@ -427,6 +442,7 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) facts: Vec<FlowFacts>,
+    pub(crate) congestion: Vec<String>,
     pub(crate) kernel: Vec<KernelFlow>,
     pub(crate) received_ce: Option<u64>,
     pub(crate) received_ect1_bytes: Option<u64>,

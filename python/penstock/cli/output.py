@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from penstock.runs.result import Result
 
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+#: A program that signal n ended exits with n more.
+EXIT_SIGNAL = 128
 
 
 def fail(message: str, code: int) -> int:

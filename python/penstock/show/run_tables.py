@@ -34,9 +34,12 @@ HEADLINES = (
 )
 
 
-def result_table(result: Result) -> Table:
-    """Returns all metrics of one scenario that apply."""
-    table = Table(_title(result))
+def result_table(result: Result, duration_s: float | None = None) -> Table:
+    """Returns all metrics of one scenario that apply.
+
+    duration_s: how long the run was, where the scenario does not say it.
+    """
+    table = Table(_title(result, duration_s=duration_s))
     table.add_column("metric")
     many = len(result.runs) > 1
     table.add_column("mean ± 95 %" if many else "value", justify="right")
@@ -94,10 +97,11 @@ def _clear(difference: Estimate) -> bool:
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
-def _title(result: Result, *, kinds: bool = False) -> str:
+def _title(result: Result, *, kinds: bool = False, duration_s: float | None = None) -> str:
     runs = result.runs
+    lasted = result.scenario.duration_s if duration_s is None else round(duration_s, 3)
     seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
-    parts = [result.scenario.name, f"{result.scenario.duration_s:g} s", seeds]
+    parts = [result.scenario.name, f"{lasted:g} s", seeds]
     if not kinds:
         parts.insert(1, result.scenario.label)
     return " · ".join(part for part in parts if part)
