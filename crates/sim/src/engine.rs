@@ -137,7 +137,8 @@ fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
     let datagrams = |f: &&FlowConfig| f.app.tcp().is_none();
     let alone = c.flows.iter().filter(datagrams).count() == 1;
-    let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
+    let window = (c.measure_from, c.measure_to);
+    let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed, window)).collect();
     for f in &mut flows {
         let own_host = senders[f.ends.src as usize] == 1;
         match &mut f.kind {
@@ -220,6 +221,11 @@ impl Engine {
         }
         if net.window.1 >= net.end {
             measure::end(flows);
+        }
+        for f in flows {
+            if let FlowKind::Udp(u) = &mut f.kind {
+                u.finish(net.end, &mut f.rng);
+            }
         }
         for link in &mut net.links {
             link.finish(net.end);
