@@ -231,7 +231,7 @@ impl Report {
 pub struct FlowFacts {
     /// Timeouts within the window.
     pub timeouts: Option<u64>,
-    /// The last smoothed round-trip time.
+    /// The smoothed round-trip time at the window's end.
     pub srtt_s: Option<f64>,
 }
 
@@ -281,7 +281,7 @@ impl Window<'_> {
     /// Returns what a connection of the user's own programs did.
     fn connection(&self, m: &Measured) -> FlowView {
         let tcp = TcpView { retransmits: m.retransmits, ..TcpView::default() };
-        FlowView { counts: m.bytes > 0, tcp: Some(tcp), ..self.seen(0, m) }
+        FlowView { counts: m.bytes > 0, tcp: (!m.udp).then_some(tcp), ..self.seen(0, m) }
     }
 
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
@@ -318,7 +318,7 @@ impl Window<'_> {
 }
 
 /// Returns the metrics of a run, as the simulator has them. Where the user's own programs ran,
-/// `config` has no flows, and every connection counts in `goodput_bps`.
+/// `config` has no flows, and every connection counts in `goodput_bps`, one of datagrams too.
 pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let own = config.flows.is_empty();
     let flows = if own {
