@@ -9,8 +9,8 @@ use crate::sys::Priority;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    page_table, transfer_table, App, Config, FlowResult, FlowView, Page, PageResult, RunResult,
-    RunView, TcpView, Transfer,
+    page_table, transfer_table, AccessParts, AccessQueue, App, Config, FlowResult, FlowView, Page,
+    PageResult, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -139,6 +139,7 @@ struct Wire {
     pages: Option<WirePages>,
     series: Vec<(String, Vec<(String, WireColumn)>)>,
     zero_ns: Option<u64>,
+    access: Option<AccessParts>,
     emulation: Emulation,
 }
 
@@ -182,6 +183,7 @@ impl Report {
                 .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
                 .collect(),
             zero_ns: r.lead_in.map(Duration::as_nanos),
+            access: r.access.map(Into::into),
             emulation: self.emulation.clone(),
         };
         serde_json::to_string(&wire).expect("plain values")
@@ -221,6 +223,7 @@ impl Report {
             series: wire.series.into_iter().filter_map(table).collect(),
             lead_in: wire.zero_ns.map(Duration::from_nanos),
             pcap: None,
+            access: wire.access.map(Into::into),
         };
         Ok(Report { result, emulation: wire.emulation })
     }
@@ -253,6 +256,8 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
     /// When the scenario's time zero was, after a lead-in.
     pub zero: Option<Duration>,
+    /// The longest queue at an access link.
+    pub access: Option<AccessQueue>,
 }
 
 impl Window<'_> {
@@ -345,5 +350,6 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         series,
         lead_in: w.zero,
         pcap: None,
+        access: w.access.and_then(|queue| queue.beyond(&w.link)),
     }
 }

@@ -1,5 +1,6 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
+use crate::access::{AccessLink, AccessQueue};
 use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
@@ -16,7 +17,7 @@ use crate::result::{LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{apps, browser, ends, lead_in, measure};
+use crate::{access, apps, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -86,6 +87,8 @@ pub(crate) struct Engine {
     /// Of each link its name and mean rate over the window, for the results.
     link_rates: Vec<(String, f64)>,
     measure_links: bool,
+    /// The access links whose queues are measured, each with its host.
+    access_links: Vec<(AccessLink, u32)>,
     groups: usize,
     seed: u64,
     /// Transfers and pages that ended.
@@ -341,7 +344,8 @@ impl Engine {
         let links = links(c, &mut capture_links, abort)?;
         let foresees = foresees(c);
         let hosts = parts(c, foresees).into_iter().zip(&c.hosts);
-        let hosts = hosts.map(|(part, h)| Host::new(h, part)).collect();
+        let window = (c.measure_from, c.measure_to);
+        let hosts = hosts.map(|(part, h)| Host::new(h, part, window)).collect();
         let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
         let inboxes = links.iter().enumerate().map(inbox).collect();
         let (shift, slots) = geometry(c);
@@ -355,7 +359,7 @@ impl Engine {
             hosts,
             routes: Routes::new(&c.routes),
             end,
-            window: (c.measure_from, c.measure_to),
+            window,
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
             capture_links,
             entered: 0,
@@ -367,6 +371,7 @@ impl Engine {
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
+            access_links: access::links(c, &net.hosts),
             net,
             flows: flows(c),
             bottleneck: c.bottleneck,
@@ -412,6 +417,8 @@ impl Engine {
         let links = if self.measure_links { self.links() } else { vec![] };
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
+        let queues = access::measured(&self.access_links, &self.net.hosts);
+        let longest = AccessQueue::longest(queues);
         let run = self.view();
         RunResult {
             seed,
@@ -424,6 +431,7 @@ impl Engine {
             series,
             lead_in: None,
             pcap,
+            access: longest.and_then(|queue| queue.beyond(&run.link)),
         }
     }
 

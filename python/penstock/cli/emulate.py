@@ -10,7 +10,7 @@ import click
 from penstock import emulation
 from penstock.cli import options
 from penstock.cli.inputs import changed, check_writable, series_interval
-from penstock.cli.output import report, write_result
+from penstock.cli.output import report, warn, write_result
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
 from penstock.errors import ScenarioError
@@ -92,6 +92,7 @@ def command(
     if out is not None:
         write_result(out, result)
     report(as_json, result.json, lambda: emulated_table(result))
+    warn(result.warnings)
     code: int | None = result.emulation["exit_code"]
     return code or 0
 

@@ -63,7 +63,7 @@ class Outcome:
     """What came of a task."""
 
     key: str
-    #: `{"metrics": {...}, "groups": [...], "links": {...}}`; `None` if it failed.
+    #: `{"metrics": {...}, "groups": [...], "links": {...}, "warnings": [...]}`; `None` if it failed.
     numbers: dict[str, Any] | None
     #: What went wrong, for a person.
     error: str | None
@@ -102,7 +102,8 @@ def run_task(task: Task) -> Outcome:
 
 def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
     """The numbers of a finished run, and its tables."""
-    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
+    warnings = _penstock.warnings(core(task.scenario), [result])
+    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
