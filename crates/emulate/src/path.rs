@@ -10,7 +10,7 @@ use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
 use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued};
-use penstock_sim::{AccessLink, Config, FlowConfig};
+use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -247,9 +247,16 @@ impl Path {
         }
     }
 
-    /// Returns the queue of every access link, and whose it is. `flows` are those of the scenario,
-    /// none where other programs ran.
-    pub fn access_queues<'a>(
+    /// Returns the longest queue at an access link, where it was longer than at the bottleneck.
+    /// `flows` are those of the scenario, none where other programs ran.
+    pub fn access_queue(&self, flows: &[FlowConfig]) -> Option<AccessQueue> {
+        let bottleneck = self.links[0].delay_mean_s();
+        let queues = self.access_queues(flows);
+        AccessQueue::longest(queues.map(|(link, queue)| (link, queue, bottleneck)))
+    }
+
+    /// Returns the queue of every access link, and whose it is.
+    fn access_queues<'a>(
         &'a self,
         flows: &'a [FlowConfig],
     ) -> impl Iterator<Item = (AccessLink, Queued)> + 'a {

@@ -256,7 +256,7 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
     /// When the scenario's time zero was, after a lead-in.
     pub zero: Option<Duration>,
-    /// The longest queue at an access link.
+    /// The longest queue at an access link, where it was longer than at the bottleneck.
     pub access: Option<AccessQueue>,
 }
 
@@ -350,6 +350,6 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         series,
         lead_in: w.zero,
         pcap: None,
-        access: w.access.and_then(|queue| queue.beyond(&w.link)),
+        access: w.access,
     }
 }

@@ -18,7 +18,7 @@ use crate::watch::{Said, Watch};
 use crate::work::Log;
 use penstock_queue::Abort;
 use penstock_scenario::Scenario;
-use penstock_sim::{AccessQueue, Config};
+use penstock_sim::Config;
 use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -309,7 +309,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Fact
         log,
         facts: &said.facts,
         zero: facts.zero,
-        access: AccessQueue::longest(ran.path.access_queues(&config.flows)),
+        access: ran.path.access_queue(&config.flows),
     };
     let result = report::result(&config, &window, series);
     let counts = ran.path.counts;

@@ -61,11 +61,6 @@ pub struct LinkView {
 }
 
 impl LinkView {
-    /// Returns the mean queueing delay, seconds; none where no packet left.
-    pub fn delay_mean_s(&self) -> Option<f64> {
-        self.stats.delays().mean()
-    }
-
     fn throughput(&self) -> f64 {
         let (_, _, length) = self.stats.window();
         self.stats.departed_bytes as f64 * 8.0 / length.as_secs_f64()
@@ -141,7 +136,7 @@ impl<V: AtLink> OfLink<V> {
             "delay_mean_s",
             "Queueing delay, from arrival to the start of transmission: mean over the packets \
              that left.",
-            |v| v.link().delay_mean_s(),
+            |v| v.link().stats.delays().mean(),
         ),
         Of::new("delay_p50_s", "Median queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.5)

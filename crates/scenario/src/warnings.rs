@@ -18,7 +18,7 @@ pub fn warnings(scenario: &Scenario, runs: &[&RunResult]) -> Vec<String> {
 }
 
 fn of_access(plan: &Plan, queue: AccessQueue, often: &str) -> String {
-    let AccessQueue { link, mean_s, bottleneck_s } = queue;
+    let AccessQueue { link, mean_s, on_the_way_s } = queue;
     let entry = |group: u32| plan.traffic.get(group as usize);
     // Cross flows of a parking lot, and programs that no entry describes, go forward.
     let forward = link.group.and_then(entry).is_none_or(|t: &Traffic| t.forward);
@@ -35,18 +35,27 @@ fn of_access(plan: &Plan, queue: AccessQueue, often: &str) -> String {
         _ => ("access", topology.access.as_ref()),
     };
     let rate = table.map_or_else(String::new, |t| format!(" (now {})", format_rate(t.rate)));
+    let (than, there) = if topology.kind.name == "dumbbell" {
+        ("at the bottleneck", "at the bottleneck")
+    } else {
+        ("at the links between routers", "at most at one on its way")
+    };
     format!(
-        "a queue at an access link was longer than at the bottleneck{often}: packets waited {} on \
-         average at the {side} link{whose}, {towards}, and {} at the bottleneck; make \
-         topology.{key}.rate larger{rate}, so that the queue is where the discipline is",
+        "a queue at an access link was longer than {than}{often}: packets waited {} on average at \
+         the {side} link{whose}, {towards}, and {} {there}; make topology.{key}.rate \
+         larger{rate}, so that the queue is where the discipline is",
         milliseconds(mean_s),
-        milliseconds(bottleneck_s),
+        milliseconds(on_the_way_s),
     )
 }
 
 /// Three digits.
 fn milliseconds(s: f64) -> String {
     let ms = s * 1e3;
-    let digits = if ms >= 100.0 || ms == 0.0 { 0 } else { 2 - ms.log10().floor() as usize };
+    let digits = match ms {
+        0.0 => 0,
+        _ if ms < 10.0 => 2,
+        _ => usize::from(ms < 100.0),
+    };
     format!("{ms:.digits$} ms")
 }

@@ -1,19 +1,25 @@
 //! Queues at hosts' access links. Who simulates a bottleneck wants the queue there: a run in which
 //! one at an access link was longer says so.
 //!
-//! To measure what waits costs work per packet, so only pipes that may hold such a queue are
-//! measured ([`queues`]):
+//! To measure what waits costs work per packet, so only pipes are measured that may hold such a queue
+//! ([`queues`]). A pipe at least twice as fast as the slowest link on a packet's way holds none, apart
+//! from bursts that this link drops:
 //!
-//! - *Down* to a host, packets come from a link one after the other. Where the access link is at
-//!   least as fast as that link, none waits.
-//! - *Up* from a host, TCP sends as ACKs come, at the rate of the slowest link on the way, and in
-//!   bursts. Of a burst of n packets the last waits n/r behind an access link of rate r, and
-//!   n/b − n/r at a link of rate b: longer where r is above 2b.
-//! - Datagrams pile up behind an access link that is slower than their source.
+//! - *Up* from a host, TCP sends as ACKs come, at the rate b of that link, and in bursts. Of a burst
+//!   of n packets the last waits n/r behind an access link of rate r, and n/b − n/r at that link,
+//!   which is more where r is above 2b.
+//! - *Down* to a host, packets come one after the other. Behind a large one small ones wait for
+//!   less than its length.
+//! - Datagrams pile up behind an access link that is not faster than their source. Where they come
+//!   at random (M/D/1), more than one waits from a load of two thirds on.
+//!
+//! What waits is compared with the links on the flow's own way whose queues are measured: in a
+//! dumbbell the bottleneck, else all.
 
 use crate::config::{App, Config, FlowConfig};
 use crate::host::Host;
-use penstock_queue::{HostConfig, LinkConfig, LinkView, Queued, Schedule};
+use crate::routes::Routes;
+use penstock_queue::{HostConfig, LinkConfig, Queued, Schedule};
 
 /// An access link of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +34,7 @@ pub struct AccessLink {
     pub up: bool,
 }
 
-/// The longest queue at an access link, in a run in which it was longer than at the bottleneck.
+/// The longest queue at an access link that was longer than at each link on the flow's way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AccessQueue {
     /// Where it was.
@@ -36,8 +42,8 @@ pub struct AccessQueue {
     /// The mean time that packets waited there, seconds, over those that came in the measured
     /// window.
     pub mean_s: f64,
-    /// The same at the bottleneck: `delay_mean_s`, and 0 where no packet left.
-    pub bottleneck_s: f64,
+    /// The longest `delay_mean_s` of those links: in a dumbbell the bottleneck's.
+    pub on_the_way_s: f64,
 }
 
 /// An [`AccessQueue`] as it goes to another process: group, flow, sender, up, the two means.
@@ -46,40 +52,46 @@ pub type AccessParts = (Option<u32>, u32, bool, bool, f64, f64);
 impl From<AccessQueue> for AccessParts {
     fn from(q: AccessQueue) -> Self {
         let AccessLink { group, flow, sender, up } = q.link;
-        (group, flow, sender, up, q.mean_s, q.bottleneck_s)
+        (group, flow, sender, up, q.mean_s, q.on_the_way_s)
     }
 }
 
 impl From<AccessParts> for AccessQueue {
-    fn from((group, flow, sender, up, mean_s, bottleneck_s): AccessParts) -> Self {
-        AccessQueue { link: AccessLink { group, flow, sender, up }, mean_s, bottleneck_s }
+    fn from((group, flow, sender, up, mean_s, on_the_way_s): AccessParts) -> Self {
+        AccessQueue { link: AccessLink { group, flow, sender, up }, mean_s, on_the_way_s }
     }
 }
 
 impl AccessQueue {
-    /// Returns the longest of the queues, the first of equal ones; it has yet to be compared with the
-    /// bottleneck's.
-    pub fn longest(queues: impl IntoIterator<Item = (AccessLink, Queued)>) -> Option<Self> {
+    /// Returns the longest of the queues that are longer than on their way, the first of equal ones.
+    /// With each goes the longest `delay_mean_s` there; none where no packet left a link.
+    pub fn longest(
+        queues: impl IntoIterator<Item = (AccessLink, Queued, Option<f64>)>,
+    ) -> Option<Self> {
         let mut longest: Option<Self> = None;
-        for (link, queue) in queues {
-            let Some(mean_s) = queue.mean_s().filter(|_| queue.is_one()) else { continue };
-            if longest.is_none_or(|longest| mean_s > longest.mean_s) {
-                longest = Some(AccessQueue { link, mean_s, bottleneck_s: 0.0 });
+        for (link, queue, on_the_way_s) in queues {
+            let (Some(mean_s), Some(on_the_way_s)) = (queue.mean_s(), on_the_way_s) else {
+                continue;
+            };
+            let more = mean_s > on_the_way_s && longest.is_none_or(|l| mean_s > l.mean_s);
+            if queue.is_one() && more {
+                longest = Some(AccessQueue { link, mean_s, on_the_way_s });
             }
         }
         longest
     }
-
-    /// Returns it if it is longer than at the bottleneck.
-    pub fn beyond(self, bottleneck: &LinkView) -> Option<Self> {
-        let bottleneck_s = bottleneck.delay_mean_s().unwrap_or(0.0);
-        (self.mean_s > bottleneck_s).then_some(AccessQueue { bottleneck_s, ..self })
-    }
 }
 
-/// Returns the access links whose queues are measured, each with its host. What flows share is the
-/// first one's.
-pub(crate) fn links(c: &Config, hosts: &[Host]) -> Vec<(AccessLink, u32)> {
+/// An access link whose queue is measured.
+pub(crate) struct Measured {
+    link: AccessLink,
+    host: u32,
+    forward: u16,
+    backward: u16,
+}
+
+/// Returns the access links whose queues are measured. What flows share is the first one's.
+pub(crate) fn links(c: &Config, hosts: &[Host]) -> Vec<Measured> {
     let mut seen = vec![false; hosts.len()];
     let mut all = vec![];
     for f in &c.flows {
@@ -90,26 +102,33 @@ pub(crate) fn links(c: &Config, hosts: &[Host]) -> Vec<(AccessLink, u32)> {
             let Host { up, down } = &hosts[host as usize];
             for (pipe, up) in [(up, true), (down, false)] {
                 let link = AccessLink { group: Some(f.group), flow: f.index, sender, up };
-                all.extend(pipe.queued().map(|_| (link, host)));
+                let (forward, backward) = (f.forward, f.backward);
+                all.extend(pipe.queued().map(|_| Measured { link, host, forward, backward }));
             }
         }
     }
     all
 }
 
-/// Returns the queues of these links.
-pub(crate) fn measured<'a>(
-    links: &'a [(AccessLink, u32)],
-    hosts: &'a [Host],
-) -> impl Iterator<Item = (AccessLink, Queued)> + 'a {
-    links.iter().filter_map(|(link, host)| {
-        let host = &hosts[*host as usize];
-        let pipe = if link.up { &host.up } else { &host.down };
-        Some((*link, pipe.queued()?))
-    })
+impl Measured {
+    /// Returns its queue, and with it the longest mean delay on its flow's way.
+    ///
+    /// `delays`: of each link its mean delay, where it is measured and packets left it.
+    pub(crate) fn queue(
+        &self,
+        hosts: &[Host],
+        routes: &Routes,
+        delays: &[Option<f64>],
+    ) -> Option<(AccessLink, Queued, Option<f64>)> {
+        let host = &hosts[self.host as usize];
+        let queue = if self.link.up { &host.up } else { &host.down }.queued()?;
+        let links = [self.forward, self.backward].into_iter().flat_map(|r| routes.links(r));
+        let way = links.filter_map(|link| delays[link as usize]).reduce(f64::max);
+        Some((self.link, queue, way))
+    }
 }
 
-/// Returns for each host whether a queue that is longer than the bottleneck's may form up from it
+/// Returns for each host whether a queue that is longer than on its packets' way may form up from it
 /// and down to it.
 pub(crate) fn queues(c: &Config) -> Vec<[bool; 2]> {
     let links: Vec<f64> = c.links.iter().map(fastest).collect();
@@ -129,7 +148,8 @@ pub(crate) fn queues(c: &Config) -> Vec<[bool; 2]> {
     let of = |(host, c): (&Load, &HostConfig)| {
         let Some(rate) = c.rate.map(|r| r.as_bps() as f64) else { return [false; 2] };
         let fed = host.feeders.iter().map(|l| links.get(*l as usize).unwrap_or(&f64::INFINITY));
-        [rate < 2.0 * host.paced || rate < host.datagrams, rate < fed.sum()]
+        let up = rate <= 2.0 * host.paced || rate < 1.5 * host.datagrams;
+        [up, rate <= 2.0 * fed.sum::<f64>()]
     };
     hosts.iter().zip(&c.hosts).map(of).collect()
 }

@@ -1,6 +1,6 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
-use crate::access::{AccessLink, AccessQueue};
+use crate::access::AccessQueue;
 use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
@@ -87,8 +87,7 @@ pub(crate) struct Engine {
     /// Of each link its name and mean rate over the window, for the results.
     link_rates: Vec<(String, f64)>,
     measure_links: bool,
-    /// The access links whose queues are measured, each with its host.
-    access_links: Vec<(AccessLink, u32)>,
+    access_links: Vec<access::Measured>,
     groups: usize,
     seed: u64,
     /// Transfers and pages that ended.
@@ -417,8 +416,7 @@ impl Engine {
         let links = if self.measure_links { self.links() } else { vec![] };
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
-        let queues = access::measured(&self.access_links, &self.net.hosts);
-        let longest = AccessQueue::longest(queues);
+        let access = self.access_queue();
         let run = self.view();
         RunResult {
             seed,
@@ -431,8 +429,19 @@ impl Engine {
             series,
             lead_in: None,
             pcap,
-            access: longest.and_then(|queue| queue.beyond(&run.link)),
+            access,
         }
+    }
+
+    /// Returns the longest queue at an access link, where it was longer than on its flow's way.
+    fn access_queue(&self) -> Option<AccessQueue> {
+        if self.access_links.is_empty() {
+            return None;
+        }
+        let Network { hosts, routes, links, .. } = &self.net;
+        let delays: Vec<_> = links.iter().map(Link::delay_mean_s).collect();
+        let measured = self.access_links.iter();
+        AccessQueue::longest(measured.filter_map(|link| link.queue(hosts, routes, &delays)))
     }
 
     /// Returns what the metrics are computed from. The run's memory is given back first, so that a
