@@ -21,7 +21,7 @@ from penstock.runs.pool import Pool, Stopped, Watch
 from penstock.runs.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
-from penstock.sweeps.store import Point, Store, read
+from penstock.sweeps.store import Point, Store, warnings
 
 #: Seconds after which finished runs leave a thread.
 BUNDLE_S = 0.1
@@ -76,8 +76,7 @@ class Sweep:
     def warnings(self) -> tuple[str, ...]:
         """What is to be said of the runs in the folder beside their numbers, as `Result.warnings` does of one
         scenario's: how many runs have a warning, and one of them."""
-        said = [text for run in read(self.folder, ["warnings"])["warnings"].to_pylist() for text in run or ()]
-        return (f"{len(said)} runs in {self.folder} have a warning, such as: {min(said)}",) if said else ()
+        return warnings(self.folder)
 
     def _repr_html_(self) -> str:
         """Returns what it did, and the tables of `penstock show`, for notebooks."""
