@@ -606,6 +606,74 @@ def test_download_turns_the_link(tmp_path: Path) -> None:
         assert (mean > 500) is up, (options, mean)
 
 
+ECHO = """\
+import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("", 7))
+while True:
+    server.sendto(*server.recvfrom(2000))
+"""
+ASKS = """\
+import os, socket, sys, time
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+c.settimeout(0.2)
+time.sleep(0.3)  # until the server listens
+answers = 0
+for _ in range(40):
+    c.sendto(bytes(500), (os.environ["PENSTOCK_SERVER"], 7))
+    try:
+        answers += len(c.recv(2000)) == 500
+    except TimeoutError:
+        pass
+print(answers)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--download",)])
+def test_an_echo_counts_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """What is delivered the bottleneck's way is at most what the bottleneck carried, not twice that."""
+    file = scenario(tmp_path, "", duration="10 s")
+    server, client = tmp_path / "server.py", tmp_path / "client.py"
+    server.write_text(ECHO, encoding="utf-8")
+    client.write_text(ASKS, encoding="utf-8")
+    found = document(
+        file, *options, "--server", f"{sys.executable} {server}", "--client", f"{sys.executable} {client} >&2"
+    )
+    seconds, sent = found["emulation"]["duration_s"], 40 * 528 * 8
+    goodput, all_of_it = metrics(found)["goodput_bps"], metrics(found)["throughput_bps"]
+    assert goodput == metrics(found)["udp_goodput_bps"]
+    # Other packets are few: those that an interface sends by itself.
+    assert 0.8 * sent < goodput * seconds <= all_of_it * seconds <= 1.3 * sent
+
+
+def test_a_queue_at_an_access_link_is_told(tmp_path: Path) -> None:
+    """A program sends more than its access link takes at once."""
+    text = 'access = { rate = "2 Mbit/s", delay = "1 ms" }\n'
+    file = scenario(tmp_path, "", duration="10 s")
+    file.write_text(file.read_text(encoding="utf-8").replace("\n[aqm]", f"{text}\n[aqm]"), encoding="utf-8")
+    client = (
+        "import os, socket, time\nc = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(50):\n    c.sendto(bytes(1000), (os.environ['PENSTOCK_SERVER'], 5000))\ntime.sleep(0.5)\n"
+    )
+    done = emulate(file, "--json", "--client", f'{sys.executable} -c "{client}"')
+    assert done.returncode == 0, done.stderr
+    (warning,) = json.loads(done.stdout)["runs"][0]["warnings"]
+    assert "on average at the access link, from its host" in warning
+    assert f"warning: {warning}" in done.stderr
+
+
+@needs_iperf3
+def test_sent_means_what_a_run_means(tmp_path: Path) -> None:
+    """Datagrams of the measured window alone: a packet every 10 ms."""
+    cbr = '\n[[traffic]]\nkind = "cbr"\nrate = "0.8 Mbit/s"\npacket = "1000 B"\n'
+    file = scenario(tmp_path, cbr, duration="3 s", start="1 s")
+    text = file.read_text(encoding="utf-8").replace('from = "1 s"', 'from = "1 s", to = "2 s"')
+    file.write_text(text, encoding="utf-8")
+    assert ps.run(ps.Scenario.load(file)).runs[0].groups[0]["sent"] == 100
+    found = document(file)["runs"][0]["groups"]["0"]["sent"]
+    assert found == pytest.approx(100, abs=10)
+
+
 def test_a_line_for_the_shell_and_its_end(tmp_path: Path) -> None:
     file = scenario(tmp_path, "")
     done = emulate(file, "--client", "echo at $PENSTOCK_CLIENT; exit 5")

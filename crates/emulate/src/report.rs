@@ -9,8 +9,8 @@ use crate::sys::Priority;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    page_table, transfer_table, App, Config, FlowResult, FlowView, Page, PageResult, RunResult,
-    RunView, TcpView, Transfer,
+    page_table, transfer_table, AccessParts, AccessQueue, App, Config, FlowResult, FlowView, Page,
+    PageResult, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -157,6 +157,7 @@ struct Wire {
     pages: Option<WirePages>,
     series: Vec<(String, Vec<(String, WireColumn)>)>,
     zero_ns: Option<u64>,
+    access: Option<AccessParts>,
     emulation: Emulation,
 }
 
@@ -200,6 +201,7 @@ impl Report {
                 .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
                 .collect(),
             zero_ns: r.lead_in.map(Duration::as_nanos),
+            access: r.access.map(Into::into),
             emulation: self.emulation.clone(),
         };
         serde_json::to_string(&wire).expect("plain values")
@@ -239,6 +241,7 @@ impl Report {
             series: wire.series.into_iter().filter_map(table).collect(),
             lead_in: wire.zero_ns.map(Duration::from_nanos),
             pcap: None,
+            access: wire.access.map(Into::into),
         };
         Ok(Report { result, emulation: wire.emulation })
     }
@@ -249,7 +252,7 @@ impl Report {
 pub struct FlowFacts {
     /// Timeouts within the window.
     pub timeouts: Option<u64>,
-    /// The last smoothed round-trip time.
+    /// The smoothed round-trip time at the window's end.
     pub srtt_s: Option<f64>,
 }
 
@@ -271,6 +274,8 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
     /// When the scenario's time zero was, after a lead-in.
     pub zero: Option<Duration>,
+    /// The longest queue at an access link, where it was longer than at the bottleneck.
+    pub access: Option<AccessQueue>,
 }
 
 impl Window<'_> {
@@ -299,7 +304,7 @@ impl Window<'_> {
     /// Returns what a connection of the user's own programs did.
     fn connection(&self, m: &Measured) -> FlowView {
         let tcp = TcpView { retransmits: m.retransmits, ..TcpView::default() };
-        FlowView { counts: m.bytes > 0, tcp: Some(tcp), ..self.seen(0, m) }
+        FlowView { counts: m.bytes > 0, tcp: (!m.udp).then_some(tcp), ..self.seen(0, m) }
     }
 
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
@@ -336,7 +341,7 @@ impl Window<'_> {
 }
 
 /// Returns the metrics of a run, as the simulator has them. Where the user's own programs ran,
-/// `config` has no flows, and every connection counts in `goodput_bps`.
+/// `config` has no flows, and every connection counts in `goodput_bps`, one of datagrams too.
 pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let own = config.flows.is_empty();
     let flows = if own {
@@ -368,5 +373,6 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         series,
         lead_in: w.zero,
         pcap: None,
+        access: w.access,
     }
 }

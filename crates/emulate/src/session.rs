@@ -326,6 +326,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
         log,
         facts: &said.facts,
         zero: facts.zero,
+        access: ran.path.access_queue(&config.flows),
     };
     let result = report::result(&config, &window, series);
     let counts = ran.path.counts;

@@ -48,6 +48,8 @@ pub(crate) struct Watch<'a> {
     overrun: bool,
     /// Timeouts of each flow at the window's ends.
     timeouts: [Option<Vec<Option<u32>>>; 2],
+    /// Round-trip times of each flow at the window's end, seconds.
+    srtt_s: Option<Vec<Option<f64>>>,
     cwnd: [Vec<f64>; 3],
     cwnd_flow: Vec<u64>,
     rtt: [Vec<f64>; 2],
@@ -83,6 +85,7 @@ impl<'a> Watch<'a> {
             gone: HashSet::new(),
             overrun: false,
             timeouts: [None, None],
+            srtt_s: None,
             cwnd: Default::default(),
             cwnd_flow: vec![],
             rtt: Default::default(),
@@ -158,6 +161,7 @@ impl<'a> Watch<'a> {
                 if now >= at && begun {
                     self.ask()?;
                     self.timeouts[i] = Some(self.flow_timeouts());
+                    self.srtt_s = Some(self.flow_srtts());
                 } else {
                     next = next.min(at);
                 }
@@ -291,6 +295,11 @@ impl<'a> Watch<'a> {
         (0..self.plan.flows.len()).map(of).collect()
     }
 
+    fn flow_srtts(&self) -> Vec<Option<f64>> {
+        let of = |i| self.sender(i).and_then(|(_, info)| seconds(info.rtt_us));
+        (0..self.plan.flows.len()).map(of).collect()
+    }
+
     fn sample(&mut self, now: Time) {
         for i in 0..self.plan.flows.len() {
             // A datagram flow's connection is iperf3's own talk.
@@ -328,12 +337,14 @@ impl<'a> Watch<'a> {
 
     fn facts(&self) -> Vec<FlowFacts> {
         let [from, to] = &self.timeouts;
+        // A window that ends with the run ends with what the kernels said last.
+        let noted = self.srtt_s.clone().filter(|_| to.is_some());
+        let srtt_s = noted.unwrap_or_else(|| self.flow_srtts());
         (0..self.plan.flows.len())
             .map(|i| {
                 let of = |at: &Option<Vec<Option<u32>>>| at.as_ref().and_then(|all| all[i]);
                 let timeouts = of(to).zip(of(from)).map(|(b, a)| u64::from(b.saturating_sub(a)));
-                let srtt_s = self.sender(i).and_then(|(_, info)| seconds(info.rtt_us));
-                FlowFacts { timeouts, srtt_s }
+                FlowFacts { timeouts, srtt_s: srtt_s[i] }
             })
             .collect()
     }

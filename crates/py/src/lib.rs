@@ -77,6 +77,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<aqm::QueueView>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    m.add_function(wrap_pyfunction!(run::warnings, m)?)?;
     #[cfg(target_os = "linux")]
     {
         m.add_function(wrap_pyfunction!(emulate::emulate_isolate, m)?)?;

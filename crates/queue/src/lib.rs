@@ -18,7 +18,7 @@ pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Served, Source};
 pub use metrics::{join, values, AtLink, LinkView, Of, OfLink, LINK_METRICS};
-pub use pipe::Pipe;
+pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};
 pub use table::{Column, Table};

@@ -2,6 +2,7 @@
 //! input gives the same bytes.
 
 use crate::scenario::Scenario;
+use crate::warnings::warnings;
 use penstock_sim::{Of, RunResult, LINK_METRICS, METRICS, PAGE_METRICS};
 use serde_json::{json, Map, Value as Json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -11,7 +12,7 @@ pub fn document(scenario: &Scenario, runs: &[&RunResult]) -> String {
     let document = json!({
         "scenario": scenario.resolved(),
         "version": env!("CARGO_PKG_VERSION"),
-        "runs": runs.iter().map(|r| run(r)).collect::<Json>(),
+        "runs": runs.iter().map(|r| run(scenario, r)).collect::<Json>(),
         "summary": summary(runs),
     });
     document.to_string()
@@ -22,7 +23,7 @@ fn named<V>(table: &[Of<V>], values: &[Option<f64>]) -> Map<String, Json> {
     table.iter().zip(values).map(|(m, v)| (m.name.to_string(), json!(v))).collect()
 }
 
-fn run(result: &RunResult) -> Json {
+fn run(scenario: &Scenario, result: &RunResult) -> Json {
     let value = |(name, value): (&str, Option<f64>)| (name.to_string(), json!(value));
     let group = |i: usize| {
         let mut out: Map<String, Json> = result.group(i).map(value).collect();
@@ -47,6 +48,10 @@ fn run(result: &RunResult) -> Json {
     });
     if let Some(lead_in) = result.lead_in {
         out["lead_in_s"] = json!(lead_in.as_secs_f64());
+    }
+    let warnings = warnings(scenario, &[result]);
+    if !warnings.is_empty() {
+        out["warnings"] = json!(warnings);
     }
     if !result.links.is_empty() {
         let links = result.links.iter();

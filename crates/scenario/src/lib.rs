@@ -27,6 +27,7 @@ mod sweep;
 mod tables;
 mod view;
 mod walk;
+mod warnings;
 mod write;
 
 pub use batch::{run_many, BatchError, Progress};
@@ -41,6 +42,7 @@ pub use scenario::Scenario;
 pub use schema::{schema, schema_json};
 pub use sweep::{Axis, Design};
 pub use view::{AqmView, TopologyView, TrafficView};
+pub use warnings::warnings;
 
 /// A commented scenario to start from.
 pub fn init_template() -> &'static str {

@@ -77,7 +77,11 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
     Of::new("timeouts", "Retransmission timeouts.", |g| {
         sum(g.flows.iter().filter_map(FlowView::timeouts))
     }),
-    Of::new("sent", "Segments or datagrams sent.", |g| sum(g.flows.iter().map(|f| f.sent as f64))),
+    Of::new(
+        "sent",
+        "Segments or datagrams that left the senders in the window, retransmissions included.",
+        |g| sum(g.flows.iter().map(|f| f.sent as f64)),
+    ),
     Of::new("ecn_cuts", "Reductions of the window in answer to marks.", |g| {
         sum(g.flows.iter().filter_map(FlowView::cuts))
     }),
@@ -106,7 +110,11 @@ pub const FLOW_METRICS: &[Of<FlowView>] = &[
     ),
     Of::new("retransmits", "Segments sent again; null for datagrams.", FlowView::retransmits),
     Of::new("timeouts", "Retransmission timeouts; null for datagrams.", FlowView::timeouts),
-    Of::new("sent", "Segments or datagrams sent.", |f| Some(f.sent as f64)),
+    Of::new(
+        "sent",
+        "Segments or datagrams that left the sender in the window, retransmissions included.",
+        |f| Some(f.sent as f64),
+    ),
     Of::new(
         "ecn_cuts",
         "Reductions of the window in answer to marks; null for datagrams.",
@@ -129,8 +137,8 @@ pub const FLOW_METRICS: &[Of<FlowView>] = &[
     ),
     Of::new(
         "srtt_s",
-        "The smoothed round-trip time of the sender (RFC 6298) at the end; null before the first \
-         sample.",
+        "The smoothed round-trip time of the sender (RFC 6298) at the end of the window; null before \
+         the first sample.",
         |f| f.tcp?.srtt_s,
     ),
 ];

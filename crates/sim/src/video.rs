@@ -117,7 +117,7 @@ impl Viewer {
             }
             before = Some(bitrate);
         }
-        let Some(began) = self.began else { return view };
+        let Some(began) = self.began.filter(|began| *began < end) else { return view };
         let within = |a: Time, b: Time| b.min(end).since(a.max(from)).as_secs_f64();
         // What is ready may run dry before the next chunk, or has.
         let dry =
@@ -199,13 +199,14 @@ pub const VIDEO_METRICS: &[Of<VideoView>] = &[
     ),
     Of::new(
         "video_stalled_share",
-        "The part of the time since playback began in which it stood still; null before it began.",
+        "The part of the window in which playback stood still, of that since playback began; null \
+         before it began.",
         |v| over(v.stalled_s, v.watched_s),
     ),
     Of::new(
         "video_startup_s",
-        "Seconds from a viewer's start to the start of playback, before or in the window; mean \
-         over the viewers, null before the first of them.",
+        "Seconds from a viewer's start to the start of playback, before the window's end, be that \
+         before the window or in it; mean over the viewers, null before the first of them.",
         |v| over(v.startup_s, v.started as f64),
     ),
 ];

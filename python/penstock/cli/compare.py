@@ -12,7 +12,7 @@ from penstock import _penstock
 from penstock._files import write
 from penstock.cli import options
 from penstock.cli.inputs import check_figure, check_writable, name_of, scenario_of, series_interval
-from penstock.cli.output import Clock, report, write_result
+from penstock.cli.output import Clock, report, warn, write_result
 from penstock.runs import runner
 from penstock.runs.execute import cores
 from penstock.runs.result import Comparison
@@ -62,6 +62,7 @@ def command(
     if figure is not None:
         style.save(comparison.plot.overview(), str(figure))
     report(as_json, comparison.json, lambda: comparison_table(comparison))
+    warn(comparison.warnings)
     clock.report(timing, list(comparison.results.values()), jobs or cores())
 
 

@@ -12,7 +12,7 @@ import click
 from penstock._files import write
 from penstock.cli import options
 from penstock.cli.inputs import scenario_of
-from penstock.cli.output import draw, say
+from penstock.cli.output import draw, say, warn
 from penstock.errors import ScenarioError
 from penstock.model.scenario import read_text
 from penstock.operators import command as work
@@ -96,6 +96,8 @@ def command(
     most = None if exact is None else _share(exact)
     with Bar(scenario.name or file.name) as bar:
         done = work.configure(scenario, to, place, exact=most, seeds=seeds, jobs=jobs, progress=bar)
+    if done.comparison is not None:
+        warn(done.comparison.warnings)
     if as_json:
         _put(done.json() + "\n", out)
         return

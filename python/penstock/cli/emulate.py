@@ -10,7 +10,7 @@ import click
 from penstock import emulation
 from penstock.cli import options
 from penstock.cli.inputs import changed, check_writable, series_interval
-from penstock.cli.output import EXIT_SIGNAL, fail, report, write_result
+from penstock.cli.output import EXIT_SIGNAL, fail, report, warn, write_result
 from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
@@ -101,6 +101,7 @@ def command(
             write_result(out, result)
     finally:  # what took real time is shown, also where the disk is full
         report(as_json, result.json, lambda: emulated_table(result))
+        warn(result.warnings)
     code: int | None = result.emulation["exit_code"]
     return code or 0
 

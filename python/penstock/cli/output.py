@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
@@ -28,6 +28,12 @@ def fail(message: str, code: int) -> int:
     """Says what went wrong, and returns the exit code."""
     print(f"penstock: {message}", file=sys.stderr)
     return code
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Says on stderr what a reader of the results has to know."""
+    for text in warnings:
+        print(f"warning: {text}", file=sys.stderr)
 
 
 def say(text: str) -> None:

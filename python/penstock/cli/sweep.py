@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import check_writable, scenario_of, series_interval
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, warn
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
 from penstock.sweeps import drive, start, store
@@ -114,6 +114,7 @@ def _summarize(done: drive.Sweep, out: Path) -> None:
     failed = f", {done.failed} failed" if done.failed else ""
     wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
     say(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+    warn(done.warnings)
 
 
 def _check_warm_up(scenario: Scenario, jobs: int | None) -> None:

@@ -8,8 +8,9 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, scenario_of
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, warn
 from penstock.show.progress import Bar
+from penstock.sweeps import store
 from penstock.sweeps.drive import FailFastError, Sweep
 from penstock.tuning.command import RUNS, SEEDS, Wanted, run
 from penstock.tuning.tables import front_table, parameters_table, settings_table
@@ -88,6 +89,7 @@ def command(
     for sentence in done.statement.sentences():
         say(sentence)
     say(f"{done.page}, {out / 'tuned.toml'}")
+    warn(store.warnings(out))
     return 0
 
 

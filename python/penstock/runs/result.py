@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class Result:
     runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
         and, where there are several links, `.links`: name → metrics.
     summary: metric name → `Estimate` over the runs.
+    warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """
 
     def __init__(self, scenario: Scenario, runs: Sequence[RunResult], jobs: int | None = None) -> None:
@@ -49,6 +51,12 @@ class Result:
         if self._summary is None:
             self._summary = {name: Estimate(**row) for name, row in json.loads(self.json())["summary"].items()}
         return self._summary
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the numbers has to know: where a queue at an access link was longer than at the bottleneck,
+        its link, and what helps. Empty where there is nothing to say."""
+        return tuple(_penstock.warnings(self.scenario.core, self.runs))
 
     def series(self, name: str) -> pa.Table:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
@@ -97,7 +105,7 @@ class Result:
         """Returns the table of `penstock run`, for notebooks."""
         from penstock.show.run_tables import result_table
 
-        return result_table(self)._repr_html_()
+        return result_table(self)._repr_html_() + _in_html(self.warnings)
 
     def __repr__(self) -> str:
         seeds = f"seed {self.runs[0].seed}" if len(self.runs) == 1 else f"{len(self.runs)} seeds"
@@ -126,6 +134,11 @@ class Comparison:
         names = list(self.results[aqm].summary)
         return {name: Estimate.of([x - y for x, y in _both(pairs, name)]) for name in names}
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of every discipline's runs, each behind the discipline's name."""
+        return tuple(f"{name}: {text}" for name, result in self.results.items() for text in result.warnings)
+
     def json(self) -> str:
         """Returns one document: for each discipline what `run --json` prints, and the differences."""
         document: dict[str, Any] = {
@@ -153,10 +166,15 @@ class Comparison:
         """Returns the table of `penstock compare`, for notebooks."""
         from penstock.show.run_tables import comparison_table
 
-        return comparison_table(self)._repr_html_()
+        return comparison_table(self)._repr_html_() + _in_html(self.warnings)
 
     def __repr__(self) -> str:
         return f"<penstock.Comparison {', '.join(self.results)}>"
+
+
+def _in_html(warnings: Sequence[str]) -> str:
+    """Returns warnings for a notebook, below the table."""
+    return "".join(f"<p>warning: {html.escape(text)}</p>" for text in warnings)
 
 
 def _both(

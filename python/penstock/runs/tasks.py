@@ -63,7 +63,7 @@ class Outcome:
     """What came of a task."""
 
     key: str
-    #: `{"metrics": {...}, "groups": [...], "links": {...}}`; `None` if it failed.
+    #: `{"metrics": {...}, "groups": [...], "links": {...}, "warnings": [...]}`; `None` if it failed.
     numbers: dict[str, Any] | None
     #: What went wrong, for a person.
     error: str | None
@@ -102,7 +102,6 @@ def run_task(task: Task) -> Outcome:
 
 def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
     """The numbers of a finished run, and its tables."""
-    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
@@ -114,7 +113,13 @@ def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
         tables[MEASURES] = measured(result, scenario_of(task.scenario))
     if task.tables.series_s is not None:
         tables |= {name: recorded(result, name) for name in SERIES}
-    return Outcome(task.key, numbers, None, result.events, tables)
+    return Outcome(task.key, numbers(core(task.scenario), result), None, result.events, tables)
+
+
+def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
+    """The numbers of an outcome."""
+    warnings = _penstock.warnings(scenario, [result])
+    return {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
 
 
 def failed(task: Task, error: BaseException) -> Outcome:

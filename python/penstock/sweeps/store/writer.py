@@ -178,7 +178,8 @@ class Store:
                 "seed": seed,
                 "events": outcome.events,
             }
-            self._rows.append({**run, **metrics, "groups": groups, "links": links})
+            warnings = outcome.numbers["warnings"]
+            self._rows.append({**run, **metrics, "groups": groups, "links": links, "warnings": warnings})
             for name, table in outcome.tables.items():
                 self._bytes += table_bytes(table)
                 self._tables.setdefault(name, []).append(_owned(name, table, run))
