@@ -75,6 +75,8 @@ def command(
         if fault is None:
             raise
         return fail(fault, EXIT_FAILED)
+    for note in done.notes:
+        click.echo(note, err=True)
     draw(answers_table(done))
     say(str(done.page))
     return 0

@@ -117,10 +117,12 @@ def _one(candidate: Candidate, experiment: Experiment, folder: Path, progress: P
     said = json.dumps([simulator(), RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
     key = hashlib.sha256(said.encode()).hexdigest()
     file = folder / "real" / candidate.name / f"{experiment.key}.json"
-    kept = _kept(file, key)
+    kept = None if candidate.unknown else _kept(file, key)
     if kept is not None:
         return kept
     found = _carried(candidate, experiment, scenario, progress)
+    if candidate.unknown:
+        return found
     write(file, json.dumps({"key": key, "carried": asdict(found)}, indent=1) + "\n")
     return found
 
