@@ -20,7 +20,11 @@ from penstock.sweeps import drive, start, store
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 @click.option(
     "--until",
     metavar='"METRIC ±WIDTH"',
