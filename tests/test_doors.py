@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import ipaddress
 import json
 import os
@@ -219,3 +220,148 @@ def test_without_certificates_or_with_another_nothing_runs(
     plain = swept(small, tmp_path / "out", address.replace("tls://", "tcp://"))
     assert plain.returncode in (1, 2)
     assert "no Dask scheduler answers at tcp://" in plain.stderr
+
+
+# ------------------------------------------------------------------------- what is read from a folder
+
+
+class Hostile:
+    """Its pickle makes a file: who loads it runs code."""
+
+    def __init__(self, made: Path) -> None:
+        self._made = made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self._made,)
+
+
+def extension(pickled: bytes) -> Any:
+    """A table with a column of a type that Arrow would load from a pickle."""
+    import pyarrow as pa
+
+    metadata = {b"ARROW:extension:name": b"arrow.py_extension_type", b"ARROW:extension:metadata": pickled}
+    field = pa.field("key", pa.string(), metadata=metadata)
+    return pa.table({"key": ["x"]}, schema=pa.schema([field]))
+
+
+def contents(pickled: bytes) -> Iterator[tuple[str, bytes]]:
+    """The pickle in every wrapping in which a reader might meet it."""
+    import io
+
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    yield "plain", pickled
+    array = io.BytesIO()
+    np.save(array, np.array([b""], dtype=object), allow_pickle=True)
+    yield "numpy", array.getvalue()[:128] + pickled
+    table = extension(pickled)
+    parquet = io.BytesIO()
+    pq.write_table(table, parquet)
+    yield "parquet", parquet.getvalue()
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    yield "arrow", stream.getvalue().to_pybytes()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every kind of folder that is read again, each with what a first call left there."""
+    from conftest import SMALL
+    from helpers import tiny_paper
+    from penstock.reproduce import command
+    from penstock.reproduce.model import Settings
+
+    out = tmp_path_factory.mktemp("folders")
+    (out / "small.toml").write_text(SMALL, encoding="utf-8")
+    ps.sweep(out / "small.toml", seeds=2, out=out / "sweep", flows=True, series="500 ms")
+    ps.evaluate(["red"], quick=True, seeds=1, only=["mild"], out=out / "evaluate")
+    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out / "reproduce", jobs=2)
+    return out
+
+
+def read_again(out: Path) -> None:
+    """All that reads these folders. Damage may be an error; what is asked is what else happens."""
+    from helpers import tiny_paper
+    from penstock.cli import main
+    from penstock.reproduce import command
+    from penstock.reproduce.model import Settings
+
+    sweep = str(out / "sweep")
+    main(["sweep", "--verify", "--out", sweep])
+    main(["show", sweep, "utilization"])
+    main(["export", sweep, "--csv"])
+    main(["sweep", str(out / "small.toml"), "--seeds", "2", "--out", sweep, "--flows", "--series", "500ms"])
+    main(["evaluate", "red", "--quick", "--seeds", "1", "--only", "mild", "--out", str(out / "evaluate")])
+    with contextlib.suppress(ps.Error):
+        command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out / "reproduce", jobs=2)
+
+
+@pytest.mark.parametrize("wrapping", ["plain", "numpy", "parquet", "arrow"])
+def test_a_hostile_file_wherever_one_is_read_runs_nothing(folders: Path, wrapping: str, tmp_path: Path) -> None:
+    """In place of each file, and beside them under names that a store looks for."""
+    import pickle
+
+    made = tmp_path / "ran"
+    pickled = pickle.dumps(Hostile(made))
+    pickle.loads(pickled)
+    assert made.exists()  # it would
+    made.unlink()
+    evil = dict(contents(pickled))[wrapping]
+    out = tmp_path / "folders"
+    shutil.copytree(folders, out)
+    there = [path for path in out.rglob("*") if path.is_file() and path.suffix != ".toml"]
+    assert {path.suffix for path in there} >= {".parquet", ".json", ".svg", ".html", ".csv"}
+    for path in there:
+        path.write_bytes(evil)
+    for folder in {path.parent for path in there} | {out / name / "journal" for name in ("sweep", "evaluate")}:
+        folder.mkdir(exist_ok=True)
+        for name in ("evil.parquet", "evil.journal", "evil.json", "evil.pkl", "evil.npy", "evil.yaml"):
+            (folder / name).write_bytes(evil)
+    read_again(out)
+    assert not made.exists()
+
+
+#: Modules that make objects, or code, of what they read.
+RUNNING_MODULES = {"cloudpickle", "dill", "joblib", "marshal", "numexpr", "pickle", "runpy", "shelve", "yaml"}
+#: Calls that do so.
+RUNNING_CALLS = {"eval", "exec", "compile", "read_pickle", "unsafe_load", "full_load"}
+#: A worker process asks whether what was raised survives the way: it reads what it has just written.
+OWN_BYTES = ("python/penstock/runs/processes.py", "pickle.loads(pickle.dumps(error))")
+
+
+def test_nothing_makes_objects_or_code_of_a_file() -> None:
+    wrong, own = [], 0
+    for path in sorted((ROOT / "python" / "penstock").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if name != OWN_BYTES[0] and RUNNING_MODULES.intersection(each.partition(".")[0] for each in modules):
+                wrong.append(f"{name}: {', '.join(modules)}")
+            if isinstance(node, ast.Call):
+                wrong += [f"{name}:{node.lineno}" for each in node.keywords if each.arg == "allow_pickle"]
+                called = ast.unparse(node.func)
+                if called.startswith("pickle.load"):
+                    own += ast.unparse(node) == OWN_BYTES[1]
+                    wrong += [f"{name}:{node.lineno}"] * (ast.unparse(node) != OWN_BYTES[1])
+                if called.rpartition(".")[2] in RUNNING_CALLS and not called.startswith("re."):
+                    wrong.append(f"{name}:{node.lineno}")
+    assert wrong == []
+    assert own == 1
+
+
+def test_the_oldest_arrow_that_is_taken_runs_no_code_of_a_file() -> None:
+    """Arrow 14.0.0 loaded a type's pickle by itself (CVE-2023-47248)."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"pyarrow>=14.0.1"' in text
+
+
+def test_the_lab_writes_names_as_text() -> None:
+    for file in (ROOT / "docs" / "lab").glob("*.js"):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if len(text) < 1_000_000:  # the rest is the engine
+            for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+                assert way not in text, f"{file.name}: {way}"
