@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, tell
 from penstock.errors import ScenarioError
 from penstock.evaluation.command import chosen
 from penstock.evaluation.start import evaluate
@@ -80,7 +80,7 @@ def command(
             raise
         return fail(fault, EXIT_FAILED)
     for note in done.notes:
-        click.echo(note, err=True)
+        tell(note)
     draw(answers_table(done))
     say(str(done.page))
     return 0

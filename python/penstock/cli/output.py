@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
+from penstock._text import visible
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
@@ -24,12 +25,18 @@ EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
 def fail(message: str, code: int) -> int:
     """Says what went wrong, and returns the exit code."""
-    print(f"penstock: {message}", file=sys.stderr)
+    tell(f"penstock: {message}")
     return code
+
+
+def tell(text: str) -> None:
+    """Says something beside the result."""
+    print(visible(text), file=sys.stderr)
 
 
 def say(text: str) -> None:
     """Prints a result."""
+    text = visible(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock._text import visible
 from penstock.show.run_tables import result_table
 
 if TYPE_CHECKING:
@@ -41,4 +42,4 @@ def emulated_table(result: Emulated) -> Group:
             f"marks of the whole run: {e['frames']['made_ce']} CE and {e['frames']['made_ect1']} ECT(1) made; "
             f"CE as the receiving kernel counts them: {received}"
         )
-    return Group(result_table(result), *(Text(line) for line in lines))
+    return Group(result_table(result), *(Text(visible(line)) for line in lines))
