@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
+from penstock._text import visible
 from penstock.show import style
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def templates(*folders: Path) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_written,
     )
     made.globals["policy"] = policy
     return made
@@ -39,9 +41,16 @@ def policy(script: str = "") -> str:
     return f"default-src 'none'; {scripts}style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
+def _written(value: object) -> object:
+    """What is put into a page: names without control characters, which no HTML may have."""
+    return visible(value) if type(value) is str else value
+
+
 def svg(draw: Callable[[], Figure], name: str) -> str:
     """A figure as an `<svg>` element for a page; its ids begin with `name`."""
     buffer = io.BytesIO()
     with style.context():
-        draw().savefig(buffer, format="svg", metadata={"Date": None})
+        figure = draw()
+        style.clean(figure)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     return style.themed_svg(buffer.getvalue().decode(), name)
