@@ -108,7 +108,7 @@ def test_a_bar_takes_a_name_as_text(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 class Own(ps.Aqm):
     """Its name is one that a figure has room for."""
 
-    name = "$x_$y^$ <b>\x1b[5m"
+    name = "a_$b$ <b>\x1b[5m"
 
     def arrive(self, now: float, packet: ps.Packet, queue: ps.Queue) -> ps.Verdict:
         return ps.PASS
