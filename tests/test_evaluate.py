@@ -435,7 +435,7 @@ def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
     assert {row["experiment"] for row in numbers} == {"heavy", "mild", "friendly-long"}
     assert {row["measure"] for row in numbers} <= {column.key for column in measured.COLUMNS}
     index = brief.page.read_text(encoding="utf-8")
-    assert "http" not in index.replace("http://www.w3.org", "")
+    assert "://" not in index.replace("http://www.w3.org", "")
     for name in brief.names:
         page = (folder / f"{name}.html").read_text(encoding="utf-8")
         assert all(q.text in page for q in brief.questions)
