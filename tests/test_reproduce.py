@@ -32,7 +32,7 @@ from penstock.reproduce.readings import Alternative, Readings
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, NOT_JUDGED, UNDECIDED, judge
 from penstock.reproduce.words import held
 from penstock.reproduce.words import verdict as verdict_in_words
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 from penstock.show import progress, style
 from penstock.sweeps import store
 from penstock.sweeps.store import Store

@@ -12,7 +12,7 @@ import click
 from penstock._files import write
 from penstock.cli import options
 from penstock.cli.inputs import scenario_of
-from penstock.cli.output import draw, say, warn
+from penstock.cli.output import draw, say, tell, warn
 from penstock.errors import ScenarioError
 from penstock.model.scenario import read_text
 from penstock.operators import command as work
@@ -150,4 +150,4 @@ def _tell(table: Table) -> None:
 
 def _lines(head: str, sentences: Sequence[str]) -> None:
     for each in sentences:
-        click.echo(f" {head} {each}.", err=True)
+        tell(f" {head} {each}.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from penstock import _penstock
+from penstock.cli.output import tell
 from penstock.errors import ScenarioError
 
 
@@ -25,4 +26,4 @@ def command(name: str) -> None:
         raise ScenarioError(f"{path}: exists already; give another name") from None
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
-    click.echo(f"{path}: try `penstock run {path}`", err=True)
+    tell(f"{path}: try `penstock run {path}`")

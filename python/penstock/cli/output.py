@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
+from penstock._text import visible
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
@@ -26,18 +27,24 @@ EXIT_SIGNAL = 128
 
 def fail(message: str, code: int) -> int:
     """Says what went wrong, and returns the exit code."""
-    print(f"penstock: {message}", file=sys.stderr)
+    tell(f"penstock: {message}")
     return code
+
+
+def tell(text: str) -> None:
+    """Says something beside the result."""
+    print(visible(text), file=sys.stderr)
 
 
 def warn(warnings: Iterable[str]) -> None:
     """Says on stderr what a reader of the results has to know."""
     for text in warnings:
-        print(f"warning: {text}", file=sys.stderr)
+        tell(f"warning: {text}")
 
 
 def say(text: str) -> None:
     """Prints a result."""
+    text = visible(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 

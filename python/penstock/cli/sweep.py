@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import check_writable, scenario_of, series_interval
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, warn
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, tell, warn
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
 from penstock.sweeps import drive, start, store
@@ -20,7 +20,11 @@ from penstock.sweeps import drive, start, store
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 @click.option(
     "--until",
     metavar='"METRIC ±WIDTH"',
@@ -78,7 +82,7 @@ def command(
                 fail_fast=fail_fast,
                 patience=patience,
                 progress=lambda now: _advance(bar, scenario.name or file.name, now),
-                failure=lambda what: click.echo(f"run {what.key}, seed {what.seed}: {what.error}", err=True),
+                failure=lambda what: tell(f"run {what.key}, seed {what.seed}: {what.error}"),
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
@@ -121,4 +125,4 @@ def _check_warm_up(scenario: Scenario, jobs: int | None) -> None:
     from penstock.sweeps import warm_up
 
     for line in warm_up.check_points(scenario, jobs):
-        click.echo(line, err=True)
+        tell(line)

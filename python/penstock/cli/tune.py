@@ -46,7 +46,11 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
 @options.seeds("Seeds of the statement, under each condition.", SEEDS, AT_LEAST_TWO)
 @options.out("Write the page and keep the runs there; what is there is not run again.", Path("out/tune"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 def command(
     file: str,
     kind: str,

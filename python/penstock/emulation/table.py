@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
 from penstock.show.run_tables import result_table
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def emulated_table(result: Emulated) -> Group:
     own = e["congestion_default"]
     if own is not None:
         lines[1:1] = [_window(e), _congestion(e)]
-    return Group(result_table(result, None if own is None else e["duration_s"]), *(Text(line) for line in lines))
+    return Group(
+        result_table(result, None if own is None else e["duration_s"]), *(Text(visible(line)) for line in lines)
+    )
 
 
 def _window(e: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.points import Where
 from penstock.evaluation.rfc import experiment
 from penstock.runs.measures import QUANTILES
-from penstock.show import style
+from penstock.show import style, ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -231,6 +231,7 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
             ax.set_title(title)
             ax.set_xlabel("round trip of the other [ms]")
             ax.set_xscale("log")
+            ticks.plain(ax.xaxis)
             ax.set_xticks([5, 10, 50, 100, 560], ["5", "10", "50", "100", "560"])
             ax.set_ylim(0)
         axes[0].set_ylabel("goodput [Mbit/s]")
@@ -277,6 +278,7 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
                     ax.axvline(t, color=style.GRID, lw=1, zorder=0)
                 ax.set_title(name)
                 ax.set_yscale("log")
+                ticks.plain(ax.yaxis)
             figure.supxlabel("time [s]", fontsize=9.5)
             figure.supylabel("queueing delay [ms]", fontsize=9.5)
         return figure

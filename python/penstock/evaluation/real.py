@@ -12,11 +12,12 @@ import csv
 import hashlib
 import io
 import json
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock._files import write
+from penstock._files import sources, write
 from penstock.emulation import EmulationError, emulate
 from penstock.errors import ScenarioError
 from penstock.estimate import Estimate
@@ -114,13 +115,17 @@ def carry(
 
 def _one(candidate: Candidate, experiment: Experiment, folder: Path, progress: Progress) -> Carried:
     scenario = candidate.under(on_real_packets(experiment), experiment.both_ways)
-    said = json.dumps([simulator(), RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
+    # The kernel's TCP and all of this package's Python have a part in real runs.
+    code = [simulator(), sources(), platform.release()]
+    said = json.dumps([*code, RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
     key = hashlib.sha256(said.encode()).hexdigest()
     file = folder / "real" / candidate.name / f"{experiment.key}.json"
-    kept = _kept(file, key)
+    kept = None if candidate.unknown else _kept(file, key)
     if kept is not None:
         return kept
     found = _carried(candidate, experiment, scenario, progress)
+    if candidate.unknown:
+        return found
     write(file, json.dumps({"key": key, "carried": asdict(found)}, indent=1) + "\n")
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.fluid.limits import FEW_SIGNALS, OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import frequencies, scatter
-from penstock.show import style
+from penstock.show import style, ticks
 from penstock.sweeps.values import order, text
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def curves(case: Case) -> Figure:
         above, below = figure.subplots(2, 1, sharex=True)
         above.semilogx(omega[shown], gain[shown], color=style.look(0).colour)
         below.semilogx(omega[shown], phase[shown], color=style.look(0).colour)
+        ticks.plain(below.xaxis)  # they share it
         above.axhline(0, color=style.INK, lw=0.8)
         below.axhline(-180, color=style.INK, lw=0.8)
         for at, what, i in (
@@ -169,6 +170,7 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
         assert case.margins is not None
         assert case.swing is not None
         ax.loglog(case.swing.omega, case.swing.power, color=style.look(1).colour, label="runs")
+        ticks.plain(ax.xaxis, ax.yaxis)
         if case.stable:
             shown = np.geomspace(case.swing.omega[0], case.swing.omega[-1], 400)
             ax.loglog(shown, scatter(case.loop, shown), color=style.look(0).colour, ls="dashed", label="model")

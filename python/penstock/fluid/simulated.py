@@ -24,7 +24,7 @@ from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Stability
 from penstock.model.scenario import seconds
 from penstock.runs.execute import Progress, cores, execute, share
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 #: Runs of every point.
 SEEDS = 3

@@ -21,7 +21,7 @@ from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
 from penstock.runs import tasks
 from penstock.runs.pool import Pool, Watch
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 from penstock.runs.tasks import SERIES, Outcome, run_key, simulator
 from penstock.sweeps import store
 from penstock.sweeps.store import Point, Store

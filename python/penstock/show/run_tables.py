@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.estimate import Estimate
 from penstock.show.numbers import number, scale
-from penstock.show.table import Table
+from penstock.show.table import Bold, Table
 
 if TYPE_CHECKING:
     from penstock.runs.result import Comparison, Result
@@ -85,7 +85,7 @@ def comparison_table(comparison: Comparison) -> Table:
         cells = [number(e, factor) if e is not None else "–" for e in estimates]
         for difference in differences.values():
             cell = number(difference[metric], factor, sign=True)
-            cells.append(f"[bold]{cell}[/bold]" if many and _clear(difference[metric]) else cell)
+            cells.append(Bold(cell) if many and _clear(difference[metric]) else cell)
         table.add_row(metric, unit, *cells)
     if many:
         table.caption = "mean ± 95 % interval (Student's t); differences are paired by seed, bold where 0 is outside"
@@ -124,7 +124,7 @@ def _ranking(comparison: Comparison) -> Table:
         cells = [name]
         for metric in SHORT:
             cell = number(result.summary[metric], units[metric][0])
-            cells.append(f"[bold]{cell}[/bold]" if _clear(differences[metric]) else cell)
+            cells.append(Bold(cell) if _clear(differences[metric]) else cell)
         table.add_row(*cells)
     if len(first.runs) > 1:
         table.caption = (

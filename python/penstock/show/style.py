@@ -13,10 +13,14 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from penstock._text import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter
 
 #: Ink on paper. Each is a colour that nothing else uses, so that `themed_svg` can find it again.
 INK, MUTED, GRID, PAPER, SHADE = "#1b1b1d", "#5c5f66", "#dcdee3", "#fefefe", "#f1f2f5"
@@ -100,6 +104,7 @@ def context() -> AbstractContextManager[None]:
             "font.family": "DejaVu Sans",
             "font.size": 9.5,
             "text.color": INK,
+            "text.parse_math": False,  # names may have dollars in them; at logarithmic axes: `show.ticks`
             "axes.titlesize": 10.5,
             "axes.titleweight": "bold",
             "axes.titlelocation": "left",
@@ -128,8 +133,28 @@ def context() -> AbstractContextManager[None]:
     )
 
 
+def clean(figure: Figure) -> None:
+    """Writes control characters of names out: with them an SVG is none."""
+    from matplotlib.category import StrCategoryFormatter
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter
+
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        names = axis.get_major_formatter()
+        if isinstance(names, (FuncFormatter, StrCategoryFormatter)):  # so matplotlib keeps the names of ticks
+            axis.set_major_formatter(FuncFormatter(partial(_tick, names)))
+    for text in figure.findobj(Text):
+        if visible(text.get_text()) != text.get_text():
+            text.set_text(visible(text.get_text()))
+
+
+def _tick(names: Formatter, x: float, at: int | None) -> str:
+    return visible(names(x, at))
+
+
 def settle(figure: Figure) -> None:
     """Lays `figure` out. It takes as long as drawing, and `save` does it for what has changed only."""
+    clean(figure)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
@@ -157,7 +182,7 @@ def themed_svg(svg: str, name: str) -> str:
 
     svg: what `save` wrote. The page supplies `css()`.
     """
-    svg = svg[svg.index("<svg") :]
+    svg = visible(svg[svg.index("<svg") :])
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)

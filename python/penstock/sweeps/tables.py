@@ -63,9 +63,7 @@ def _new(shown: Shown, title: str) -> Table:
 
 
 def _with_unit(name: str, unit: str) -> str:
-    from rich.markup import escape
-
-    return escape(f"{name} [{unit}]") if unit else name
+    return f"{name} [{unit}]" if unit else name
 
 
 def _about(shown: Shown) -> str:

@@ -35,7 +35,7 @@ from penstock.reproduce.repairs.scenarios import (
 )
 from penstock.reproduce.runs import Runs
 from penstock.reproduce.words import minus
-from penstock.show import style
+from penstock.show import style, ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,6 +192,7 @@ def _against(ax: Axes, means: Means, ours: str, theirs: str) -> None:
     """One panel: a mark for every point of the range, ECN filled, without it open."""
     ax.set_xscale("log", base=2)
     ax.set_yscale("symlog", linthresh=2.0)
+    ticks.plain(ax.xaxis, ax.yaxis)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.axvline(1, color=style.MUTED, linewidth=0.8)
     for ecn in (True, False):

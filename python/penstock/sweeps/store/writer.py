@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
 from penstock.errors import Error
 from penstock.runs.tasks import Outcome, Tables, simulator
 from penstock.sweeps.store import adopt, schemas
@@ -283,4 +284,4 @@ def _owned(name: str, table: pa.Table, run: Mapping[str, Any]) -> pa.Table:
 
 
 def _say(message: str) -> None:
-    print(f"penstock: {message}", file=sys.stderr)
+    print(visible(f"penstock: {message}"), file=sys.stderr)
