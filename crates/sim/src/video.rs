@@ -197,7 +197,7 @@ pub const VIDEO_METRICS: &[Of<VideoView>] = &[
          viewers.",
         |v| Some(v.stalled_s),
     ),
-    Of::new(
+    Of::share(
         "video_stalled_share",
         "The part of the time since playback began in which it stood still; null before it began.",
         |v| over(v.stalled_s, v.watched_s),
