@@ -6,7 +6,6 @@ import math
 
 from penstock.estimate import Estimate
 
-
 #: What is said where no seed changes anything.
 IDENTICAL = "the runs are identical"
 #: Why, and what to do about it.
