@@ -139,7 +139,10 @@ def test_a_verdict_says_how_large_and_how_sure() -> None:
     claim = replace(tiny_paper.PAPER.claims[0], rule=Above(), printed=5.0)
     assert verdict_in_words(judge("tiny", claim, DEFAULT, UP)) == "holds, a fifth of what is printed"
     assert verdict_in_words(judge("tiny", claim, DEFAULT, DOWN)) == FAILS
-    assert verdict_in_words(judge("tiny", replace(claim, printed=None), DEFAULT, [2.0, 2.0])) == "holds, deterministic"
+    assert (
+        verdict_in_words(judge("tiny", replace(claim, printed=None), DEFAULT, [2.0, 2.0]))
+        == "holds, the runs are identical"
+    )
     assert verdict_in_words(judge("tiny", claim, DEFAULT, {"1": UP, "2": OPEN})).startswith(
         "undecided, holds at 1 of 2 points"
     )

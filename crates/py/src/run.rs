@@ -119,6 +119,13 @@ pub fn warnings(scenario: &Bound<'_, Scenario>, results: Vec<Bound<'_, RunResult
     penstock_scenario::warnings(&scenario.get().inner, &results)
 }
 
+/// Whether there are several results and they are all the same: no seed changes anything.
+#[pyfunction]
+pub fn identical(results: Vec<Bound<'_, RunResult>>) -> bool {
+    let results: Vec<&penstock_sim::RunResult> = results.iter().map(|r| &r.get().inner).collect();
+    penstock_scenario::identical(&results)
+}
+
 /// What one run gives back.
 #[pyclass(frozen, module = "penstock._penstock")]
 pub struct RunResult {

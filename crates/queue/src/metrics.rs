@@ -3,6 +3,24 @@
 
 use crate::stats::LinkStats;
 
+/// Where the values of a quantity can be: from `least` to `most`, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Minus infinity where there is no such bound.
+    pub least: f64,
+    /// Infinity where there is no such bound.
+    pub most: f64,
+}
+
+impl Bounds {
+    /// Of delays, rates, lengths and counts.
+    pub const FROM_ZERO: Bounds = Bounds { least: 0.0, most: f64::INFINITY };
+    /// Of shares, ratios and Jain's index.
+    pub const SHARE: Bounds = Bounds { least: 0.0, most: 1.0 };
+    /// Of what may be anywhere: differences.
+    pub const NONE: Bounds = Bounds { least: f64::NEG_INFINITY, most: f64::INFINITY };
+}
+
 /// A metric of the level that `V` describes: a link, a run, a traffic group, a flow.
 #[derive(Debug)]
 pub struct Of<V> {
@@ -12,6 +30,8 @@ pub struct Of<V> {
     pub doc: &'static str,
     /// Returns its value; `None` where the metric does not apply.
     pub value: fn(&V) -> Option<f64>,
+    /// Where its values can be; its intervals stay there.
+    pub bounds: Bounds,
 }
 
 // By hand, because a derived one would ask for a `V` that can be copied.
@@ -23,9 +43,18 @@ impl<V> Clone for Of<V> {
 impl<V> Copy for Of<V> {}
 
 impl<V> Of<V> {
-    /// A row of a table.
+    /// A row of a table: a delay, a rate, a length, a count. Its values are not below 0.
     pub const fn new(name: &'static str, doc: &'static str, value: fn(&V) -> Option<f64>) -> Self {
-        Of { name, doc, value }
+        Of { name, doc, value, bounds: Bounds::FROM_ZERO }
+    }
+
+    /// The row of a share, a ratio or an index: its values are from 0 to 1.
+    pub const fn share(
+        name: &'static str,
+        doc: &'static str,
+        value: fn(&V) -> Option<f64>,
+    ) -> Self {
+        Of { name, doc, value, bounds: Bounds::SHARE }
     }
 }
 
@@ -107,7 +136,7 @@ impl<V: AtLink> OfLink<V> {
 
     /// The queue, its delays, drops and marks.
     pub const QUEUE: [Of<V>; 19] = [
-        Of::new(
+        Of::share(
             "utilization",
             "throughput_bps over the link's rate (its mean over the window, where it changes). \
              A packet counts when its transmission starts: a window of few packets may show more \
@@ -158,13 +187,13 @@ impl<V: AtLink> OfLink<V> {
         Of::new("data_delay_var_s2", "delay_var_s2 of data packets alone.", |v| {
             v.link().stats.data_delays().var()
         }),
-        Of::new(
+        Of::share(
             "loss_ratio",
             "Packets dropped at the queue over packets that arrived, ACKs included. Where waiting \
              packets are dropped (CoDel), a short window may show more than 1.",
             |v| v.link().loss_ratio(),
         ),
-        Of::new("data_loss_ratio", "loss_ratio of data packets alone.", |v| {
+        Of::share("data_loss_ratio", "loss_ratio of data packets alone.", |v| {
             let stats = &v.link().stats;
             ratio(stats.data_drops, stats.data_arrivals)
         }),

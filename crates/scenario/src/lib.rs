@@ -13,6 +13,7 @@ mod controls;
 mod document;
 mod error;
 mod files;
+mod interval;
 mod keys;
 mod list;
 mod lower;
@@ -31,8 +32,9 @@ mod warnings;
 mod write;
 
 pub use batch::{run_many, BatchError, Progress};
-pub use document::{document, t95};
+pub use document::{document, identical};
 pub use error::{Problem, ScenarioError};
+pub use interval::{ends, estimate, student, Estimate};
 pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;

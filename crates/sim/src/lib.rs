@@ -59,6 +59,6 @@ pub use web::WebSession;
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{
-    Abort, AqmConfig, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Queued, Schedule,
-    Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
+    Abort, AqmConfig, Bounds, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Queued,
+    Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
 };

@@ -28,7 +28,7 @@ const GOODPUT: Of<RunView> = Of::new(
     |r| sum(r.counted()),
 );
 
-const JAIN: Of<RunView> = Of::new(
+const JAIN: Of<RunView> = Of::share(
     "jain",
     "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts.",
     |r| jain(&r.counted().collect::<Vec<_>>()),
@@ -68,7 +68,7 @@ pub const GROUP_METRICS: &[Of<GroupView>] = &[
          flows.",
         |g| sum(g.flows.iter().map(FlowView::goodput)),
     ),
-    Of::new("jain", "Jain's index of the group's goodputs.", |g| {
+    Of::share("jain", "Jain's index of the group's goodputs.", |g| {
         jain(&g.flows.iter().map(FlowView::goodput).collect::<Vec<_>>())
     }),
     Of::new("retransmits", "Segments sent again.", |g| {
@@ -130,7 +130,7 @@ pub const FLOW_METRICS: &[Of<FlowView>] = &[
         "Those for multi-level ECN's moderate marks; null without it.",
         FlowView::cuts_moderate,
     ),
-    Of::new(
+    Of::share(
         "connections",
         "1 where the flow's handshake ended in the window, else 0; null for datagrams and web.",
         |f| f.tcp?.connections.map(|n| n as f64),

@@ -197,7 +197,7 @@ pub const VIDEO_METRICS: &[Of<VideoView>] = &[
          viewers.",
         |v| Some(v.stalled_s),
     ),
-    Of::new(
+    Of::share(
         "video_stalled_share",
         "The part of the window in which playback stood still, of that since playback began; null \
          before it began.",

@@ -25,7 +25,7 @@ from penstock.evaluation.candidates import Candidate
 from penstock.evaluation.rfc import Experiment, shortened
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import simulator
-from penstock.validate.real.compare import Agreement, TooFewValidError, validate
+from penstock.validate.real.compare import Agreement, TooFewValidError, compared_bounds, validate
 
 #: Sections 5.1 to 5.3, 7, 8 and 9.1: what one machine can carry, up to 100 Mbit/s.
 SECTIONS = ("5.1", "5.2", "5.3", "7.", "8.", "9.1")
@@ -194,5 +194,6 @@ SHOWN: Mapping[str, tuple[str, float, str]] = {
 
 def estimates(pair: Pair) -> tuple[Estimate, Estimate]:
     """Both sides' numbers, the real one first."""
-    real = Estimate(mean=pair.real, ci95=pair.real_ci95, n=RUNS)
-    return real, Estimate(mean=pair.simulated, ci95=pair.simulated_ci95, n=SEEDS)
+    within = compared_bounds(pair.metric)
+    real = Estimate.around(pair.real, pair.real_ci95, RUNS, within)
+    return real, Estimate.around(pair.simulated, pair.simulated_ci95, SEEDS, within)

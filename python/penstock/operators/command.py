@@ -70,10 +70,8 @@ class Configuration:
         }
         if self.comparison is not None:
             difference = self.comparison.difference(simulate.BOX)
-            document["difference"] = {
-                metric: {"mean": e.mean, "ci95": e.ci95, "n": e.n}
-                for metric, e in ((metric, difference[metric]) for metric in simulate.METRICS)
-            }
+            document["difference"] = {metric: difference[metric].row() for metric in simulate.METRICS}
+            document["identical"] = self.comparison.identical
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 

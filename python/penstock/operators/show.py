@@ -8,7 +8,7 @@ from penstock.operators.command import Configuration
 from penstock.operators.model import Value
 from penstock.operators.platforms import PLATFORMS
 from penstock.operators.simulate import BOX, METRICS, WANTED
-from penstock.show.numbers import number, scale
+from penstock.show.numbers import NOT_RANDOM, number, scale
 from penstock.show.table import Table
 
 
@@ -49,6 +49,8 @@ def difference_table(configuration: Configuration) -> Table | None:
             metric, unit, *(number(each, factor) for each in sides), number(differences[metric], factor, sign=True)
         )
     table.caption = "mean ± 95 % interval; differences are paired by seed"
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table
 
 

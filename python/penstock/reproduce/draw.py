@@ -19,6 +19,7 @@ import numpy as np
 from penstock.estimate import Estimate
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.ns2 import Cases, measured
+from penstock.reproduce.runs import Quantity, Run, Runs, bounds
 from penstock.show import style
 from penstock.validate.agreement import Value
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from penstock.reproduce.runs import Quantity, Run, Runs
 
     #: Draws an exhibit from its runs.
     Show: TypeAlias = Callable[[Runs], Figure]
@@ -180,10 +179,9 @@ def curves_on(
             steps = sorted(part.labels(along), key=float)
             points = [(part.estimate(x, **{along: at}), part.estimate(quantity, **{along: at})) for at in steps]
         points = [(a, b) for a, b in points if a.mean is not None and b.mean is not None]
-        at, dx = (np.array([getattr(a, k) or 0.0 for a, _ in points]) * xscale for k in ("mean", "ci95"))
-        mean, dy = (np.array([getattr(b, k) or 0.0 for _, b in points]) * scale for k in ("mean", "ci95"))
+        (at, dx), (mean, dy) = _reaching([a for a, _ in points], xscale), _reaching([b for _, b in points], scale)
         if along is None:
-            ax.fill_between(at, mean - dy, mean + dy, color=look.colour, alpha=0.16, linewidth=0)
+            ax.fill_between(at, mean - dy[0], mean + dy[1], color=look.colour, alpha=0.16, linewidth=0)
         ax.errorbar(
             at,
             mean,
@@ -208,6 +206,12 @@ def curves_on(
     _say_marks(ax, printed=bool(printed), crosses=crosses)
 
 
+def _reaching(points: Sequence[Estimate], scale: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The means, and how far the intervals reach below and above them: shape (2, points)."""
+    means = np.array([each.mean or 0.0 for each in points]) * scale
+    return means, np.array([[each.below for each in points], [each.above for each in points]]) * scale
+
+
 def _crosses(
     ax: Axes,
     part: Runs,
@@ -230,8 +234,11 @@ def _crosses(
     if not points:
         return False
     xs, ys = ([value.mean * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
-    dx, dy = ([value.half * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
-    drawn = ax.errorbar(xs, ys, yerr=dy, xerr=dx if any(dx) else None, color=look.colour, linestyle="none", zorder=2.6)
+    dx, dy = (
+        _reaching([Estimate.around(value.mean, value.half, value.n, bounds(of)) for value in side], k)[1]
+        for side, k, of in zip(zip(*points, strict=True), scales, (x, quantity), strict=True)
+    )
+    drawn = ax.errorbar(xs, ys, yerr=dy, xerr=dx if dx.any() else None, color=look.colour, linestyle="none", zorder=2.6)
     drawn[0].set(marker="x", markersize=6.5, markeredgewidth=1.3, label="_ns-2")
     drawn.set_label("_ns-2")
     return True

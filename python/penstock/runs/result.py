@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._penstock import RunResult
-from penstock.estimate import Estimate
+from penstock.estimate import Estimate, bounds_of
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def summary(self) -> Mapping[str, Estimate]:
-        """Metric name → mean, 95 % half-width and number of runs."""
+        """Metric name → mean and 95 % interval over the runs, and how many there are."""
         if self._summary is None:
             self._summary = {name: Estimate(**row) for name, row in json.loads(self.json())["summary"].items()}
         return self._summary
@@ -58,6 +58,11 @@ class Result:
         """What a reader of the numbers has to know: where a queue at an access link was longer than at the bottleneck,
         its link, and what helps. Empty where there is nothing to say."""
         return tuple(_penstock.warnings(self.scenario.core, self.runs))
+
+    @property
+    def identical(self) -> bool:
+        """Whether there are several runs and they are all the same: no seed changes anything."""
+        return _penstock.identical(self.runs)
 
     def series(self, name: str) -> pa.Table:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
@@ -133,7 +138,14 @@ class Comparison:
         ours, theirs = self.results[aqm].runs, self.results[self.baseline].runs
         pairs = [(a.metrics, b.metrics) for a, b in zip(ours, theirs, strict=True)]
         names = list(self.results[aqm].summary)
-        return {name: Estimate.of([x - y for x, y in _both(pairs, name)]) for name in names}
+        return {
+            name: Estimate.of_differences([x - y for x, y in _both(pairs, name)], bounds_of(name)) for name in names
+        }
+
+    @property
+    def identical(self) -> bool:
+        """Whether the runs of every discipline are all the same: no seed changes anything."""
+        return all(result.identical for result in self.results.values())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -147,9 +159,7 @@ class Comparison:
             "baseline": self.baseline,
             "compared": {name: json.loads(result.json()) for name, result in self.results.items()},
             "difference": {
-                name: {
-                    metric: {"mean": e.mean, "ci95": e.ci95, "n": e.n} for metric, e in self.difference(name).items()
-                }
+                name: {metric: each.row() for metric, each in self.difference(name).items()}
                 for name in self.results
                 if name != self.baseline
             },

@@ -145,9 +145,9 @@ class Plots:
                     ax.scatter(points, [row] * len(points), s=12, color=style.MUTED, alpha=0.35, linewidth=0)
                     estimate = result.summary[metric]
                     if estimate.mean is not None:
-                        half = (estimate.ci95 or 0.0) * factor
                         mean = estimate.mean * factor
-                        ax.plot([mean - half, mean + half], [row, row], color=look.colour, linewidth=1.6)
+                        ends = [mean - estimate.below * factor, mean + estimate.above * factor]
+                        ax.plot(ends, [row, row], color=look.colour, linewidth=1.6)
                         ax.scatter([mean], [row], s=26, color=look.colour, zorder=3, linewidth=0)
                 ax.set_xlabel(label)
                 ax.set_yticks(range(len(names)), names)

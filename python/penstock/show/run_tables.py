@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.estimate import Estimate
-from penstock.show.numbers import number, scale
+from penstock.show.numbers import NOT_RANDOM, number, scale
 from penstock.show.table import Bold, Table
 
 if TYPE_CHECKING:
@@ -42,13 +42,20 @@ def result_table(result: Result, duration_s: float | None = None) -> Table:
     table = Table(_title(result, duration_s=duration_s))
     table.add_column("metric")
     many = len(result.runs) > 1
-    table.add_column("mean ± 95 %" if many else "value", justify="right")
+    table.add_column("mean ± 95 %" if many and not result.identical else "value", justify="right")
     table.add_column("")
     for metric, estimate in result.summary.items():
         if estimate.mean is not None:
             factor, unit = scale(metric, abs(estimate.mean))
-            table.add_row(metric, number(estimate, factor), unit)
+            table.add_row(metric, number(_without_width(estimate) if result.identical else estimate, factor), unit)
+    if result.identical:
+        table.caption = NOT_RANDOM
     return table
+
+
+def _without_width(estimate: Estimate) -> Estimate:
+    """Returns the mean alone: an interval without a width says nothing."""
+    return Estimate(estimate.mean, None, estimate.n)
 
 
 #: What many disciplines are compared by: as many columns as a terminal has room for.
@@ -88,7 +95,9 @@ def comparison_table(comparison: Comparison) -> Table:
             cells.append(Bold(cell) if many and _clear(difference[metric]) else cell)
         table.add_row(metric, unit, *cells)
     if many:
-        table.caption = "mean ± 95 % interval (Student's t); differences are paired by seed, bold where 0 is outside"
+        table.caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table
 
 
@@ -130,4 +139,6 @@ def _ranking(comparison: Comparison) -> Table:
         table.caption = (
             f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
         )
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table

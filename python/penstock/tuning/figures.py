@@ -108,11 +108,11 @@ def _row(ax: Axes, measured: Measured, wanted: Goal | Objective, factor: float, 
     found = measured.over(wanted).conditions
     rows = [row for row, each in enumerate(found) if each.mean is not None]
     means = [factor * (found[row].mean or 0.0) for row in rows]
-    halves = [factor * (found[row].ci95 or 0.0) for row in rows]
+    reach = [[factor * found[row].below for row in rows], [factor * found[row].above for row in rows]]
     ax.errorbar(
         means,
         [row + shift for row in rows],
-        xerr=halves,
+        xerr=reach,
         fmt=look.marker,
         color=look.colour,
         ms=4 if i else 5,
@@ -181,7 +181,7 @@ def _numbers(statement: Statement, candidates: Sequence[Candidate], wanted: Goal
     found = []
     for each in candidates:
         part = each.part(range(len(statement.seen)), each.seeds)
-        mean = over(statement.judge, part[wanted.metric], wanted.lower).estimate.mean
+        mean = over(statement.judge, wanted, part[wanted.metric]).estimate.mean
         found.append(np.nan if mean is None else mean)
     return np.array(found, dtype=np.float64)
 

@@ -57,8 +57,9 @@ def _ratios(ax: Axes, agreement: Agreement) -> None:
             look, y = style.look(i), row + (-0.17, 0.17)[i]
             ax.scatter([100 * v / whole for v in values], [y] * len(values), s=9, color=look.colour, alpha=0.3, lw=0)
             if estimate.mean is not None:
-                mean, half = 100 * estimate.mean / whole, 100 * (estimate.ci95 or 0.0) / whole
-                ax.plot([mean - half, mean + half], [y, y], color=look.colour, linewidth=1.6)
+                mean = 100 * estimate.mean / whole
+                ends = [mean - 100 * estimate.below / whole, mean + 100 * estimate.above / whole]
+                ax.plot(ends, [y, y], color=look.colour, linewidth=1.6)
                 ax.scatter([mean], [y], s=28, color=look.colour, marker=look.marker, zorder=3, linewidth=0)
     labels = [f"{pair.metric}{'' if pair.verdict.agrees else ' ✗'}" for pair in pairs]
     ax.set_yticks(range(len(pairs)), labels)
