@@ -213,5 +213,5 @@ fn metrics() -> Vec<Json> {
 }
 
 fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {
-    json!({ "name": m.name, "doc": m.doc, "per": per, "links": links })
+    json!({ "name": m.name, "label": m.label, "doc": m.doc, "per": per, "links": links })
 }

@@ -27,8 +27,8 @@ def templates(*folders: Path) -> jinja2.Environment:
 
 
 def svg(draw: Callable[[], Figure], name: str) -> str:
-    """A figure as an `<svg>` element for a page; its ids begin with `name`."""
+    """A figure as an `<svg>` element for a page, in the pages' one look; its ids begin with `name`."""
     buffer = io.BytesIO()
-    with style.context():
+    with style.context(alone=True):
         draw().savefig(buffer, format="svg", metadata={"Date": None})
     return style.themed_svg(buffer.getvalue().decode(), name)
