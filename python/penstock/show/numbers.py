@@ -32,7 +32,7 @@ def scale(metric: str, size: float) -> tuple[float, str]:
         return (1.0, "s") if size >= 10 else (1e3, "ms")
     if metric.endswith("_pkts"):
         return 1.0, "packets"
-    if metric == "utilization" or metric.endswith("_ratio"):
+    if metric == "utilization" or metric.endswith(("_ratio", "_share")):
         return 100.0, "%"
     return 1.0, ""
 

@@ -47,9 +47,9 @@ def _written(value: object) -> object:
 
 
 def svg(draw: Callable[[], Figure], name: str) -> str:
-    """A figure as an `<svg>` element for a page; its ids begin with `name`."""
+    """A figure as an `<svg>` element for a page, in the pages' one look; its ids begin with `name`."""
     buffer = io.BytesIO()
-    with style.context():
+    with style.context(alone=True):
         figure = draw()
         style.clean(figure)
         figure.savefig(buffer, format="svg", metadata={"Date": None})

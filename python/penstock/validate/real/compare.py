@@ -240,11 +240,14 @@ class Agreement:
             "scenario": self.real.scenario.resolved,
         }
 
-    def plot(self) -> Figure:
-        """Every metric against reality's, the distribution of the delay, a stretch of the queue on each side."""
+    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
+        """Every metric against reality's, the distribution of the delay, a stretch of the queue on each side.
+
+        size: width and height in inches.
+        """
         from penstock.validate.real.figure import draw
 
-        return draw(self)
+        return draw(self, size)
 
 
 def _side(estimate: Estimate, values: Sequence[float]) -> dict[str, Any]:
