@@ -65,8 +65,8 @@ def test_a_tree_that_goes_is_told(kind: str) -> None:
     state = tc_states.state(kind)
     told = changes.text(against(state, made_of(state)))
     assert f"eth0 root {kind}: goes" in told
-    assert "eth0 1:12 fq_codel: goes: limit 10240" in told
-    assert "eth0 root fq_codel: comes: limit 10240" in told
+    assert "eth0 1:12 fq_codel: goes: ce_threshold 3ms\n" in told
+    assert "eth0 root fq_codel: comes: ce_threshold 3ms\n" in told
 
 
 def test_what_is_pasted_over_the_same_kind_keeps_what_it_does_not_say() -> None:

@@ -38,7 +38,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "red": RED,
     "gred": {
         **{"dp_cnt": 1, "dp_default": 0, "grio": False, "limit": 300000, "ecn": True, "harddrop": False},
-        "vqs": [{"vq": 0, "prio": 0} | {k: v for k, v in RED.items() if not isinstance(v, bool)}],
+        "vqs": [{"vq": 0, "prio": 8} | {k: v for k, v in RED.items() if not isinstance(v, bool)}],
     },
     "choke": RED | {"limit": 1000, "min": 20, "max": 60},
     "codel": {"limit": 1000, "target": 6999, "interval": 119999, "ecn": True},

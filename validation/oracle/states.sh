@@ -20,7 +20,7 @@ while read -r line; do
       tc qdisc del dev v0 root 2>/dev/null
       tc qdisc del dev v0 clsact 2>/dev/null
       refused= ;;
-    *) sh -c "$line" >/tmp/said 2>&1 || refused="refused: $line: $(tr '\n' ' ' </tmp/said)" ;;
+    *) bash -c "$line" >/tmp/said 2>&1 || refused="refused: $line: $(tr '\n' ' ' </tmp/said)" ;;
   esac
 done </cases
 echo 'penstock-oracle end'

@@ -274,9 +274,17 @@ def _compared(dev: str, now: Queue | None, after: Queue | None, rounded: bool) -
 
 
 def _in_order(kind: str, options: Mapping[str, Any]) -> list[str]:
-    """Returns the names of fields, those of the table first, so that JSON, text and commands are told alike."""
-    known = _known(kind)
-    return [*(name for name in known if name in options), *(name for name in options if name not in known)]
+    """Returns the names of fields in the order of the tables, so that JSON, text and commands are told alike."""
+    order = [*_known(kind), *(f"stab {name}" for name in STAB), *OUTER]
+    queues = list(VIRTUAL_QUEUE)
+
+    def place(name: str) -> tuple[int, str, int]:
+        head, _, rest = name.rpartition(" ")
+        if head.startswith("vq") and rest in queues:
+            return len(order), head, queues.index(rest)
+        return (order.index(name), "", 0) if name in order else (len(order) + 1, name, 0)
+
+    return sorted(options, key=place)
 
 
 def _value(value: Any, known: Field | None) -> Any:
@@ -319,15 +327,19 @@ def _change(where: str, name: str, known: Field | None, now: Any, after: Any) ->
 
 
 def _whole(dev: str, queue: Queue, is_now: bool) -> Change:
-    """Returns the change of a queue discipline that comes or goes, with all that it says."""
-    said = []
+    """Returns the change of a queue discipline that comes or goes, with what is not as the kernel makes it by
+    itself.
+    """
+    said, options = [], {}
     for name in _in_order(queue.kind, queue.options):
-        known, value = _field(queue.kind, name), queue.options[name]
-        if value is not None and value is not False:
-            form = known.form if known is not None else None
-            said.append(name if value is True else f"{name} {show(form, value)}")
+        known = _field(queue.kind, name)
+        value = _value(queue.options[name], known)
+        if value is None or (known is not None and value == known.new):
+            continue
+        options[name] = value
+        form = known.form if known is not None else None
+        form = Form.SIZE if form is Form.CELL else form
+        said.append(name if value is True else f"{name} {show(form, round(value) if name == 'lat' else value)}")
     told = ", ".join(said) or "as the kernel makes it"
-    where = f"{dev} {queue.place} {queue.kind}"
-    options = {name: value for name, value in queue.options.items() if value is not None}
     now, after = (options, None) if is_now else (None, options)
-    return Change(where=where, field="", now=now, after=after, shown=(told, told))
+    return Change(where=f"{dev} {queue.place} {queue.kind}", field="", now=now, after=after, shown=(told, told))

@@ -373,7 +373,7 @@ QDISCS: Mapping[str, Qdisc] = {
 #: The fields of one of gred's virtual queues; their names stand behind `vq N` in messages.
 VIRTUAL_QUEUE: Mapping[str, Field] = {
     "vq": lost(COUNT, "its number, by which filters choose it", 0),
-    "prio": lost(COUNT, "its priority among the virtual queues", 0),
+    "prio": lost(COUNT, "its priority among the virtual queues", 8),
     **_red(SIZE),
 }
 #: The size table that any queue discipline may have.
