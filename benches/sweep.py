@@ -164,7 +164,7 @@ def main() -> None:
     ]
     with (
         distributed.LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, dashboard_address=None
+            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -657,7 +658,7 @@ RED: dict[str, Any] = {
     "nodrop": False,
     "ewma": 9,
     "probability": 0.1,
-    "Scell_log": 16,
+    "Scell_log": 20,
 }
 
 
@@ -671,8 +672,10 @@ def test_a_running_red_becomes_a_scenario() -> None:
 
 
 def test_the_rate_is_the_shapers_where_there_is_one() -> None:
-    state = [qdisc("tbf", rate=1250000, burst=3000), {**qdisc("red", **RED), "parent": "1:1"}]
-    assert ps.config_from(json.dumps(state), "tc").resolved["topology"]["bottleneck"]["rate"] == "10 Mbit/s"
+    state = [qdisc("tbf", rate=1250000, burst=3000), {**qdisc("red", **RED), "handle": "10:", "parent": "1:1"}]
+    with pytest.warns(UserWarning, match="lost: tbf burst 3000: after a pause"):
+        made = ps.config_from(json.dumps(state), "tc")
+    assert made.resolved["topology"]["bottleneck"]["rate"] == "10 Mbit/s"
 
 
 @settings(PATIENT)
@@ -685,7 +688,9 @@ def test_there_and_back_without_a_kernel(asked: Wanted) -> None:
     except RefusedError:
         return
     state = json.dumps([qdisc(written.readback["kind"], **written.readback["options"])])
-    again = ps.config_from(state, "tc", rate=f"{round(asked.rate_bps)} bit/s")
+    with warnings.catch_warnings():  # of nodrop, and of what the average does while the link is idle
+        warnings.simplefilter("ignore")
+        again = ps.config_from(state, "tc", rate=f"{round(asked.rate_bps)} bit/s")
     told = command.write(again, "tc", Place()).readback
     assert told["kind"] == written.readback["kind"]
     for key, was in written.readback["options"].items():
@@ -698,11 +703,17 @@ SONIC = json.dumps(
         "PORT": {"Ethernet0": {"speed": "25000"}, "Ethernet4": {"speed": "25000"}},
         "WRED_PROFILE": {
             "AZURE_LOSSLESS": {
-                "wred_green_enable": "true",
                 "ecn": "ecn_all",
-                "green_min_threshold": "1048576",
-                "green_max_threshold": "2097152",
-                "green_drop_probability": "5",
+                **{
+                    key.format(colour): value
+                    for colour in sonic.COLOURS
+                    for key, value in {
+                        "wred_{}_enable": "true",
+                        "{}_min_threshold": "1048576",
+                        "{}_max_threshold": "2097152",
+                        "{}_drop_probability": "5",
+                    }.items()
+                },
             }
         },
     }
@@ -714,13 +725,14 @@ def test_a_sonic_profile_becomes_a_scenario_and_a_profile_again() -> None:
     aqm = made.resolved["aqm"]
     assert (aqm["w_q"], aqm["gate"], aqm["max_p"], aqm["forced"]) == (1.0, "geometric", 0.05, "mark")
     assert made.resolved["topology"]["bottleneck"]["rate"] == "25 Gbit/s"
-    profile = json.loads(ps.config(made, "sonic", exact=0.0, seeds=0).text)["WRED_PROFILE"]["AZURE-LOSSLESS"]
+    profile = json.loads(ps.config(made, "sonic", exact=0.0, seeds=0).text)["WRED_PROFILE"]["AZURE_LOSSLESS"]
     assert (profile["green_min_threshold"], profile["green_drop_probability"]) == ("1048576", "5")
 
 
 def test_a_step_of_sonic_is_a_step() -> None:
     document = json.loads(SONIC)
-    document["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] = "2097152"
+    for colour in sonic.COLOURS:
+        document["WRED_PROFILE"]["AZURE_LOSSLESS"][f"{colour}_min_threshold"] = "2097152"
     assert ps.config_from(json.dumps(document), "sonic").resolved["aqm"]["kind"] == "step"
 
 
@@ -817,16 +829,6 @@ def test_garbage_gives_one_message(text: str, platform: str) -> None:
     only_one_message(text, platform)
 
 
-def test_what_changes_on_a_box_is_a_diff() -> None:
-    running = json.dumps([qdisc("red", **RED)])
-    given_ = Given(rate="10 Mbit/s")
-    same = ps.config_from(running, "tc", rate="10 Mbit/s")
-    assert command.difference(running, "tc", given_, same, Place(), "state.json") == ""
-    changed = command.difference(running, "tc", given_, same.set("aqm.max_p", 0.2), Place(), "state.json")
-    assert re.search(r"^-.* probability 0.1 ", changed, re.MULTILINE)
-    assert re.search(r"^\+.* probability 0.2 ", changed, re.MULTILINE)
-
-
 # ------------------------------------------------------------------------- the command
 
 
@@ -857,8 +859,7 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
     changed = penstock(
         "config", "made.toml", "--to", "tc", "--against", state, "--rate", "10 Mbit/s", "--set", "aqm.ecn=false"
     )
-    assert "--- " in changed.stdout
-    assert changed.stdout.count("\n-tc ") == 1
+    assert changed.stdout == "eth0 root red ecn: on → off\n"
 
 
 @pytest.mark.parametrize(
@@ -874,6 +875,8 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
         (["link.toml", "--to", "tc", "--exact", "nan"], "must be a share"),
         (["link.toml", "--to", "eos", "--against", "link.toml"], "is not read"),
         (["link.toml", "--to", "tc", "--against", "link.toml"], "link.toml: is not JSON"),
+        (["link.toml", "--to", "tc", "--parent", "1:1"], "goes with --from"),
+        (["link.toml", "--from", "tc", "--rate", "10"], "penstock: --rate "10": needs a unit"),
         (["link.toml", "--to", "sonic", "--shape"], "for tc alone"),
         (["link.toml", "--from", "tc", "--as", "gred"], "goes with --to"),
         (["link.toml", "--from", "tc"], "link.toml: is not JSON"),

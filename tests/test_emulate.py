@@ -584,7 +584,7 @@ def test_own_programs(tmp_path: Path, programs: tuple[Path, Path], ip: str, back
 
 def test_download_turns_the_link(tmp_path: Path) -> None:
     """The bottleneck's queue is where the data come from: without --download that is the client."""
-    file = scenario(tmp_path, "", duration="10 s")
+    file = scenario(tmp_path, "", duration="10 s", start="0 s")
     server = tmp_path / "server.py"
     server.write_text(
         "import socket\nserver = socket.create_server(('', 5000))\nserver.accept()[0].sendall(bytes(300000))\n",
@@ -604,6 +604,74 @@ def test_download_turns_the_link(tmp_path: Path) -> None:
         # 300 kB are some 210 segments one way, at most as many ACKs the other; with the link turned segments count.
         mean = metrics(found)["throughput_bps"] * found["emulation"]["duration_s"] / 8 / data
         assert (mean > 500) is up, (options, mean)
+
+
+ECHO = """\
+import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("", 7))
+while True:
+    server.sendto(*server.recvfrom(2000))
+"""
+ASKS = """\
+import os, socket, sys, time
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+c.settimeout(0.2)
+time.sleep(0.3)  # until the server listens
+answers = 0
+for _ in range(40):
+    c.sendto(bytes(500), (os.environ["PENSTOCK_SERVER"], 7))
+    try:
+        answers += len(c.recv(2000)) == 500
+    except TimeoutError:
+        pass
+print(answers)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--download",)])
+def test_an_echo_counts_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """What is delivered the bottleneck's way is at most what the bottleneck carried, not twice that."""
+    file = scenario(tmp_path, "", duration="10 s")
+    server, client = tmp_path / "server.py", tmp_path / "client.py"
+    server.write_text(ECHO, encoding="utf-8")
+    client.write_text(ASKS, encoding="utf-8")
+    found = document(
+        file, *options, "--server", f"{sys.executable} {server}", "--client", f"{sys.executable} {client} >&2"
+    )
+    seconds, sent = found["emulation"]["duration_s"], 40 * 528 * 8
+    goodput, all_of_it = metrics(found)["goodput_bps"], metrics(found)["throughput_bps"]
+    assert goodput == metrics(found)["udp_goodput_bps"]
+    # Other packets are few: those that an interface sends by itself.
+    assert 0.8 * sent < goodput * seconds <= all_of_it * seconds <= 1.3 * sent
+
+
+def test_a_queue_at_an_access_link_is_told(tmp_path: Path) -> None:
+    """A program sends more than its access link takes at once."""
+    text = 'access = { rate = "2 Mbit/s", delay = "1 ms" }\n'
+    file = scenario(tmp_path, "", duration="10 s")
+    file.write_text(file.read_text(encoding="utf-8").replace("\n[aqm]", f"{text}\n[aqm]"), encoding="utf-8")
+    client = (
+        "import os, socket, time\nc = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(50):\n    c.sendto(bytes(1000), (os.environ['PENSTOCK_SERVER'], 5000))\ntime.sleep(0.5)\n"
+    )
+    done = emulate(file, "--json", "--client", f'{sys.executable} -c "{client}"')
+    assert done.returncode == 0, done.stderr
+    (warning,) = json.loads(done.stdout)["runs"][0]["warnings"]
+    assert "on average at the access link, from its host" in warning
+    assert f"warning: {warning}" in done.stderr
+
+
+@needs_iperf3
+def test_sent_means_what_a_run_means(tmp_path: Path) -> None:
+    """Datagrams of the measured window alone: a packet every 10 ms."""
+    cbr = '\n[[traffic]]\nkind = "cbr"\nrate = "0.8 Mbit/s"\npacket = "1000 B"\n'
+    file = scenario(tmp_path, cbr, duration="3 s", start="1 s")
+    text = file.read_text(encoding="utf-8").replace('from = "1 s"', 'from = "1 s", to = "2 s"')
+    file.write_text(text, encoding="utf-8")
+    assert ps.run(ps.Scenario.load(file)).runs[0].groups[0]["sent"] == 100
+    found = document(file)["runs"][0]["groups"]["0"]["sent"]
+    assert found == pytest.approx(100, abs=10)
 
 
 def test_a_line_for_the_shell_and_its_end(tmp_path: Path) -> None:
@@ -694,9 +762,13 @@ class Marked:
 
 
 @contextlib.contextmanager
-def running(folder: Path, line: list[str]) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
+def running(
+    folder: Path, line: list[str], processes: int = 5
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
     """An emulation, by its processes: the command, the outer, the first of the namespace. After the block it has ended,
     and left nothing.
+
+    processes: how many there are when it runs.
     """
     marked = Marked()
     temporary = folder / "tmp"
@@ -710,11 +782,11 @@ def running(folder: Path, line: list[str]) -> Iterator[tuple[subprocess.Popen[st
         family: dict[str, int] = {}
         while time.monotonic() < until and process.poll() is None:
             pids = marked.look()
-            if len(marked.namespaces) >= 3 and len(pids) >= 5:
+            if len(marked.namespaces) >= 3 and len(pids) >= processes:
                 family = {"command": process.pid, "outer": child(process.pid), "inner": child(child(process.pid))}
                 break
             time.sleep(0.05)
-        assert family, process.communicate()
+        assert family, marked.pids()
         yield process, family
         process.wait(60)
         until = time.monotonic() + 20
@@ -737,7 +809,7 @@ def child(pid: int) -> int:
 ENDS = {
     "exit": (None, 0),
     "ctrl-c": ((signal.SIGINT, "group"), 130),
-    "terminated": ((signal.SIGTERM, "command"), -signal.SIGTERM),
+    "terminated": ((signal.SIGTERM, "command"), 143),
     "killed": ((signal.SIGKILL, "command"), -signal.SIGKILL),
     "outer-killed": ((signal.SIGKILL, "outer"), 2),
     "inner-killed": ((signal.SIGKILL, "inner"), 2),
@@ -768,17 +840,19 @@ def test_nothing_is_left(tmp_path: Path, end: str) -> None:
 
 
 def test_nothing_is_left_of_own_programs(tmp_path: Path) -> None:
-    """Also of what the program started and left behind; Ctrl-C is the program's own, and its code is passed on."""
+    """Also of what the program started and left behind. Without a terminal of the program's own, a Ctrl-C reaches the
+    program and the command.
+    """
     file = scenario(tmp_path, "")
     started = tmp_path / "started"
-    line = f"trap 'exit 9' INT; (setsid sleep 60 &) ; sleep 60 & touch {started}; wait"
+    line = f"trap 'echo heard; exit 9' INT; (setsid sleep 60 &) ; sleep 60 & touch {started}; wait"
     serve = f"sleep 60 & {sys.executable} -m http.server 8000"
     with running(tmp_path, command(file, "--server", serve, "--client", line)) as (process, _):
         while not started.exists() and process.poll() is None:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         said = process.communicate(timeout=60)
-        assert process.returncode == 9, said
+        assert (process.returncode, said[0].splitlines()[-1]) == (130, "heard"), said
 
 
 @needs_iperf3

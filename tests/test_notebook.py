@@ -15,7 +15,7 @@ import penstock as ps
 from conftest import ROOT, SMALL
 from penstock.runs import runner
 from penstock.show import progress
-from penstock.show.table import Table
+from penstock.show.table import Bold, Table
 
 NOTEBOOK = ROOT / "examples" / "10_notebook.ipynb"
 
@@ -34,7 +34,7 @@ def test_the_worked_notebook_shows_what_is_stored(tmp_path: Path, monkeypatch: p
 def test_a_table_is_html_and_escapes_what_is_not() -> None:
     table = Table("a < b")
     table.add_column("x & y", justify="right")
-    table.add_row("[bold]<1>[/bold]")
+    table.add_row(Bold("<1>"))
     table.add_row("2")
     assert table._repr_html_() == (
         '<p><b>a &lt; b</b></p><table><thead><tr><th style="text-align:right">x &amp; y</th></tr></thead><tbody>'

@@ -56,6 +56,33 @@ def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:
     assert "<strong>A longer buffer:</strong> holds." in visit.dom
 
 
+#: The line that forbids all but the page's own script.
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="[^"]+">')
+
+
+def opened(text: str) -> str:
+    """A page in which a test's own script may run."""
+    assert len(POLICY.findall(text)) == 1
+    return POLICY.sub("", text)
+
+
+def test_a_figure_that_was_changed_in_its_folder_can_do_nothing(page: Path, tmp_path: Path) -> None:
+    """The page's own script runs; what comes with a figure does not, nor does it ask anybody."""
+    evil = '<script>document.title = "taken"</script><rect onload="document.title = \'taken\'"/>'
+    evil += '<image href="http://127.0.0.1:9/x.png"/><style>@import url(http://127.0.0.1:9/x.css)</style>'
+    text = page.read_text(encoding="utf-8")
+    changed = tmp_path / "changed.html"
+    changed.write_text(text.replace("</svg>\n</div>", evil + "</svg>\n</div>").replace("</body>", f"{evil}</body>"))
+    assert changed.stat().st_size > page.stat().st_size
+    visit = Visit(changed, tmp_path)
+    assert "<title>taken" not in visit.dom
+    assert visit.asked == set()
+    assert "<button" in visit.dom  # that the claims can be sorted is the page's own script's work
+    opened_page = tmp_path / "opened.html"
+    opened_page.write_text(opened(changed.read_text(encoding="utf-8")), encoding="utf-8")
+    assert "<title>taken" in Visit(opened_page, tmp_path).dom  # so the policy it was
+
+
 #: Clicks on every column's head twice, and leaves the order of the claims after each click in the document.
 PROBE = """<pre id="probe"></pre><script>
 const table = document.querySelector("table.claims");
@@ -71,7 +98,7 @@ document.getElementById("probe").textContent = JSON.stringify(seen);
 
 def test_a_click_on_a_head_sorts(page: Path, tmp_path: Path) -> None:
     probed = tmp_path / "probed.html"
-    probed.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
+    probed.write_text(opened(page.read_text(encoding="utf-8")).replace("</body>", PROBE), encoding="utf-8")
     visit = Visit(probed, tmp_path)
     assert visit.console == []
     found = re.search(r'<pre id="probe">(.*?)</pre>', visit.dom)
@@ -231,7 +258,7 @@ def measured(page: str, tmp_path: Path, width: int, height: int) -> tuple[int, i
 
     Chromium's own window is never narrower than 500 pixels.
     """
-    (tmp_path / "measured.html").write_text(page.replace("</body>", MEASURE), encoding="utf-8")
+    (tmp_path / "measured.html").write_text(opened(page).replace("</body>", MEASURE), encoding="utf-8")
     frame = f'<iframe src="measured.html" style="width:{width}px;height:{height}px;border:0"></iframe>'
     around = tmp_path / "around.html"
     around.write_text(f"{LISTEN}{frame}", encoding="utf-8")
@@ -294,7 +321,7 @@ def test_nothing_overflows_a_phone(five: str, page: Path, tmp_path: Path) -> Non
 
 
 def test_a_link_into_what_is_folded_unfolds_it(page: Path, tmp_path: Path) -> None:
-    plain = page.read_text(encoding="utf-8")
+    plain = opened(page.read_text(encoding="utf-8"))
     assert '<li id="amecn-claim-fig2-seed" class="claim"><details>' in plain
     # The address of a file cannot carry a fragment through `Visit`: the page goes there itself.
     there = tmp_path / "there.html"

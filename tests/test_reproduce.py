@@ -32,7 +32,7 @@ from penstock.reproduce.readings import Alternative, Readings
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, NOT_JUDGED, UNDECIDED, judge
 from penstock.reproduce.words import held
 from penstock.reproduce.words import verdict as verdict_in_words
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 from penstock.show import progress, style
 from penstock.sweeps import store
 from penstock.sweeps.store import Store
@@ -139,7 +139,10 @@ def test_a_verdict_says_how_large_and_how_sure() -> None:
     claim = replace(tiny_paper.PAPER.claims[0], rule=Above(), printed=5.0)
     assert verdict_in_words(judge("tiny", claim, DEFAULT, UP)) == "holds, a fifth of what is printed"
     assert verdict_in_words(judge("tiny", claim, DEFAULT, DOWN)) == FAILS
-    assert verdict_in_words(judge("tiny", replace(claim, printed=None), DEFAULT, [2.0, 2.0])) == "holds, deterministic"
+    assert (
+        verdict_in_words(judge("tiny", replace(claim, printed=None), DEFAULT, [2.0, 2.0]))
+        == "holds, the runs are identical"
+    )
     assert verdict_in_words(judge("tiny", claim, DEFAULT, {"1": UP, "2": OPEN})).startswith(
         "undecided, holds at 1 of 2 points"
     )

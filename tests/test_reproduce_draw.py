@@ -14,7 +14,7 @@ from penstock import _penstock
 from penstock.model.scenario import Scenario
 from penstock.reproduce import comparisons, draw, ns2
 from penstock.reproduce.runs import Run, Runs
-from penstock.show import style
+from penstock.show import canvas, style
 from penstock.validate.agreement import Value
 from penstock.validate.ns2.command import DATA
 from penstock.validate.ns2.files import read_cases, read_results
@@ -71,7 +71,7 @@ def test_curves_are_compared_where_both_are() -> None:
     ],
 )
 def test_labels_keep_apart(wanted: list[float], levels: list[float]) -> None:
-    assert draw._apart(wanted, gap=0.1) == pytest.approx(levels)
+    assert canvas.apart(wanted, gap=0.1) == pytest.approx(levels)
 
 
 def test_curves_show_every_series_with_its_interval_and_name() -> None:

@@ -16,7 +16,7 @@ from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.red_at.exhibits import forced
 from penstock.reproduce.papers.red_at.scenarios import OPEN, one_flow, scenario
 from penstock.reproduce.runs import Run
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 PAPER = paper("red-at")
 BY_KEY = {reading.key: reading for reading in OPEN}

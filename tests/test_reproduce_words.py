@@ -81,7 +81,7 @@ def test_what_the_nearest_reading_turns_is_counted() -> None:
 
 def test_our_number_has_its_unit_and_no_interval_where_all_runs_are_one() -> None:
     assert ours(finding()) == "2.00 ± 0.50 ms"
-    assert ours(finding(low=2.0, high=2.0, note="deterministic")) == "2 ms"
+    assert ours(finding(low=2.0, high=2.0, note="the runs are identical")) == "2 ms"
     assert ours(finding(estimate=10.0, rule=MostBelow(15.0))) == "10 % of the runs"
     assert ours(finding(estimate=None, low=None, high=None)) == "–"
 
@@ -89,20 +89,20 @@ def test_our_number_has_its_unit_and_no_interval_where_all_runs_are_one() -> Non
 def test_the_terminal_counts_the_papers_claims_alone() -> None:
     def judged(of: Any, verdict: str) -> Finding:
         claim = cast(Any, SimpleNamespace(key="fig1.delay", of=of, paper_value="lower"))
-        return finding(verdict, claim=claim, reading=DEFAULT, note="deterministic")
+        return finding(verdict, claim=claim, reading=DEFAULT, note="the runs are identical")
 
     table = findings_table([judged("paper", HOLDS), judged("check", FAILS), judged("paper", FAILS)])
     assert table.caption == "The papers' own claims: holds 1, does not hold 1."
     assert [row[2:] for row, _ in table.rows] == [
-        ("lower", "2.00 ± 0.50 ms", "holds, deterministic"),
-        ("not the paper's claim", "2.00 ± 0.50 ms", "does not hold, deterministic"),
-        ("lower", "2.00 ± 0.50 ms", "does not hold, deterministic"),
+        ("lower", "2.00 ± 0.50 ms", "holds, the runs are identical"),
+        ("not the paper's claim", "2.00 ± 0.50 ms", "does not hold, the runs are identical"),
+        ("lower", "2.00 ± 0.50 ms", "does not hold, the runs are identical"),
     ]
     assert findings_table([judged("check", FAILS)]).caption is None
 
 
 def test_runs_that_are_the_same_are_said_to_be() -> None:
     points = [Point("1", 0.0, 0.0, 0.0, CANNOT_TELL)] * 2
-    same = finding(CANNOT_TELL, points=points, note="deterministic")
+    same = finding(CANNOT_TELL, points=points, note="the runs are identical")
     assert verdict(same) == "cannot tell: the runs are the same"
     assert tally({"a": same, "b": finding()}, ("a", "b", "not judged")) == "1 of 2 holds, 1 cannot be told"

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import ROOT
 from import_graph import measure
+from penstock.runs import tasks
 
 MAP = ROOT / "docs/architecture.md"
 
@@ -20,6 +21,16 @@ WIDE: set[str] = set()
 
 def test_files_import_each_other_in_no_circle() -> None:
     assert measure(ROOT).circles() == []
+
+
+def test_a_build_is_known_by_all_files_that_make_what_is_kept() -> None:
+    """A run that is kept counts for as long as these are unchanged: what a worker's code imports, and nothing else."""
+    package = "python/penstock/"
+    arrows = measure(ROOT).arrows
+    reached = {f"{package}runs/tasks.py"}
+    while more := {b for a, b in arrows if a in reached and b.startswith(package)} - reached:
+        reached |= more
+    assert {f"{package}{name}" for name in tasks.MAKERS} == reached
 
 
 def test_a_method_is_not_taken_for_the_module_of_its_name(tmp_path: Path) -> None:

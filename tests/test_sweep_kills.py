@@ -55,7 +55,7 @@ class Cluster:
                 worker.wait()
             file = self._folder / "scheduler.json"
             file.unlink(missing_ok=True)
-            self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", file)
+            self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", file)
             wait(lambda: file.exists() and file.read_text().endswith("}"))
             self.address = json.loads(file.read_text())["address"]
         self.workers = [worker for worker in self.workers if worker.poll() is None]
@@ -85,7 +85,7 @@ class Cluster:
     def _start(self, *arguments: object) -> subprocess.Popen[bytes]:
         # Without a nanny a worker is this very process, so that a kill of it leaves nothing.
         line = [sys.executable, "-m", "distributed.cli.dask_" + str(arguments[0]), *map(str, arguments[1:])]
-        line += ["--no-dashboard"]
+        line += ["--host", "127.0.0.1", "--no-dashboard"]
         return subprocess.Popen(line, cwd=self._folder, stdout=self._log, stderr=self._log)
 
 

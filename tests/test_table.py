@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import SMALL
 from penstock.show.run_tables import comparison_table, result_table
-from penstock.show.table import Table, literal
+from penstock.show.table import Bold, Table
 
 TEXT = st.text("aZ09 .,;:'\"(){}<>|/+*%=_-^~±µ·–−…", max_size=12)
-#: What is left to rich: markup, escapes, an emoji, control characters, wide and combining characters.
+#: Markup and emoji of rich, which mean nothing here; and what is left to rich: control, wide, combining characters.
 ODD = st.text("a[]\\:\n\t\x1b\u3042\u0301\u200b\xad", max_size=8)
-CELL = st.one_of(TEXT, TEXT, TEXT, ODD, st.tuples(TEXT, TEXT).map("\n".join))
+CELL = st.one_of(TEXT, TEXT, TEXT, TEXT.map(Bold), ODD, st.tuples(TEXT, TEXT).map("\n".join))
 LOOK = st.fixed_dictionaries(
     {}, optional={"justify": st.just("right"), "style": st.just("dim"), "no_wrap": st.just(True)}
 )
@@ -57,7 +57,7 @@ def test_the_tables_of_runs_need_no_rich() -> None:
         assert plain == by_rich(table, 200)
 
 
-@pytest.mark.parametrize("cell", ["[bold]x[/bold]", literal(["[[link]]"])[0], ":warning:", "あ", "e\u0301", "\x1b[1m"])
+@pytest.mark.parametrize("cell", ["あ", "e\u0301", "\x1b[1m"])
 def test_what_only_rich_can_lay_out_is_left_to_it(cell: str) -> None:
     table = Table("title")
     table.add_column("column")

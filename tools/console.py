@@ -16,7 +16,7 @@ LISTED = {
     "penstock validate-real MINE.toml *": "the file is the reader's own",
     "penstock emulate link.toml -- curl *": "the server that it asks is the reader's own",
     "penstock compare ... *": "the dots stand for the command before it",
-    "dask scheduler": "needs several machines; the item `kills` runs a cluster on one",
+    "dask scheduler*": "needs several machines; the item `kills` runs a cluster on one",
     "dask worker *": "needs several machines; the item `kills` runs a cluster on one",
     "penstock sweep scenarios/web-mix.toml --seeds 10000 *": "needs several machines, and hours",
     "penstock sweep grid.toml *": "needs a hundred machines",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+#: Why a file takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -31,8 +36,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         part.chmod(0o666 & ~_umask())
         part.replace(path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            error.filename = str(path)
         raise
 
 
@@ -40,6 +47,19 @@ def write(path: Path, content: bytes | str) -> None:
     """Writes `path` in one step (see `replacing`); text as UTF-8."""
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+@cache
+def sources() -> str:
+    """Returns a hash of this package's Python files."""
+    import hashlib
+    from pathlib import Path
+
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _umask() -> int:

@@ -3,7 +3,7 @@
 
 use crate::frame::Layer;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, Endianness, TsResolution};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use penstock_units::Time;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -36,6 +36,14 @@ impl Writer {
     }
 }
 
+/// Returns why the file took no more.
+fn failed(e: PcapError) -> io::Error {
+    match e {
+        PcapError::IoError(e) => e,
+        other => io::Error::other(other),
+    }
+}
+
 /// Begins a capture into a file.
 pub fn start(file: File, layer: Layer) -> io::Result<(Recorder, Writer)> {
     let (full, blocks) = sync_channel::<Vec<u8>>(BLOCKS);
@@ -50,8 +58,7 @@ pub fn start(file: File, layer: Layer) -> io::Result<(Recorder, Writer)> {
         ..PcapHeader::default()
     };
     let written = std::thread::spawn(move || {
-        let mut writer =
-            PcapWriter::with_header(BufWriter::new(file), header).map_err(io::Error::other)?;
+        let mut writer = PcapWriter::with_header(BufWriter::new(file), header).map_err(failed)?;
         for mut block in blocks {
             let mut rest = &block[..];
             while let Some((head, tail)) = rest.split_at_checked(12) {
@@ -60,7 +67,7 @@ pub fn start(file: File, layer: Layer) -> io::Result<(Recorder, Writer)> {
                     u32::from_le_bytes(head[8..].try_into().map_err(io::Error::other)?) as usize;
                 let (frame, tail) = tail.split_at(length);
                 let packet = PcapPacket::new(Wall::from_nanos(t), length as u32, frame);
-                writer.write_packet(&packet).map_err(io::Error::other)?;
+                writer.write_packet(&packet).map_err(failed)?;
                 rest = tail;
             }
             block.clear();

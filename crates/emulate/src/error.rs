@@ -20,6 +20,8 @@ pub enum EmulateError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// The capture could not be written: the system's error number. The caller knows the file.
+    Capture(i32),
     /// A program that was started failed.
     Program(String),
     /// The emulation was interrupted.
@@ -41,6 +43,9 @@ impl fmt::Display for EmulateError {
             | EmulateError::Missing(s)
             | EmulateError::Program(s) => f.write_str(s),
             EmulateError::System { doing, error } => write!(f, "{doing}: {error}"),
+            EmulateError::Capture(errno) => {
+                write!(f, "writing the capture: {}", io::Error::from_raw_os_error(*errno))
+            }
             EmulateError::Interrupted => f.write_str("interrupted"),
         }
     }

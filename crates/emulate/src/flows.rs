@@ -2,6 +2,9 @@
 //! datagrams delivered.
 //!
 //! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
+//!
+//! Of a flow that the scenario does not describe, what goes the bottleneck's way counts, from left
+//! to right: what the link carried and what arrived of it then speak of the same packets.
 
 use crate::frame::{Ends, Seen};
 use crate::side::Side;
@@ -40,6 +43,8 @@ pub struct Measured {
     pub connections: u64,
     /// What the receiver of the data sent again to ask for them: SYNs and requests.
     pub repeats: u64,
+    /// Of a flow that the scenario does not describe: datagrams.
+    pub udp: bool,
 }
 
 struct Connection {
@@ -101,6 +106,11 @@ impl Flows {
         }
     }
 
+    /// The side whose data count.
+    fn sender(&self, flow: u32) -> Side {
+        self.known.get(flow as usize).map_or(Side::Left, |k| k.sender)
+    }
+
     fn inside(&self, t: Time) -> bool {
         self.window.0 <= t && t < self.window.1
     }
@@ -121,10 +131,10 @@ impl Flows {
         };
         let at = self.connection(now, from, t.ends);
         let inside = self.inside(now);
+        let sends = self.sender(self.list[at as usize].flow) == from;
         let c = &mut self.list[at as usize];
         let header = self.known.get(c.flow as usize).map_or(self.header, |k| k.header);
         let m = &mut self.measured[c.flow as usize];
-        let sends = self.known.get(c.flow as usize).is_none_or(|k| k.sender == from);
         let Some(tcp) = t.tcp else {
             m.sent += u64::from(inside && c.counts && sends);
             return (at, c.flow, header);
@@ -178,12 +188,12 @@ impl Flows {
     ) -> bool {
         let Some(t) = seen.transport else { return false };
         let inside = self.inside(now);
+        let sender = self.sender(self.list[connection as usize].flow);
         let c = &mut self.list[connection as usize];
         let known = self.known.get(c.flow as usize);
-        let sender = known.map(|k| k.sender);
         let m = &mut self.measured[c.flow as usize];
         let Some(tcp) = t.tcp else {
-            if inside && c.counts && sender.is_none_or(|side| side == from) {
+            if inside && c.counts && sender == from {
                 m.bytes += u64::from(wire_bytes);
             }
             return false;
@@ -207,7 +217,7 @@ impl Flows {
         }
         half.una = Some(ack);
         half.acked += new;
-        let counted = c.counts && sender.is_none_or(|s| s == side);
+        let counted = c.counts && sender == side;
         if inside && counted {
             m.bytes += new;
         }
@@ -230,7 +240,7 @@ impl Flows {
         let known = known.into_iter().find(|f| *f > 0).map(|f| f - 1);
         let flow = known.unwrap_or_else(|| {
             self.others += 1;
-            self.measured.push(Measured::default());
+            self.measured.push(Measured { udp: ends.udp, ..Measured::default() });
             self.known.len() as u32 + self.others - 1
         });
         // iperf3 opens a connection for its own talk beside that of the data, which alone has the
@@ -399,6 +409,74 @@ mod tests {
         f.deliver(Time::ZERO, Side::Left, at, 1000, &seen(udp, 972, None));
         f.deliver(Time::ZERO, Side::Right, at, 1000, &seen(udp.turned(), 972, None));
         assert_eq!((flow, f.measured()[0].sent, f.measured()[0].bytes), (0, 1, 1000));
+    }
+
+    /// An echo: what goes one way counts, the bottleneck's.
+    #[test]
+    fn other_programs_count_one_way() {
+        let (left, right, now) = (Side::Left, Side::Right, Time::ZERO);
+        let mut f = Flows::new(vec![], (now, Time::NEVER), 0);
+        let echo = Ends { from_port: 40_000, to_port: 7, udp: true, ..ENDS };
+        for (from, ends) in [(left, echo), (right, echo.turned()), (left, echo)] {
+            let (at, ..) = f.arrive(now, from, &seen(ends, 100, None));
+            f.deliver(now, from, at, 128, &seen(ends, 100, None));
+        }
+        let web = Ends { udp: false, ..echo };
+        let (at, ..) = f.arrive(now, left, &seen(web, 100, tcp(1, Some(1))));
+        f.arrive(now, right, &seen(web.turned(), 900, tcp(1, Some(101))));
+        f.deliver(now, right, at, 940, &seen(web.turned(), 900, tcp(1, Some(1))));
+        f.deliver(now, right, at, 940, &seen(web.turned(), 900, tcp(1, Some(101))));
+        f.deliver(now, left, at, 40, &seen(web, 0, tcp(101, Some(1))));
+        f.deliver(now, left, at, 40, &seen(web, 0, tcp(101, Some(901))));
+        let of = |m: &Measured| (m.udp, m.sent, m.bytes);
+        assert_eq!([of(&f.measured()[0]), of(&f.measured()[1])], [(true, 2, 256), (false, 1, 100)]);
+    }
+
+    /// The same packets over two adjoining windows and over both: every count adds up.
+    #[test]
+    fn adjoining_windows_add_up() {
+        let measured = |from: u64, to: u64| {
+            let tcp_flow = Known { bytes: None, ..KNOWN };
+            let udp_flow = Known { port: 5202, udp: true, ..tcp_flow };
+            let web_flow = Known { port: 5203, every_connection: true, ..tcp_flow };
+            let window = (Time::from_nanos(from), Time::from_nanos(to));
+            let mut f = Flows::new(vec![tcp_flow, udp_flow, web_flow], window, 0);
+            let ends = |port, udp| Ends { from_port: port, to_port: port, udp, ..ENDS };
+            let of = [(5201, false), (5202, true), (5203, false), (80, false), (81, true)];
+            let all = of.map(|(port, udp)| ends(port, udp));
+            for t in 0..40u32 {
+                let (now, n) = (Time::from_nanos(u64::from(t)), t / 2);
+                for ends in all {
+                    let syn = !ends.udp && t < 2;
+                    // Every third segment goes again, and the other side asks now and then.
+                    let seq = if syn { 0 } else { 1 + 100 * (n - u32::from(n % 3 == 2)) };
+                    let data = tcp(seq, (!syn).then_some(1)).map(|x| Tcp { syn, ..x });
+                    let data = seen(ends, u32::from(!syn) * 100, data.filter(|_| !ends.udp));
+                    let asks = tcp(n / 2, Some(seq)).filter(|_| !ends.udp);
+                    let asks = seen(ends.turned(), u32::from(n % 4 == 0) * 50, asks);
+                    for (side, seen) in [(Side::Left, data), (Side::Right, asks)] {
+                        let (at, ..) = f.arrive(now, side, &seen);
+                        f.deliver(now, side, at, seen.ip_bytes, &seen);
+                    }
+                }
+            }
+            f.measured().to_vec()
+        };
+        let (a, b, both) = (measured(0, 17), measured(17, 40), measured(0, 40));
+        let mut seen = [0; 5];
+        for ((a, b), both) in a.iter().zip(&b).zip(&both) {
+            let counts = |m: &Measured| {
+                let Measured { bytes, retransmits, sent, connections, repeats, udp: _ } = *m;
+                [bytes, retransmits, sent, connections, repeats]
+            };
+            let (a, b, both) = (counts(a), counts(b), counts(both));
+            for (i, (a, b)) in a.into_iter().zip(b).enumerate() {
+                assert_eq!(a + b, both[i], "count {i}");
+                seen[i] += u64::from(both[i] > 0);
+            }
+            assert!(a[2] > 0 && b[2] > 0, "each sends in each window");
+        }
+        assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
     }
 
     /// A client on the right opens one connection after the other from one port, and asks: its SYN

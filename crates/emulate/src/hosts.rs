@@ -39,6 +39,9 @@ impl Hosts {
         for (i, host) in namespaces.iter().enumerate() {
             settings(host, plan, own, scenario)
                 .map_err(|e| EmulateError::system(format!("host {i}"), e))?;
+            if let Some(name) = &options.cc {
+                host.sysctl(CONGESTION, name).map_err(|e| refused(host, "cc", name, &e))?;
+            }
         }
         let tun = || -> io::Result<[Port; 2]> {
             let made = [
@@ -75,7 +78,18 @@ impl Hosts {
             backend,
         })
     }
+
+    /// Returns the congestion control with which the hosts' sockets begin, as the kernel says.
+    pub(crate) fn congestion_default(&self) -> Result<String, EmulateError> {
+        let read = || std::fs::read_to_string(format!("/proc/sys/{CONGESTION}"));
+        let name = self.namespaces[0].with(read);
+        let failed = |e| EmulateError::system("asking for the congestion control", e);
+        Ok(name.map_err(failed)?.trim().to_owned())
+    }
 }
+
+/// The congestion control with which a host's sockets begin.
+const CONGESTION: &str = "net/ipv4/tcp_congestion_control";
 
 /// Two wires, and raw sockets on this end of each.
 fn wires(namespaces: &[Namespace; 2]) -> Result<[Port; 2], EmulateError> {
@@ -108,16 +122,32 @@ fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), E
     asked.dedup();
     for name in asked {
         let Err(e) = host.with(|| socket::tcp_socket(Some(name), 1460, None, 0)) else { continue };
-        let there = host.with(|| {
-            std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        });
-        let there = there.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-        return Err(EmulateError::Missing(format!(
-            "tcp = \"{name}\": this kernel has no such congestion control ({e}); it has {there}; \
-             `modprobe tcp_{name}` may load it"
-        )));
+        return Err(refused(host, "tcp", name, &e));
     }
     Ok(())
+}
+
+/// Returns why a congestion control cannot be had, and what there is.
+fn refused(host: &Namespace, key: &str, name: &str, e: &io::Error) -> EmulateError {
+    let read = |which: &str| {
+        let file = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
+        let all = host.with(|| std::fs::read_to_string(file)).unwrap_or_default();
+        all.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let there = read("available");
+    if e.kind() == io::ErrorKind::PermissionDenied {
+        return EmulateError::Refused(format!(
+            "{key} = \"{name}\": this kernel keeps it from network namespaces; as root, `sysctl \
+             net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"` allows it",
+            read("allowed").join(" ")
+        ));
+    }
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let load = if plain { format!("; `modprobe tcp_{name}` may load it") } else { String::new() };
+    EmulateError::Missing(format!(
+        "{key} = \"{name}\": this kernel has no such congestion control; it has {}{load}",
+        there.join(", ")
+    ))
 }
 
 /// How often a connection is tried again whose program is gone.

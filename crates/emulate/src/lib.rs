@@ -6,7 +6,7 @@
 //! (namespaces, devices), [`port`] (frames in and out), [`frame`] (headers), [`side`] (the router's
 //! two sides), [`path`] (access links and bottleneck in virtual time), [`router`] (the loop),
 //! [`flows`] and [`diag`] (what is seen of TCP), [`traffic`], [`transfer`], [`exchange`] with
-//! [`work`], [`stream`] and `connection`, `programs` and `watch` (what runs on the hosts),
+//! [`work`], [`stream`] and `connection`, `own`, `programs` and `watch` (what runs on the hosts),
 //! [`session`] (all of it together).
 
 #![cfg(target_os = "linux")]
@@ -22,6 +22,7 @@ mod hosts;
 pub mod links;
 pub mod netns;
 mod options;
+mod own;
 pub mod path;
 pub mod port;
 mod programs;

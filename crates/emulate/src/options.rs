@@ -22,6 +22,8 @@ pub struct Options {
     /// This process is in the foreground of the terminal on its standard input: the user's own
     /// program takes that place.
     pub foreground: bool,
+    /// The congestion control that own programs' TCP begins with; `None`: this machine's.
+    pub cc: Option<String>,
     /// End own programs after the scenario's duration.
     pub limited: bool,
     /// Capture into this file, which is emptied first.
@@ -47,4 +49,10 @@ pub struct Status {
     pub dropped: u64,
     /// Marked.
     pub marked: u64,
+}
+
+impl Status {
+    /// While the run is prepared.
+    pub(crate) const PREPARING: Status =
+        Status { t_s: -1.0, queue_pkts: 0, received: 0, dropped: 0, marked: 0 };
 }

@@ -9,8 +9,8 @@ use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe};
-use penstock_sim::{Config, FlowConfig};
+use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued};
+use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -46,8 +46,8 @@ struct Access {
 }
 
 impl Access {
-    fn new(left: &HostConfig, right: &HostConfig) -> Self {
-        let pair = |h: &HostConfig| [Pipe::new(h), Pipe::new(h)];
+    fn new(left: &HostConfig, right: &HostConfig, window: (Time, Time)) -> Self {
+        let pair = |h: &HostConfig| [Pipe::new(h, Some(window)), Pipe::new(h, Some(window))];
         Access { left: pair(left), right: pair(right) }
     }
 
@@ -79,6 +79,8 @@ pub struct Path {
     access_of: Vec<u32>,
     /// The access links of flows that no `[[traffic]]` describes.
     hosts: [HostConfig; 2],
+    /// The measured window.
+    window: (Time, Time),
     delays: [Duration; 2],
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -126,13 +128,14 @@ impl Path {
             let (left, right) = pair(f);
             [c.hosts[left as usize], c.hosts[right as usize]]
         };
+        let window = (c.measure_from, c.measure_to);
         let (mut access, mut access_of, mut by_pair) = (vec![], vec![], HashMap::new());
         for (i, f) in c.flows.iter().enumerate() {
             // Programs of the user's have hosts of their own, whatever the scenario's flows share.
             let own = flows.known().is_empty().then_some(i);
             access_of.push(*by_pair.entry((pair(f), own)).or_insert_with(|| {
                 let [left, right] = ends(f);
-                access.push(Access::new(&left, &right));
+                access.push(Access::new(&left, &right, window));
                 (access.len() - 1) as u32
             }));
         }
@@ -143,6 +146,7 @@ impl Path {
             access,
             access_of,
             hosts: c.flows.first().map_or([none; 2], ends),
+            window,
             delays: [c.links[c.bottleneck].delay, c.links[back].delay],
             slots: vec![],
             free: vec![],
@@ -230,7 +234,7 @@ impl Path {
         let (connection, flow, header) = self.flows.arrive(now, from, &seen);
         while self.access_of.len() <= flow as usize {
             self.access_of.push(self.access.len() as u32);
-            self.access.push(Access::new(&self.hosts[0], &self.hosts[1]));
+            self.access.push(Access::new(&self.hosts[0], &self.hosts[1], self.window));
         }
         let wire_bytes = (i64::from(seen.ip_bytes) + i64::from(header)).max(1) as u32;
         let s = &mut self.slots[place];
@@ -241,6 +245,37 @@ impl Path {
             Some(t) if t <= now => self.at_queue(now, slot),
             Some(t) => self.at(t, Event::AtQueue(slot)),
         }
+    }
+
+    /// Returns the longest queue at an access link, where it was longer than at the bottleneck.
+    /// `flows` are those of the scenario, none where other programs ran.
+    pub fn access_queue(&self, flows: &[FlowConfig]) -> Option<AccessQueue> {
+        let bottleneck = self.links[0].delay_mean_s();
+        let queues = self.access_queues(flows);
+        AccessQueue::longest(queues.map(|(link, queue)| (link, queue, bottleneck)))
+    }
+
+    /// Returns the queue of every access link, and whose it is.
+    fn access_queues<'a>(
+        &'a self,
+        flows: &'a [FlowConfig],
+    ) -> impl Iterator<Item = (AccessLink, Queued)> + 'a {
+        self.access.iter().enumerate().flat_map(move |(i, access)| {
+            let flow = self.access_of.iter().position(|of| *of as usize == i);
+            let flow = flow.and_then(|flow| flows.get(flow));
+            let sends_left = flow.is_none_or(FlowConfig::leads_forward);
+            let sides = [(&access.left, sends_left), (&access.right, !sends_left)];
+            sides.into_iter().flat_map(move |([up, down], sender)| {
+                let link = |up| AccessLink {
+                    group: flow.map(|f| f.group),
+                    flow: flow.map_or(0, |f| f.index),
+                    sender,
+                    up,
+                };
+                let both = [(link(true), up.queued()), (link(false), down.queued())];
+                both.into_iter().filter_map(|(link, queue)| Some((link, queue?)))
+            })
+        })
     }
 
     fn access_links(&mut self, flow: u32) -> &mut Access {

@@ -1,15 +1,16 @@
 //! The programs of a run: iperf3 and this process's own threads for the scenario's traffic, the
-//! user's programs, and those of multi-level ECN.
+//! user's programs ([`crate::own`]), and those of multi-level ECN.
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
 use crate::exchange::{self, Message, Running};
-use crate::hosts::{address6, Hosts, DEVICE};
+use crate::hosts::{Hosts, DEVICE};
 use crate::netns::{Namespace, Privilege};
-use crate::options::Options;
+use crate::options::{Options, Status};
+use crate::own::Own;
 use crate::side::Side;
 use crate::stream::{Carried, Shared, Sockets};
-use crate::traffic::{By, EcnUse, Planned, TrafficPlan, ADDRESSES};
+use crate::traffic::{By, EcnUse, Planned, TrafficPlan};
 use crate::transfer::{self, Sending};
 use crate::work::Log;
 use crate::{socket, sys};
@@ -36,7 +37,7 @@ pub(crate) struct Programs {
     pub(crate) sockets: Sockets,
     /// What the loops that have ended say.
     logs: Vec<Log>,
-    client: Option<Child>,
+    own: Option<Own>,
     mecn: Option<Child>,
     /// The congestion control of multi-level ECN, where it is in force.
     pub(crate) mecn_name: Option<&'static str>,
@@ -70,6 +71,7 @@ impl Programs {
         config: &Config,
         options: &Options,
         privilege: Privilege,
+        tell: &mut dyn FnMut(Status) -> bool,
     ) -> Result<Self, EmulateError> {
         let mut p = Programs {
             listeners: vec![],
@@ -77,14 +79,14 @@ impl Programs {
             loops: vec![],
             sockets: Sockets::default(),
             logs: vec![],
-            client: None,
+            own: None,
             mecn: None,
             mecn_name: None,
             mecn_counts: None,
             notes: vec![],
         };
         if options.client.is_some() || options.server.is_some() {
-            p.own(hosts, options)?;
+            p.own = Some(Own::start(hosts, options, tell)?);
             return Ok(p);
         }
         if let Some(betas) = plan.betas {
@@ -101,7 +103,7 @@ impl Programs {
         }
         p.senders(hosts, plan)?;
         p.loops(hosts, plan, config)?;
-        listening(hosts, plan)?;
+        listening(hosts, plan, tell)?;
         Ok(p)
     }
 
@@ -208,55 +210,12 @@ impl Programs {
         Ok(())
     }
 
-    fn own(&mut self, hosts: &Hosts, options: &Options) -> Result<(), EmulateError> {
-        let environment = [
-            ("PENSTOCK_CLIENT", ADDRESSES[0][0].to_string()),
-            ("PENSTOCK_SERVER", ADDRESSES[1][0].to_string()),
-            ("PENSTOCK_CLIENT6", address6(0).to_string()),
-            ("PENSTOCK_SERVER6", address6(1).to_string()),
-        ];
-        if let Some(server) = &options.server {
-            let mut command = Command::new("/bin/sh");
-            command
-                .args(["-c", server])
-                .envs(environment.clone())
-                .stdin(Stdio::null())
-                .process_group(0);
-            sys::enter_on_exec(&mut command, hosts.namespaces[1].fd().as_raw_fd());
-            self.listeners
-                .push(command.spawn().map_err(|e| EmulateError::system("starting the server", e))?);
-            // A server is ready when it listens; one of datagrams never shows.
-            let begun = Instant::now();
-            while begun.elapsed() < Wall::from_secs(2) {
-                let ask = hosts.namespaces[1].with(|| Diag::open()?.connections());
-                if ask.is_ok_and(|all| all.iter().any(|c| c.listens)) {
-                    break;
-                }
-                std::thread::sleep(Wall::from_millis(20));
-            }
-        }
-        let argv = options.client.clone().unwrap_or_default();
-        let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
-        let (program, arguments) = argv.split_first().map_or((&shell, &[][..]), |(p, a)| (p, a));
-        let mut command = Command::new(program);
-        command.args(arguments).envs(environment);
-        sys::enter_on_exec(&mut command, hosts.namespaces[0].fd().as_raw_fd());
-        if options.foreground {
-            sys::foreground_on_exec(&mut command, argv.is_empty());
-        }
-        let child = command.spawn().map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => {
-                EmulateError::Scenario(format!("{program}: no such program"))
-            }
-            _ => EmulateError::system(format!("starting {program}"), e),
-        })?;
-        self.client = Some(child);
-        Ok(())
-    }
-
     /// Starts and stops the programs that are due at `now`. Returns when the next is due.
     pub(crate) fn at(&mut self, now: Time) -> Result<Time, EmulateError> {
         self.listen()?;
+        if let Some(own) = &mut self.own {
+            own.at(now)?;
+        }
         let mut next = Time::NEVER;
         for s in &mut self.senders {
             if s.state == State::Waits && s.start <= now {
@@ -277,15 +236,16 @@ impl Programs {
         Ok(next)
     }
 
-    /// Returns the exit code of the user's program, once it has ended.
-    pub(crate) fn ended(&mut self) -> Option<i32> {
-        let status = self.client.as_mut()?.try_wait().ok()??;
-        Some(status.code().unwrap_or(128))
+    /// Returns whether the user's program has ended.
+    pub(crate) fn ended(&mut self) -> bool {
+        self.own.as_mut().is_some_and(|own| own.ended().is_some())
     }
 
-    /// Ends all programs.
+    /// Ends all programs. Returns the exit code of the user's, if it ended by itself.
     pub(crate) fn finish(&mut self) -> Result<Option<i32>, EmulateError> {
-        let code = self.ended();
+        if let Some(own) = self.own.take() {
+            return own.finish(&mut self.notes);
+        }
         if let Some(mut child) = self.mecn.take() {
             drop(child.stdin.take());
             let mut text = String::new();
@@ -299,11 +259,11 @@ impl Programs {
             Program::Iperf3(child) => Some(child),
             Program::Threads(_) => None,
         });
-        for child in all.chain(&mut self.listeners).chain(&mut self.client) {
+        for child in all.chain(&mut self.listeners) {
             let _ = child.kill();
             let _ = child.wait();
         }
-        Ok(code)
+        Ok(None)
     }
 }
 
@@ -452,7 +412,11 @@ fn complaint(child: &mut Child) -> String {
 }
 
 /// Waits until every flow's listening end listens.
-fn listening(hosts: &Hosts, plan: &TrafficPlan) -> Result<(), EmulateError> {
+fn listening(
+    hosts: &Hosts,
+    plan: &TrafficPlan,
+    tell: &mut dyn FnMut(Status) -> bool,
+) -> Result<(), EmulateError> {
     let begun = Instant::now();
     let most = Wall::from_secs(10) + Wall::from_millis(100) * plan.flows.len() as u32;
     loop {
@@ -465,6 +429,9 @@ fn listening(hosts: &Hosts, plan: &TrafficPlan) -> Result<(), EmulateError> {
         }
         if found >= plan.flows.len() {
             return Ok(());
+        }
+        if !tell(Status::PREPARING) {
+            return Err(EmulateError::Interrupted);
         }
         if begun.elapsed() > most {
             return Err(EmulateError::Program(format!(

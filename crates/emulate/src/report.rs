@@ -9,8 +9,8 @@ use crate::sys::Priority;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    page_table, transfer_table, App, Config, FlowResult, FlowView, Page, PageResult, RunResult,
-    RunView, TcpView, Transfer,
+    page_table, transfer_table, AccessParts, AccessQueue, App, Config, FlowResult, FlowView, Page,
+    PageResult, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,11 @@ pub struct Emulation {
     pub overhead_bytes: i32,
     /// The run's length.
     pub duration_s: f64,
+    /// Where the measured window began, from the scenario's time zero on; null where the run ended
+    /// before, and nothing was measured.
+    pub measured_from_s: Option<f64>,
+    /// Where it ended.
+    pub measured_to_s: Option<f64>,
     /// Frames of the whole run.
     pub frames: Counts,
     /// Median lateness: the time at which a frame was sent minus the time at which the ideal path
@@ -66,13 +71,20 @@ pub struct Emulation {
     pub received_ce: Option<u64>,
     /// Payload bytes with ECT(1), likewise.
     pub received_ect1_bytes: Option<u64>,
+    /// The congestion control that own programs' TCP begins with, as the kernel says; null for the
+    /// scenario's traffic.
+    pub congestion_default: Option<String>,
+    /// The congestion controls of own programs' connections, as the kernel says: that with most
+    /// data acknowledged first.
+    pub congestion: Vec<String>,
     /// By flow of the scenario: what the kernel said that it uses.
     pub kernel: Vec<KernelFlow>,
     /// What the scenario asked for and is not in force.
     pub notes: Vec<String>,
     /// What the multi-level ECN programs counted.
     pub mecn: Option<serde_json::Value>,
-    /// The exit code of the user's program.
+    /// The exit code of the user's program, 128 + n if signal n ended it; null if the run's
+    /// duration did.
     pub exit_code: Option<i32>,
 }
 
@@ -95,10 +107,16 @@ pub const LATE_SHARE: f64 = 0.01;
 pub const LATE_AT_LEAST: Duration = Duration::from_millis(1);
 
 impl Emulation {
-    /// Decides whether the run is valid: at most 1 % of its frames left later than the larger of
-    /// one transmission time and 1 ms, and only the queue lost frames.
-    pub fn judge(&mut self, share_beyond_bound: f64) {
+    /// Decides whether the run is valid: something was measured, at most 1 % of its frames left
+    /// later than the larger of one transmission time and 1 ms, and only the queue lost frames.
+    pub fn judge(&mut self, measure_from_s: f64, share_beyond_bound: f64) {
         let mut why = vec![];
+        if self.measured_from_s.is_none() {
+            why.push(format!(
+                "nothing was measured: the run ended at {:.3} s, before measure.from ({measure_from_s} s)",
+                self.duration_s
+            ));
+        }
         if share_beyond_bound > LATE_SHARE {
             why.push(format!(
                 "{:.2} % of the frames left more than {:.2} ms late; the bound is 1 %",
@@ -139,6 +157,7 @@ struct Wire {
     pages: Option<WirePages>,
     series: Vec<(String, Vec<(String, WireColumn)>)>,
     zero_ns: Option<u64>,
+    access: Option<AccessParts>,
     emulation: Emulation,
 }
 
@@ -182,6 +201,7 @@ impl Report {
                 .map(|t| (t.name.to_owned(), t.columns.iter().map(column).collect()))
                 .collect(),
             zero_ns: r.lead_in.map(Duration::as_nanos),
+            access: r.access.map(Into::into),
             emulation: self.emulation.clone(),
         };
         serde_json::to_string(&wire).expect("plain values")
@@ -221,6 +241,7 @@ impl Report {
             series: wire.series.into_iter().filter_map(table).collect(),
             lead_in: wire.zero_ns.map(Duration::from_nanos),
             pcap: None,
+            access: wire.access.map(Into::into),
         };
         Ok(Report { result, emulation: wire.emulation })
     }
@@ -231,7 +252,7 @@ impl Report {
 pub struct FlowFacts {
     /// Timeouts within the window.
     pub timeouts: Option<u64>,
-    /// The last smoothed round-trip time.
+    /// The smoothed round-trip time at the window's end.
     pub srtt_s: Option<f64>,
 }
 
@@ -253,6 +274,8 @@ pub struct Window<'a> {
     pub facts: &'a [FlowFacts],
     /// When the scenario's time zero was, after a lead-in.
     pub zero: Option<Duration>,
+    /// The longest queue at an access link, where it was longer than at the bottleneck.
+    pub access: Option<AccessQueue>,
 }
 
 impl Window<'_> {
@@ -281,7 +304,7 @@ impl Window<'_> {
     /// Returns what a connection of the user's own programs did.
     fn connection(&self, m: &Measured) -> FlowView {
         let tcp = TcpView { retransmits: m.retransmits, ..TcpView::default() };
-        FlowView { counts: m.bytes > 0, tcp: Some(tcp), ..self.seen(0, m) }
+        FlowView { counts: m.bytes > 0, tcp: (!m.udp).then_some(tcp), ..self.seen(0, m) }
     }
 
     fn seen(&self, group: u32, m: &Measured) -> FlowView {
@@ -318,7 +341,7 @@ impl Window<'_> {
 }
 
 /// Returns the metrics of a run, as the simulator has them. Where the user's own programs ran,
-/// `config` has no flows, and every connection counts in `goodput_bps`.
+/// `config` has no flows, and every connection counts in `goodput_bps`, one of datagrams too.
 pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunResult {
     let own = config.flows.is_empty();
     let flows = if own {
@@ -334,10 +357,15 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
     let inside = |t: &Transfer| t.end >= w.from_to.0 && t.end < w.from_to.1;
     let ended = ended.into_iter().filter(inside).collect();
     let run = RunView { link: w.link.clone(), flows, ended };
+    let mut metrics = run.metrics();
+    if w.from_to.0 >= w.from_to.1 {
+        // Zero would be a count.
+        metrics.fill(None);
+    }
     RunResult {
         seed: config.seed,
         events: 0,
-        metrics: run.metrics(),
+        metrics,
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
@@ -345,5 +373,6 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         series,
         lead_in: w.zero,
         pcap: None,
+        access: w.access,
     }
 }

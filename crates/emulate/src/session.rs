@@ -54,10 +54,11 @@ pub fn run(
         config.groups = 0;
     }
     let (recorder, writer) = start_capture(options, &hosts)?;
-    let mut programs = Programs::start(&hosts, &plan, &config, options, privilege)?;
+    let mut programs = Programs::start(&hosts, &plan, &config, options, privilege, tell)?;
     let transmission = transmission(&config, header);
     let endless = own && !options.limited;
     let until = if endless { penstock_sim::MAX_TIME } else { Time::ZERO + config.duration };
+    let congestion_default = if own { Some(hosts.congestion_default()?) } else { None };
     let shared = Shared::new(until);
     let Hosts { namespaces, ports, backend, .. } = hosts;
     let packet_loop = Loop {
@@ -79,7 +80,7 @@ pub fn run(
         let Ok(zero_ns) = zero.recv() else { return Ok(false) };
         programs.begin(zero_ns);
         watch.begin(zero_ns);
-        watch.run(&shared, &mut programs, endless, &abort, tell, finished)
+        watch.run(&shared, &mut programs, &abort, tell, finished)
     })?;
     // The router has stopped and everything that was under way has arrived: what the kernels say
     // now is final.
@@ -87,8 +88,7 @@ pub fn run(
     let log = programs.log()?;
     let device_drops = if backend == Backend::Tun { watch.device_drops() } else { 0 };
     let exit_code = finish(&namespaces, &mut programs, writer, &watch)?;
-    let end =
-        if endless { Time::from_nanos(shared.until_ns.load(Ordering::Relaxed)) } else { until };
+    let end = Time::from_nanos(shared.until_ns.load(Ordering::Relaxed));
     let facts = Facts {
         privilege,
         backend,
@@ -98,8 +98,9 @@ pub fn run(
         end,
         zero,
         device_drops,
-        mecn: programs.mecn_counts,
-        notes: [plan.notes.clone(), programs.notes].concat(),
+        congestion_default,
+        mecn: programs.mecn_counts.take(),
+        notes: [plan.notes.clone(), std::mem::take(&mut programs.notes)].concat(),
     };
     Ok(conclude(config, ran, watch.said(), &log, facts))
 }
@@ -162,7 +163,10 @@ fn finish(
         return Err(EmulateError::Program(mismatch));
     }
     if let Some(writer) = writer {
-        writer.finish().map_err(|e| EmulateError::system("writing the capture", e))?;
+        writer.finish().map_err(|e| match e.raw_os_error() {
+            Some(errno) => EmulateError::Capture(errno),
+            None => EmulateError::system("writing the capture", e),
+        })?;
     }
     Ok(exit_code)
 }
@@ -222,6 +226,7 @@ pub fn bridge(
         end,
         zero,
         device_drops: 0,
+        congestion_default: None,
         mecn: None,
         notes: plan.notes.clone(),
     };
@@ -247,6 +252,7 @@ struct Facts {
     end: Time,
     zero: Option<Duration>,
     device_drops: u64,
+    congestion_default: Option<String>,
     mecn: Option<serde_json::Value>,
     notes: Vec<String>,
 }
@@ -280,8 +286,7 @@ fn prepare(
     // Real packets have no order of scheduling.
     config.ties_by_scheduling = false;
     if own {
-        if !options.limited {
-            config.measure_from = Time::ZERO;
+        if !options.limited && scenario.measure_to().is_none() {
             config.measure_to = penstock_sim::MAX_TIME;
         }
         return Ok(Prepared { config, plan: TrafficPlan::none(), zero });
@@ -290,9 +295,21 @@ fn prepare(
     Ok(Prepared { config, plan, zero })
 }
 
-fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Facts) -> Report {
-    let end = facts.end.min(config.measure_to);
+fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: Facts) -> Report {
+    let (from, to) = (config.measure_from, config.measure_to);
+    let end = facts.end.min(to);
     config.measure_to = end;
+    let measured = from < end;
+    if measured && end < to && to < penstock_sim::MAX_TIME {
+        facts.notes.push(format!(
+            "the program ended at {:.3} s, before the measured window did ({} to {} s)",
+            end.as_secs_f64(),
+            from.as_secs_f64(),
+            to.as_secs_f64()
+        ));
+    }
+    let zero_s = facts.zero.map_or(0.0, Duration::as_secs_f64);
+    let since_zero = |t: Time| measured.then(|| t.as_secs_f64() - zero_s);
     ran.path.flows.close(end);
     let link = ran.path.link(Side::Left);
     link.finish(facts.end);
@@ -309,6 +326,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Fact
         log,
         facts: &said.facts,
         zero: facts.zero,
+        access: ran.path.access_queue(&config.flows),
     };
     let result = report::result(&config, &window, series);
     let counts = ran.path.counts;
@@ -318,6 +336,8 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Fact
         priority: ran.priority,
         overhead_bytes: facts.header,
         duration_s: facts.end.as_secs_f64(),
+        measured_from_s: since_zero(from),
+        measured_to_s: since_zero(end),
         frames: counts,
         late_p50_s: ran.lateness.quantile_s(0.5),
         late_p99_s: ran.lateness.quantile_s(0.99),
@@ -335,11 +355,13 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, facts: Fact
         uncaptured: ran.uncaptured,
         received_ce: said.received_ce,
         received_ect1_bytes: said.received_ect1_bytes,
+        congestion_default: facts.congestion_default,
+        congestion: said.congestion,
         kernel: said.kernel,
         notes: facts.notes,
         mecn: facts.mecn,
         exit_code: facts.exit_code,
     };
-    emulation.judge(ran.lateness.share_beyond());
+    emulation.judge(from.as_secs_f64(), ran.lateness.share_beyond());
     Report { result, emulation }
 }

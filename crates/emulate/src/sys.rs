@@ -364,10 +364,14 @@ pub fn enter_on_exec(command: &mut std::process::Command, namespace: RawFd) {
     unsafe {
         command.pre_exec(move || {
             check(libc::setns(namespace, libc::CLONE_NEWNET))?;
-            // What this process took for itself is not for its children: timers with slack again, a
-            // Ctrl-C that ends them.
+            // What this process took for itself is not for its children: timers with slack again,
+            // signals that Python ignores or that wait here. What the caller ignores (`nohup`)
+            // stays so.
             libc::prctl(libc::PR_SET_TIMERSLACK, 0usize, 0usize, 0usize, 0usize);
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
+            let mut none = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()))?;
             Ok(())
         });
     }

@@ -16,7 +16,7 @@ use crate::traffic::{EcnUse, Planned, TrafficPlan};
 use penstock_queue::{Abort, Column, Table};
 use penstock_sim::Config;
 use penstock_units::{Duration, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration as Wall, Instant};
 
@@ -48,6 +48,8 @@ pub(crate) struct Watch<'a> {
     overrun: bool,
     /// Timeouts of each flow at the window's ends.
     timeouts: [Option<Vec<Option<u32>>>; 2],
+    /// Round-trip times of each flow at the window's end, seconds.
+    srtt_s: Option<Vec<Option<f64>>>,
     cwnd: [Vec<f64>; 3],
     cwnd_flow: Vec<u64>,
     rtt: [Vec<f64>; 2],
@@ -83,6 +85,7 @@ impl<'a> Watch<'a> {
             gone: HashSet::new(),
             overrun: false,
             timeouts: [None, None],
+            srtt_s: None,
             cwnd: Default::default(),
             cwnd_flow: vec![],
             rtt: Default::default(),
@@ -100,7 +103,6 @@ impl<'a> Watch<'a> {
         &mut self,
         shared: &Shared,
         programs: &mut Programs,
-        endless: bool,
         abort: &Abort,
         tell: &mut dyn FnMut(Status) -> bool,
         finished: impl Fn() -> bool,
@@ -118,7 +120,7 @@ impl<'a> Watch<'a> {
             for side in 0..2 {
                 self.hear(side)?;
             }
-            if endless && programs.ended().is_some() {
+            if programs.ended() {
                 shared.until_ns.fetch_min(now.as_nanos(), Ordering::Relaxed);
             }
             if abort.raised() {
@@ -159,6 +161,7 @@ impl<'a> Watch<'a> {
                 if now >= at && begun {
                     self.ask()?;
                     self.timeouts[i] = Some(self.flow_timeouts());
+                    self.srtt_s = Some(self.flow_srtts());
                 } else {
                     next = next.min(at);
                 }
@@ -292,6 +295,11 @@ impl<'a> Watch<'a> {
         (0..self.plan.flows.len()).map(of).collect()
     }
 
+    fn flow_srtts(&self) -> Vec<Option<f64>> {
+        let of = |i| self.sender(i).and_then(|(_, info)| seconds(info.rtt_us));
+        (0..self.plan.flows.len()).map(of).collect()
+    }
+
     fn sample(&mut self, now: Time) {
         for i in 0..self.plan.flows.len() {
             // A datagram flow's connection is iperf3's own talk.
@@ -329,12 +337,14 @@ impl<'a> Watch<'a> {
 
     fn facts(&self) -> Vec<FlowFacts> {
         let [from, to] = &self.timeouts;
+        // A window that ends with the run ends with what the kernels said last.
+        let noted = self.srtt_s.clone().filter(|_| to.is_some());
+        let srtt_s = noted.unwrap_or_else(|| self.flow_srtts());
         (0..self.plan.flows.len())
             .map(|i| {
                 let of = |at: &Option<Vec<Option<u32>>>| at.as_ref().and_then(|all| all[i]);
                 let timeouts = of(to).zip(of(from)).map(|(b, a)| u64::from(b.saturating_sub(a)));
-                let srtt_s = self.sender(i).and_then(|(_, info)| seconds(info.rtt_us));
-                FlowFacts { timeouts, srtt_s }
+                FlowFacts { timeouts, srtt_s: srtt_s[i] }
             })
             .collect()
     }
@@ -359,9 +369,25 @@ impl<'a> Watch<'a> {
             .collect()
     }
 
+    /// Returns the congestion controls of the connections that own programs sent over, that with
+    /// most payload acknowledged first.
+    fn congestion(&self) -> Vec<String> {
+        let mut acked = BTreeMap::<&str, u64>::new();
+        for (c, info) in self.seen.values().filter_map(|c| Some((c, c.info?))) {
+            // The SYN counts as one.
+            if self.plan.flows.is_empty() && !c.congestion.is_empty() && info.bytes_acked > 1 {
+                *acked.entry(&c.congestion).or_default() += info.bytes_acked;
+            }
+        }
+        let mut names: Vec<&str> = acked.keys().copied().collect();
+        names.sort_by_key(|name| std::cmp::Reverse(acked[name]));
+        names.into_iter().map(str::to_owned).collect()
+    }
+
     pub(crate) fn said(self) -> Said {
         Said {
             facts: self.facts(),
+            congestion: self.congestion(),
             kernel: self.kernel(),
             received_ce: self.received(|i| i.received_ce),
             received_ect1_bytes: self.received(|i| i.received_ect1_bytes),
@@ -427,6 +453,7 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) facts: Vec<FlowFacts>,
+    pub(crate) congestion: Vec<String>,
     pub(crate) kernel: Vec<KernelFlow>,
     pub(crate) received_ce: Option<u64>,
     pub(crate) received_ect1_bytes: Option<u64>,

@@ -77,9 +77,14 @@ impl From<EmulationFailed> for PyErr {
         let kind = match &e {
             EmulateError::Scenario(_) => "scenario",
             EmulateError::Interrupted => "interrupted",
+            EmulateError::Capture(_) => "capture",
             EmulateError::Refused(_) | EmulateError::Missing(_) => "refused",
             _ => "failed",
         };
-        SimulationError::new_err(json!({ "kind": kind, "message": e.to_string() }).to_string())
+        let message = match &e {
+            EmulateError::Capture(errno) => errno.to_string(),
+            _ => e.to_string(),
+        };
+        SimulationError::new_err(json!({ "kind": kind, "message": message }).to_string())
     }
 }

@@ -37,7 +37,35 @@ fn init_template() -> String {
 /// of freedom); `None` below two values.
 #[pyfunction]
 fn t95(n: usize) -> Option<f64> {
-    (n >= 2).then(|| penstock_scenario::t95(n))
+    (n >= 2).then(|| penstock_scenario::student(n, 0.95))
+}
+
+/// Bounds from Python's: `None` where there is none.
+fn bounds((least, most): (Option<f64>, Option<f64>)) -> penstock_sim::Bounds {
+    penstock_sim::Bounds {
+        least: least.unwrap_or(f64::NEG_INFINITY),
+        most: most.unwrap_or(f64::INFINITY),
+    }
+}
+
+/// Of values that lie within bounds: mean, half-width of Student's interval, number, and the ends
+/// of the interval within the bounds; `None` where there is none.
+#[pyfunction]
+#[allow(clippy::type_complexity)] // said in the stub, where Python reads it
+fn estimate(
+    values: Vec<f64>,
+    within: (Option<f64>, Option<f64>),
+    level: f64,
+) -> (Option<f64>, Option<f64>, usize, Option<f64>, Option<f64>) {
+    let found = penstock_scenario::estimate(&values, bounds(within), level);
+    let (low, high) = found.ends.unzip();
+    (found.mean, found.half, found.n, low, high)
+}
+
+/// The ends of the interval of a mean within bounds, from its half-width by Student's t.
+#[pyfunction]
+fn ends(mean: f64, half: f64, within: (Option<f64>, Option<f64>)) -> (f64, f64) {
+    penstock_scenario::ends(mean, half, bounds(within))
 }
 
 /// The name that looks most like a word, as messages about scenarios propose it; empty without
@@ -85,6 +113,7 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<aqm::QueueView>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::document, m)?)?;
+    m.add_function(wrap_pyfunction!(run::warnings, m)?)?;
     #[cfg(target_os = "linux")]
     {
         m.add_function(wrap_pyfunction!(emulate::emulate_isolate, m)?)?;
@@ -98,6 +127,9 @@ fn _penstock(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(init_template, m)?)?;
     m.add_function(wrap_pyfunction!(t95, m)?)?;
     m.add_function(wrap_pyfunction!(nearest, m)?)?;
+    m.add_function(wrap_pyfunction!(estimate, m)?)?;
+    m.add_function(wrap_pyfunction!(ends, m)?)?;
+    m.add_function(wrap_pyfunction!(run::identical, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
     m.add_function(wrap_pyfunction!(parse_rate, m)?)?;
     m.add_function(wrap_pyfunction!(parse_size, m)?)?;

@@ -5,8 +5,8 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    page_table, Column, FlowResult, LinkResult, Of, PageResult, Table, LINK_METRICS, METRICS,
-    PAGE_METRICS,
+    page_table, AccessParts, Column, FlowResult, LinkResult, Of, PageResult, Table, LINK_METRICS,
+    METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -112,6 +112,20 @@ pub fn document(
     py.detach(|| penstock_scenario::document(scenario, &results))
 }
 
+/// What is to be said of runs of a scenario, beside their numbers.
+#[pyfunction]
+pub fn warnings(scenario: &Bound<'_, Scenario>, results: Vec<Bound<'_, RunResult>>) -> Vec<String> {
+    let results: Vec<&penstock_sim::RunResult> = results.iter().map(|r| &r.get().inner).collect();
+    penstock_scenario::warnings(&scenario.get().inner, &results)
+}
+
+/// Whether there are several results and they are all the same: no seed changes anything.
+#[pyfunction]
+pub fn identical(results: Vec<Bound<'_, RunResult>>) -> bool {
+    let results: Vec<&penstock_sim::RunResult> = results.iter().map(|r| &r.get().inner).collect();
+    penstock_scenario::identical(&results)
+}
+
 /// What one run gives back.
 #[pyclass(frozen, module = "penstock._penstock")]
 pub struct RunResult {
@@ -172,7 +186,7 @@ fn raw<'py, T: Copy, const N: usize>(
 }
 
 /// What pickle carries of a result: seed, events, metrics, groups, flows, links, pages, tables,
-/// capture.
+/// lead-in, capture, the longest queue at an access link.
 type Pickled<'py> = (
     u64,
     u64,
@@ -184,6 +198,7 @@ type Pickled<'py> = (
     Vec<(String, Vec<PickledColumn<'py>>)>,
     Option<u64>,
     Option<Bound<'py, PyBytes>>,
+    Option<AccessParts>,
 );
 /// Of all groups, and of each that has pages.
 type PickledPages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
@@ -195,7 +210,8 @@ impl RunResult {
     /// Only for pickle: a result from what `__reduce__` gave.
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
-        let (seed, events, metrics, groups, flows, links, pages, tables, lead_in, pcap) = state;
+        let (seed, events, metrics, groups, flows, links, pages, tables, lead_in, pcap, access) =
+            state;
         let flows =
             flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
         let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
@@ -226,6 +242,7 @@ impl RunResult {
             series,
             lead_in,
             pcap,
+            access: access.map(Into::into),
         };
         Ok(RunResult { inner })
     }
@@ -242,7 +259,9 @@ impl RunResult {
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
         let pages = r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone()));
         let (lead_in, pcap) = (r.lead_in.map(Duration::as_ticks), slf.get().pcap(py));
-        let state = (r.seed, r.events, metrics, groups, flows, links, pages, tables, lead_in, pcap);
+        let access = r.access.map(AccessParts::from);
+        let state =
+            (r.seed, r.events, metrics, groups, flows, links, pages, tables, lead_in, pcap, access);
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
     }
 

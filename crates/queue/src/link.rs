@@ -105,6 +105,12 @@ impl Link {
         Some(LinkView { stats, mean_rate })
     }
 
+    /// Returns the mean queueing delay over the window, seconds, where the link is measured and
+    /// packets left.
+    pub fn delay_mean_s(&self) -> Option<f64> {
+        self.port.buffer.stats.as_deref()?.clone().settled().delays().mean()
+    }
+
     /// The measured window ends at `at`, if it was to end later.
     pub fn close(&mut self, at: Time) {
         if let Some(stats) = &mut self.port.buffer.stats {

@@ -3,15 +3,37 @@
 
 use crate::stats::LinkStats;
 
+/// Where the values of a quantity can be: from `least` to `most`, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Minus infinity where there is no such bound.
+    pub least: f64,
+    /// Infinity where there is no such bound.
+    pub most: f64,
+}
+
+impl Bounds {
+    /// Of delays, rates, lengths and counts.
+    pub const FROM_ZERO: Bounds = Bounds { least: 0.0, most: f64::INFINITY };
+    /// Of shares, ratios and Jain's index.
+    pub const SHARE: Bounds = Bounds { least: 0.0, most: 1.0 };
+    /// Of what may be anywhere: differences.
+    pub const NONE: Bounds = Bounds { least: f64::NEG_INFINITY, most: f64::INFINITY };
+}
+
 /// A metric of the level that `V` describes: a link, a run, a traffic group, a flow.
 #[derive(Debug)]
 pub struct Of<V> {
     /// Its name in JSON, tables and Python; the unit is in the name.
     pub name: &'static str,
+    /// What an axis of a figure says, without the unit.
+    pub label: &'static str,
     /// What it is, exactly.
     pub doc: &'static str,
     /// Returns its value; `None` where the metric does not apply.
     pub value: fn(&V) -> Option<f64>,
+    /// Where its values can be; its intervals stay there.
+    pub bounds: Bounds,
 }
 
 // By hand, because a derived one would ask for a `V` that can be copied.
@@ -23,9 +45,24 @@ impl<V> Clone for Of<V> {
 impl<V> Copy for Of<V> {}
 
 impl<V> Of<V> {
-    /// A row of a table.
-    pub const fn new(name: &'static str, doc: &'static str, value: fn(&V) -> Option<f64>) -> Self {
-        Of { name, doc, value }
+    /// A row of a table: a delay, a rate, a length, a count. Its values are not below 0.
+    pub const fn new(
+        name: &'static str,
+        label: &'static str,
+        doc: &'static str,
+        value: fn(&V) -> Option<f64>,
+    ) -> Self {
+        Of { name, label, doc, value, bounds: Bounds::FROM_ZERO }
+    }
+
+    /// The row of a share, a ratio or an index: its values are from 0 to 1.
+    pub const fn share(
+        name: &'static str,
+        label: &'static str,
+        doc: &'static str,
+        value: fn(&V) -> Option<f64>,
+    ) -> Self {
+        Of { name, label, doc, value, bounds: Bounds::SHARE }
     }
 }
 
@@ -101,14 +138,16 @@ impl<V: AtLink> OfLink<V> {
     /// What the link carried.
     pub const CARRIED: [Of<V>; 1] = [Of::new(
         "throughput_bps",
+        "Throughput",
         "Bits per second that left the bottleneck's queue, headers included.",
         |v| Some(v.link().throughput()),
     )];
 
     /// The queue, its delays, drops and marks.
     pub const QUEUE: [Of<V>; 19] = [
-        Of::new(
+        Of::share(
             "utilization",
+            "Utilization",
             "throughput_bps over the link's rate (its mean over the window, where it changes). \
              A packet counts when its transmission starts: a window of few packets may show more \
              than 1.",
@@ -116,85 +155,105 @@ impl<V: AtLink> OfLink<V> {
         ),
         Of::new(
             "queue_mean_pkts",
+            "Mean queue",
             "Waiting packets, time-weighted mean; the packet in transmission does not count.",
             |v| v.link().stats.occupancy.moments().map(|x| x.0),
         ),
-        Of::new("queue_sd_pkts", "Waiting packets, time-weighted standard deviation.", |v| {
-            v.link().stats.occupancy.moments().map(|x| x.1)
-        }),
+        Of::new(
+            "queue_sd_pkts",
+            "Standard deviation of the queue",
+            "Waiting packets, time-weighted standard deviation.",
+            |v| v.link().stats.occupancy.moments().map(|x| x.1),
+        ),
         Of::new(
             "queue_p99_pkts",
+            "99th-percentile queue",
             "Queue length that was not exceeded for 99 % of the time.",
             |v| v.link().stats.occupancy.quantile(0.99),
         ),
         Of::new(
             "avg_queue_mean_pkts",
+            "Mean of the average queue",
             "The discipline's own average queue, time-weighted mean; null where it keeps none.",
             |v| v.link().stats.average_mean(),
         ),
         Of::new(
             "delay_mean_s",
+            "Mean delay",
             "Queueing delay, from arrival to the start of transmission: mean over the packets \
              that left.",
             |v| v.link().stats.delays().mean(),
         ),
-        Of::new("delay_p50_s", "Median queueing delay (to 0.4 %).", |v| {
+        Of::new("delay_p50_s", "Median delay", "Median queueing delay (to 0.4 %).", |v| {
             v.link().stats.histogram.quantile_s(0.5)
         }),
-        Of::new("delay_p99_s", "99th percentile of the queueing delay (to 0.4 %).", |v| {
-            v.link().stats.histogram.quantile_s(0.99)
-        }),
-        Of::new("delay_var_s2", "Variance of the queueing delay.", |v| {
+        Of::new(
+            "delay_p99_s",
+            "99th-percentile delay",
+            "99th percentile of the queueing delay (to 0.4 %).",
+            |v| v.link().stats.histogram.quantile_s(0.99),
+        ),
+        Of::new("delay_var_s2", "Variance of the delay", "Variance of the queueing delay.", |v| {
             v.link().stats.delays().var()
         }),
         Of::new(
             "delay_variation_s",
+            "Delay variation",
             "Mean absolute difference of consecutive departures' queueing delays (RFC 3550's D).",
             |v| v.link().stats.variation(),
         ),
-        Of::new("data_delay_mean_s", "delay_mean_s of data packets alone, without ACKs.", |v| {
-            v.link().stats.data_delays().mean()
-        }),
-        Of::new("data_delay_var_s2", "delay_var_s2 of data packets alone.", |v| {
-            v.link().stats.data_delays().var()
-        }),
         Of::new(
+            "data_delay_mean_s",
+            "Mean delay of data",
+            "delay_mean_s of data packets alone, without ACKs.",
+            |v| v.link().stats.data_delays().mean(),
+        ),
+        Of::new(
+            "data_delay_var_s2",
+            "Variance of the delay of data",
+            "delay_var_s2 of data packets alone.",
+            |v| v.link().stats.data_delays().var(),
+        ),
+        Of::share(
             "loss_ratio",
+            "Loss",
             "Packets dropped at the queue over packets that arrived, ACKs included. Where waiting \
              packets are dropped (CoDel), a short window may show more than 1.",
             |v| v.link().loss_ratio(),
         ),
-        Of::new("data_loss_ratio", "loss_ratio of data packets alone.", |v| {
+        Of::share("data_loss_ratio", "Loss of data", "loss_ratio of data packets alone.", |v| {
             let stats = &v.link().stats;
             ratio(stats.data_drops, stats.data_arrivals)
         }),
-        Of::new("drops_early", "Packets dropped by the gate.", |v| {
+        Of::new("drops_early", "Early drops", "Packets dropped by the gate.", |v| {
             Some(v.link().stats.drops[0] as f64)
         }),
         Of::new(
             "drops_forced",
+            "Forced drops",
             "Packets dropped by a full threshold: the average beyond the end of the profile.",
             |v| Some(v.link().stats.drops[1] as f64),
         ),
-        Of::new("drops_overflow", "Packets dropped by a full buffer.", |v| {
+        Of::new("drops_overflow", "Overflow drops", "Packets dropped by a full buffer.", |v| {
             Some(v.link().stats.drops[2] as f64)
         }),
         Of::new(
             "marks_incipient",
+            "Incipient marks",
             "Packets marked here with the first level of multi-level ECN that left.",
             |v| Some(v.link().stats.marks[0] as f64),
         ),
-        Of::new("marks_ce", "Packets marked CE here that left.", |v| {
+        Of::new("marks_ce", "CE marks", "Packets marked CE here that left.", |v| {
             Some(v.link().stats.marks[1] as f64)
         }),
     ];
 
     /// How many packets there were.
     pub const COUNTS: [Of<V>; 2] = [
-        Of::new("arrivals", "Packets that arrived at the queue.", |v| {
+        Of::new("arrivals", "Arrivals", "Packets that arrived at the queue.", |v| {
             Some(v.link().stats.arrivals as f64)
         }),
-        Of::new("departures", "Packets that left the queue.", |v| {
+        Of::new("departures", "Departures", "Packets that left the queue.", |v| {
             Some(v.link().stats.delays().n as f64)
         }),
     ];

@@ -1,7 +1,9 @@
 //! A host's access link: a FIFO with one feeder, so that a packet's arrival at the other end is
-//! known when it is sent.
+//! known when it is sent. A queue there is no object: it is how long a packet waits. A pipe that may
+//! hold one counts that.
 
 use crate::config::HostConfig;
+use crate::stats::seconds;
 use penstock_units::{Duration, Time, TxClock};
 use std::collections::VecDeque;
 
@@ -19,22 +21,49 @@ pub struct Pipe {
     pub note: u8,
 }
 
-/// A link whose rate does not divide, or whose buffer is limited.
+/// A link whose rate does not divide, whose buffer is limited, or whose queue is measured.
 struct Slow {
     tx: TxClock,
     room: Option<u32>,
     /// Where the buffer is limited: when the packets that wait will start.
     waiting: VecDeque<Time>,
+    /// What is measured.
+    queue: Option<(Time, Time, Queued)>,
+}
+
+/// The queue of a pipe, over the packets that entered it in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queued {
+    packets: u64,
+    waited: u64,
+    sending: u64,
+}
+
+impl Queued {
+    /// Returns a packet's mean time in the queue, until its transmission starts; none without
+    /// packets.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.packets > 0).then(|| seconds(self.waited as f64 / self.packets as f64))
+    }
+
+    /// Returns whether there was a queue: packets waited longer than they took to send, so that on
+    /// average more than one was ahead.
+    pub fn is_one(&self) -> bool {
+        self.waited > self.sending
+    }
 }
 
 impl Pipe {
-    /// An idle one.
-    pub fn new(c: &HostConfig) -> Self {
+    /// An idle one. With a window, from its first instant to before its last, the queue is measured.
+    pub fn new(c: &HostConfig, window: Option<(Time, Time)>) -> Self {
         let tx = c.rate.map(TxClock::new);
         let whole = tx.and_then(|tx| tx.ticks_per_byte());
-        let slow = match (tx, whole, c.buffer) {
-            (None, ..) | (_, Some(_), None) => None,
-            (Some(tx), ..) => Some(Box::new(Slow { tx, room: c.buffer, waiting: VecDeque::new() })),
+        let queue = window.map(|(from, to)| (from, to, Queued::default()));
+        let slow = match (tx, whole, c.buffer, queue) {
+            (None, ..) | (_, Some(_), None, None) => None,
+            (Some(tx), ..) => {
+                Some(Box::new(Slow { tx, room: c.buffer, waiting: VecDeque::new(), queue }))
+            }
         };
         Pipe {
             busy_until: Time::ZERO,
@@ -43,6 +72,11 @@ impl Pipe {
             ticks_per_byte: whole.unwrap_or(0),
             note: 0,
         }
+    }
+
+    /// Returns the queue, where it is measured.
+    pub fn queued(&self) -> Option<Queued> {
+        Some(self.slow.as_ref()?.queue?.2)
     }
 
     /// Returns how long before its arrival at the other end a packet of `bytes` began to be sent.
@@ -84,6 +118,13 @@ impl Pipe {
             now
         };
         self.busy_until = start + slow.tx.next(bytes);
+        if let Some((from, to, queue)) = &mut slow.queue {
+            if now >= *from && now < *to {
+                queue.packets += 1;
+                queue.waited += start.since(now).as_ticks();
+                queue.sending += self.busy_until.since(start).as_ticks();
+            }
+        }
         Some(self.busy_until + self.delay)
     }
 }
@@ -101,13 +142,36 @@ mod tests {
             delay: Duration::from_millis(2),
             buffer: Some(1),
         };
-        let mut p = Pipe::new(&c);
+        let mut p = Pipe::new(&c, None);
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         assert_eq!(p.send(ms(0), 1000), Some(ms(1002)));
         assert_eq!(p.send(ms(10), 1000), Some(ms(2002)));
         assert_eq!(p.send(ms(20), 1000), None);
         assert_eq!(p.send(ms(1000), 1000), Some(ms(3002)), "the second has started");
         assert_eq!(p.send(ms(5000), 500), Some(ms(5502)));
+    }
+
+    /// 8 Mbit/s: 1000 B take 1 ms. From 10 ms to 20 ms three packets enter, and wait for 1, 0 and 1
+    /// ms; a fourth waits 2 ms, and then on average more than one is ahead.
+    #[test]
+    fn a_queue_is_what_packets_wait() {
+        let c = HostConfig { rate: Rate::from_bps(8_000_000), delay: Duration::ZERO, buffer: None };
+        let ms = |n: u64| Time::from_nanos(n * 1_000_000);
+        let mut p = Pipe::new(&c, Some((ms(10), ms(20))));
+        assert_eq!(p.queued().map(|q| (q.mean_s(), q.is_one())), Some((None, false)));
+        for at in [1, 1, 1, 1, 9, 9, 10, 15, 15] {
+            p.send(ms(at), 1000);
+        }
+        let near =
+            |p: &Pipe, mean: f64| (p.queued().unwrap().mean_s().unwrap() - mean).abs() < 1e-12;
+        assert!(near(&p, 2e-3 / 3.0) && !p.queued().unwrap().is_one());
+        for at in [15, 15, 20, 20] {
+            p.send(ms(at), 1000);
+        }
+        assert!(near(&p, 7e-3 / 5.0) && p.queued().unwrap().is_one());
+        assert_eq!(Pipe::new(&c, None).queued(), None);
+        let no_link = HostConfig { rate: None, ..c };
+        assert_eq!(Pipe::new(&no_link, Some((ms(0), ms(1)))).queued(), None);
     }
 
     /// 2 ms of delay; with and without a link, with a rate that does not divide.
@@ -118,7 +182,8 @@ mod tests {
             [None, Rate::from_bps(8_000_000), Rate::from_bps(1_100_000), Rate::from_bps(1_000)]
         {
             let c = HostConfig { rate, delay: Duration::from_millis(2), buffer: None };
-            let (mut p, mut tx) = (Pipe::new(&c), rate.map(TxClock::new));
+            let (mut p, mut tx) = (Pipe::new(&c, None), rate.map(TxClock::new));
+            let mut measured = Pipe::new(&c, Some((Time::ZERO, Time::NEVER)));
             let mut busy = Time::ZERO;
             for t in [0, 0, 1, 1, 50_000] {
                 if let Some(tx) = &mut tx {
@@ -134,6 +199,7 @@ mod tests {
                     Some(busy + Duration::from_millis(2)),
                     "{rate:?} at {t} ms"
                 );
+                assert_eq!(measured.send(ms(t), 1000), Some(busy + Duration::from_millis(2)));
             }
         }
     }

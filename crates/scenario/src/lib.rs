@@ -13,6 +13,7 @@ mod controls;
 mod document;
 mod error;
 mod files;
+mod interval;
 mod keys;
 mod list;
 mod lower;
@@ -27,11 +28,13 @@ mod sweep;
 mod tables;
 mod view;
 mod walk;
+mod warnings;
 mod write;
 
 pub use batch::{run_many, BatchError, Progress};
-pub use document::{document, t95};
+pub use document::{document, identical};
 pub use error::{nearest, Problem, ScenarioError};
+pub use interval::{ends, estimate, student, Estimate};
 pub use list::{list, list_json};
 pub use lower::MEMORY_LIMIT;
 pub use penstock_aqm::probe::Counts;
@@ -41,6 +44,7 @@ pub use scenario::Scenario;
 pub use schema::{schema, schema_json};
 pub use sweep::{Axis, Design};
 pub use view::{AqmView, TopologyView, TrafficView};
+pub use warnings::warnings;
 
 /// A commented scenario to start from.
 pub fn init_template() -> &'static str {

@@ -213,5 +213,7 @@ fn metrics() -> Vec<Json> {
 }
 
 fn metric<V>(m: &Of<V>, per: &str, links: bool) -> Json {
-    json!({ "name": m.name, "doc": m.doc, "per": per, "links": links })
+    let finite = |x: f64| x.is_finite().then_some(x);
+    let bounds = [finite(m.bounds.least), finite(m.bounds.most)];
+    json!({ "name": m.name, "label": m.label, "doc": m.doc, "per": per, "links": links, "bounds": bounds })
 }

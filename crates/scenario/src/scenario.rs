@@ -258,6 +258,11 @@ impl Scenario {
         self.plan.top.duration
     }
 
+    /// Returns the end of the measured window, where the scenario sets one.
+    pub fn measure_to(&self) -> Option<Duration> {
+        self.plan.measure.to
+    }
+
     /// Simulated time in seconds.
     pub fn duration_s(&self) -> f64 {
         self.duration().as_secs_f64()

@@ -279,6 +279,7 @@ fn a_document_has_no_clock() {
         series: vec![],
         lead_in: None,
         pcap: None,
+        access: None,
     };
     let runs = [run(1), run(2)];
     let text = document(&s, &runs.iter().collect::<Vec<_>>());

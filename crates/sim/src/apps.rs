@@ -147,7 +147,7 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
 fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
     Pkt {
-        seq: u.sent as i64,
+        seq: 0,
         flow: flow as u32,
         bytes: u.bytes,
         sack: NO_SACK,

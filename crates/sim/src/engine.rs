@@ -1,5 +1,6 @@
 //! The engine: takes events in order and hands each to the room that it belongs to.
 
+use crate::access::AccessQueue;
 use crate::config::{App, Config, FlowConfig};
 use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
@@ -16,7 +17,7 @@ use crate::result::{LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{apps, browser, ends, lead_in, measure};
+use crate::{access, apps, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -86,6 +87,7 @@ pub(crate) struct Engine {
     /// Of each link its name and mean rate over the window, for the results.
     link_rates: Vec<(String, f64)>,
     measure_links: bool,
+    access_links: Vec<access::Measured>,
     groups: usize,
     seed: u64,
     /// Transfers and pages that ended.
@@ -137,7 +139,8 @@ fn flows(c: &Config) -> Vec<Flow> {
     let senders = senders(c);
     let datagrams = |f: &&FlowConfig| f.app.tcp().is_none();
     let alone = c.flows.iter().filter(datagrams).count() == 1;
-    let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed)).collect();
+    let window = (c.measure_from, c.measure_to);
+    let mut flows: Vec<Flow> = c.flows.iter().map(|f| Flow::new(f, c.seed, window)).collect();
     for f in &mut flows {
         let own_host = senders[f.ends.src as usize] == 1;
         match &mut f.kind {
@@ -220,6 +223,11 @@ impl Engine {
         }
         if net.window.1 >= net.end {
             measure::end(flows);
+        }
+        for f in flows {
+            if let FlowKind::Udp(u) = &mut f.kind {
+                u.finish(net.end, &mut f.rng);
+            }
         }
         for link in &mut net.links {
             link.finish(net.end);
@@ -335,7 +343,8 @@ impl Engine {
         let links = links(c, &mut capture_links, abort)?;
         let foresees = foresees(c);
         let hosts = parts(c, foresees).into_iter().zip(&c.hosts);
-        let hosts = hosts.map(|(part, h)| Host::new(h, part)).collect();
+        let window = (c.measure_from, c.measure_to);
+        let hosts = hosts.map(|(part, h)| Host::new(h, part, window)).collect();
         let inbox = |(i, link)| Inbox::new(c, i, link, foresees);
         let inboxes = links.iter().enumerate().map(inbox).collect();
         let (shift, slots) = geometry(c);
@@ -349,7 +358,7 @@ impl Engine {
             hosts,
             routes: Routes::new(&c.routes),
             end,
-            window: (c.measure_from, c.measure_to),
+            window,
             capture: c.record.pcap.map(|_| Box::new(Capture::new(end))),
             capture_links,
             entered: 0,
@@ -361,6 +370,7 @@ impl Engine {
         };
         let rate = |i: usize| (c.links[i].name.clone(), c.mean_rate(i));
         let mut engine = Engine {
+            access_links: access::links(c, &net.hosts),
             net,
             flows: flows(c),
             bottleneck: c.bottleneck,
@@ -406,6 +416,7 @@ impl Engine {
         let links = if self.measure_links { self.links() } else { vec![] };
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
+        let access = self.access_queue();
         let run = self.view();
         RunResult {
             seed,
@@ -418,7 +429,19 @@ impl Engine {
             series,
             lead_in: None,
             pcap,
+            access,
         }
+    }
+
+    /// Returns the longest queue at an access link, where it was longer than on its flow's way.
+    fn access_queue(&self) -> Option<AccessQueue> {
+        if self.access_links.is_empty() {
+            return None;
+        }
+        let Network { hosts, routes, links, .. } = &self.net;
+        let delays: Vec<_> = links.iter().map(Link::delay_mean_s).collect();
+        let measured = self.access_links.iter();
+        AccessQueue::longest(measured.filter_map(|link| link.queue(hosts, routes, &delays)))
     }
 
     /// Returns what the metrics are computed from. The run's memory is given back first, so that a

@@ -64,15 +64,15 @@ pub(crate) struct Tcp {
     /// Payload bytes acknowledged by earlier connections, less what the last segments of earlier
     /// transfers of this connection lack.
     pub(crate) acked_before: i64,
-    /// What had been counted when the measured window began; from its end on, what was counted in
-    /// it.
-    pub(crate) window: Snapshot,
     /// When the present transfer began.
     pub(crate) began: Time,
     /// When an event of the timer comes that has been passed over, and for when it schedules the
     /// next one then. [`Time::NEVER`]: there is none. See [`Tcp::foresees`].
     pub(crate) passed_over: Time,
     pub(crate) moves_to: Time,
+    /// What had been counted when the measured window began; from its end on, what was counted in
+    /// it.
+    pub(crate) window: Snapshot,
 }
 
 /// Counters at an end of the measured window, or within it.
@@ -82,6 +82,8 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
     /// The handshake is over.
     pub(crate) connected: bool,
+    /// The smoothed round-trip time, seconds; that of the window's end is its own.
+    pub(crate) srtt_s: Option<f64>,
 }
 
 impl Snapshot {
@@ -91,6 +93,7 @@ impl Snapshot {
             acked_bytes: self.acked_bytes - then.acked_bytes,
             counters: self.counters.since(then.counters),
             connected: self.connected && !then.connected,
+            srtt_s: self.srtt_s,
         }
     }
 }
@@ -112,12 +115,18 @@ pub(crate) struct Udp {
     start: Time,
     /// When it ends; [`Time::NEVER`]: with the run.
     stop: Time,
-    /// When the next packet leaves the source.
+    /// When the next packet leaves the source; [`Time::NEVER`]: none is left.
     next: Time,
+    /// The measured window's ends and, once a packet leaves there or later, how many have left
+    /// before.
+    ends: [(Time, Option<u64>); 2],
+    /// The first of these ends, and of the stop, that no packet has come to.
+    until: Time,
     /// The gaps between packets where all are alike.
     even: Option<TxClock>,
     /// Payload delivered in the measured window.
     pub(crate) delivered: u64,
+    /// Packets that have left the source, whenever that was.
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
@@ -153,7 +162,7 @@ enum Rhythm {
 }
 
 impl Flow {
-    pub(crate) fn new(c: &FlowConfig, seed: u64) -> Self {
+    pub(crate) fn new(c: &FlowConfig, seed: u64, window: (Time, Time)) -> Self {
         let mut rng = Rng::stream(seed, &format!("flow/{}/{}", c.group, c.index));
         let kind = match &c.app {
             App::Ftp { tcp, start, stop, bytes } => {
@@ -181,11 +190,11 @@ impl Flow {
                     jitter: *jitter,
                     on_until: Time::ZERO,
                 };
-                FlowKind::Udp(Box::new(Udp::new(bytes, rhythm, *start, *stop)))
+                FlowKind::Udp(Box::new(Udp::new(bytes, rhythm, (*start, *stop), window)))
             }
             App::Replay { packets, start, stop } => {
                 let rhythm = Rhythm::Replay(Arc::clone(packets), 0);
-                FlowKind::Udp(Box::new(Udp::new(0, rhythm, *start, *stop)))
+                FlowKind::Udp(Box::new(Udp::new(0, rhythm, (*start, *stop), window)))
             }
         };
         Flow {
@@ -309,12 +318,18 @@ impl Tcp {
             acked_bytes: self.acked_bytes(),
             counters: self.sender.counters(),
             connected: self.sender.acknowledged() >= 0,
+            srtt_s: self.sender.srtt(),
         }
     }
 }
 
 impl Udp {
-    fn new(bytes: u32, rhythm: Rhythm, start: Time, stop: Option<Time>) -> Self {
+    fn new(
+        bytes: u32,
+        rhythm: Rhythm,
+        (start, stop): (Time, Option<Time>),
+        window: (Time, Time),
+    ) -> Self {
         let stop = stop.unwrap_or(Time::NEVER);
         let even = match &rhythm {
             Rhythm::Gaps { gap, pattern: UdpPattern::Cbr, jitter, .. } if *jitter == 0.0 => {
@@ -328,6 +343,8 @@ impl Udp {
             start,
             stop,
             next: start,
+            ends: [(window.0, None), (window.1, None)],
+            until: stop.min(window.0),
             even,
             delivered: 0,
             sent: 0,
@@ -350,6 +367,21 @@ impl Udp {
             Rhythm::Replay(..) => return self.rarer(),
         }
         self.on_time()
+    }
+
+    /// The run ends at `end`. Counts the packets that leave the source until then and reach their
+    /// first link later: nobody has asked for them.
+    pub(crate) fn finish(&mut self, end: Time, rng: &mut Rng) {
+        while self.next < end.min(self.stop) {
+            self.sent += 1;
+            self.after(rng);
+        }
+    }
+
+    /// Returns how many packets left the source in the measured window, after the run.
+    pub(crate) fn sent_in_window(&self) -> u64 {
+        let [from, to] = self.ends.map(|(_, before)| before.unwrap_or(self.sent));
+        to - from
     }
 
     /// A datagram of `bytes` comes to its receiver at `at`; `None`: to a full access link.
@@ -405,7 +437,10 @@ impl Udp {
         match &mut self.rhythm {
             Rhythm::Gaps { .. } => return None,
             Rhythm::Replay(packets, number) => {
-                let packet = packets.get(*number)?;
+                let Some(packet) = packets.get(*number) else {
+                    self.next = Time::NEVER;
+                    return None;
+                };
                 *number += 1;
                 self.bytes = packet.bytes;
                 self.next = self.start + packet.at;
@@ -414,9 +449,28 @@ impl Udp {
         self.on_time()
     }
 
+    /// Returns when the next packet leaves, if it does. All before it have been counted.
     #[inline]
-    fn on_time(&self) -> Option<Time> {
-        (self.next < self.stop).then_some(self.next)
+    fn on_time(&mut self) -> Option<Time> {
+        if self.next < self.until {
+            return Some(self.next);
+        }
+        self.passes()
+    }
+
+    /// The next packet leaves at an end of the measured window, or later, or never.
+    #[cold]
+    fn passes(&mut self) -> Option<Time> {
+        let (next, sent) = (self.next, self.sent);
+        self.until = self.stop;
+        for (end, before) in &mut self.ends {
+            if next >= *end {
+                before.get_or_insert(sent);
+            } else {
+                self.until = self.until.min(*end);
+            }
+        }
+        (next < self.stop).then_some(next)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A host: its access link in both directions.
 
 use penstock_queue::{HostConfig, Pipe};
+use penstock_units::Time;
 
 /// Both directions in one cache line.
 #[repr(align(64))]
@@ -26,12 +27,15 @@ pub(crate) struct Part {
     pub(crate) merges: bool,
     /// See [`ANSWERS`].
     pub(crate) answers: bool,
+    /// Whether a queue may form in the pipe up, and in the one down: see [`crate::access`].
+    pub(crate) queues: [bool; 2],
 }
 
 impl Host {
-    /// A host whose pipes are idle.
-    pub(crate) fn new(c: &HostConfig, part: Part) -> Self {
-        let mut host = Host { up: Pipe::new(c), down: Pipe::new(c) };
+    /// A host whose pipes are idle. Queues that may form are measured in the window.
+    pub(crate) fn new(c: &HostConfig, part: Part, window: (Time, Time)) -> Self {
+        let [up, down] = part.queues.map(|may| Pipe::new(c, may.then_some(window)));
+        let mut host = Host { up, down };
         host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);
         host
     }

@@ -1,5 +1,6 @@
 //! What the engine derives from a configuration before it runs.
 
+use crate::access;
 use crate::config::{App, Config, Tap};
 use crate::flow::Company;
 use crate::host::Part;
@@ -24,7 +25,7 @@ pub(crate) fn crowded(c: &Config) -> bool {
 pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
     const NONE: u32 = u32::MAX;
     let mut feeder: Vec<Option<u32>> = vec![None; c.hosts.len()];
-    let mut parts = vec![Part { merges: false, answers: foresees }; c.hosts.len()];
+    let mut parts = vec![Part { answers: foresees, ..Part::default() }; c.hosts.len()];
     let mut feed = |host: u32, route: u16| {
         let last = c.routes[usize::from(route)].last().copied().unwrap_or(NONE);
         let f = &mut feeder[host as usize];
@@ -47,8 +48,9 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
             App::Udp { .. } | App::Replay { .. } => true,
         };
     }
-    for part in &mut parts {
+    for (part, queues) in parts.iter_mut().zip(access::queues(c)) {
         part.answers &= !part.merges;
+        part.queues = queues;
     }
     parts
 }

@@ -4,6 +4,7 @@
 //! A run is a pure function of its [`Config`]: no clock, no threads, no global state. [`run`] may
 //! be called from many threads at once.
 
+mod access;
 mod apps;
 mod batch;
 mod browser;
@@ -36,6 +37,7 @@ mod waiting;
 mod way;
 mod web;
 
+pub use access::{AccessLink, AccessParts, AccessQueue};
 pub use config::{
     App, Config, Datagram, FlowConfig, LeadIn, OnOff, Pages, Record, Session, Tap, UdpPattern,
     VideoConfig,
@@ -57,6 +59,6 @@ pub use web::WebSession;
 
 // What a configuration and a result are made of.
 pub use penstock_queue::{
-    Abort, AqmConfig, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Schedule, Start,
-    Table, Trace, UserAqm, UserError, LINK_METRICS,
+    Abort, AqmConfig, Bounds, Column, HostConfig, LinkConfig, LinkError, LinkView, Of, Queued,
+    Schedule, Start, Table, Trace, UserAqm, UserError, LINK_METRICS,
 };

@@ -67,11 +67,11 @@ pub(crate) fn flow_view(f: &Flow, (from, to): (Time, Time)) -> FlowView {
 }
 
 fn udp_view(u: &Udp, view: FlowView) -> FlowView {
-    FlowView { bytes: u.delivered, sent: u.sent, ..view }
+    FlowView { bytes: u.delivered, sent: u.sent_in_window(), ..view }
 }
 
 fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
-    let Snapshot { acked_bytes, counters, connected } = t.window;
+    let Snapshot { acked_bytes, counters, connected, srtt_s } = t.window;
     let one_connection = matches!(t.app, TcpApp::Ftp { .. } | TcpApp::Video(_));
     let tcp = TcpView {
         retransmits: counters.retransmits,
@@ -79,7 +79,7 @@ fn tcp_view(t: &Tcp, view: FlowView) -> FlowView {
         cuts: Some(u64::from(counters.ecn_cuts)),
         cuts_incipient: (t.p.ecn == Ecn::Mecn).then_some(u64::from(counters.cuts_incipient)),
         connections: one_connection.then_some(u64::from(connected && t.p.handshake)),
-        srtt_s: t.sender.srtt(),
+        srtt_s,
     };
     FlowView { bytes: acked_bytes, sent: counters.sent, tcp: Some(tcp), ..view }
 }

@@ -23,114 +23,161 @@ const ROWS: usize = {
 
 const GOODPUT: Of<RunView> = Of::new(
     "goodput_bps",
+    "Goodput",
     "Payload newly acknowledged at the senders of forward FTP flows (in a graph: of those whose \
      data cross the bottleneck), bits per second.",
     |r| sum(r.counted()),
 );
 
-const JAIN: Of<RunView> = Of::new(
+const JAIN: Of<RunView> = Of::share(
     "jain",
+    "Fairness (Jain's index)",
     "Jain's index (Σx)²/(n·Σx²) of the goodputs of the flows that goodput_bps counts.",
     |r| jain(&r.counted().collect::<Vec<_>>()),
 );
 
 /// Metrics of a run that add up what its flows did.
 const OF_THE_FLOWS: &[Of<RunView>] = &[
-    Of::new("timeouts", "Retransmission timeouts with data outstanding, all TCP flows.", |r| {
-        sum(r.flows.iter().filter_map(FlowView::timeouts))
-    }),
-    Of::new("retransmits", "Segments sent again, all TCP flows.", |r| {
+    Of::new(
+        "timeouts",
+        "Timeouts",
+        "Retransmission timeouts with data outstanding, all TCP flows.",
+        |r| sum(r.flows.iter().filter_map(FlowView::timeouts)),
+    ),
+    Of::new("retransmits", "Retransmissions", "Segments sent again, all TCP flows.", |r| {
         sum(r.flows.iter().filter_map(FlowView::retransmits))
     }),
     Of::new(
         "fct_p50_s",
+        "Median completion time",
         "Median completion time of the transfers that ended in the window.",
         |r| quantile(&mut seconds(&r.ended), 0.5),
     ),
-    Of::new("fct_p99_s", "99th percentile of the same.", |r| {
+    Of::new("fct_p99_s", "99th-percentile completion time", "99th percentile of the same.", |r| {
         quantile(&mut seconds(&r.ended), 0.99)
     }),
     Of::new(
         "transfers",
+        "Transfers",
         "Byte-limited and web transfers, and chunks of video, that ended in the window.",
         |r| Some(r.ended.len() as f64),
     ),
-    Of::new("udp_goodput_bps", "Datagram bits per second delivered to their sinks.", |r| {
-        sum(r.flows.iter().filter(|f| f.tcp.is_none()).map(FlowView::goodput))
-    }),
+    Of::new(
+        "udp_goodput_bps",
+        "Goodput of datagrams",
+        "Datagram bits per second delivered to their sinks.",
+        |r| sum(r.flows.iter().filter(|f| f.tcp.is_none()).map(FlowView::goodput)),
+    ),
 ];
 
 /// Metrics of a traffic group.
 pub const GROUP_METRICS: &[Of<GroupView>] = &[
     Of::new(
         "goodput_bps",
+        "Goodput",
         "Payload newly acknowledged (datagrams: delivered), bits per second, sum of the group's \
          flows.",
         |g| sum(g.flows.iter().map(FlowView::goodput)),
     ),
-    Of::new("jain", "Jain's index of the group's goodputs.", |g| {
+    Of::share("jain", "Fairness (Jain's index)", "Jain's index of the group's goodputs.", |g| {
         jain(&g.flows.iter().map(FlowView::goodput).collect::<Vec<_>>())
     }),
-    Of::new("retransmits", "Segments sent again.", |g| {
+    Of::new("retransmits", "Retransmissions", "Segments sent again.", |g| {
         sum(g.flows.iter().filter_map(FlowView::retransmits))
     }),
-    Of::new("timeouts", "Retransmission timeouts.", |g| {
+    Of::new("timeouts", "Timeouts", "Retransmission timeouts.", |g| {
         sum(g.flows.iter().filter_map(FlowView::timeouts))
     }),
-    Of::new("sent", "Segments or datagrams sent.", |g| sum(g.flows.iter().map(|f| f.sent as f64))),
-    Of::new("ecn_cuts", "Reductions of the window in answer to marks.", |g| {
-        sum(g.flows.iter().filter_map(FlowView::cuts))
-    }),
+    Of::new(
+        "sent",
+        "Packets sent",
+        "Segments or datagrams that left the senders in the window, retransmissions included.",
+        |g| sum(g.flows.iter().map(|f| f.sent as f64)),
+    ),
+    Of::new(
+        "ecn_cuts",
+        "Window cuts for marks",
+        "Reductions of the window in answer to marks.",
+        |g| sum(g.flows.iter().filter_map(FlowView::cuts)),
+    ),
     Of::new(
         "cuts_incipient",
+        "Window cuts for incipient marks",
         "Those for multi-level ECN's incipient marks; null without it.",
         |g| sum(g.flows.iter().filter_map(FlowView::cuts_incipient)),
     ),
-    Of::new("cuts_moderate", "Those for multi-level ECN's moderate marks; null without it.", |g| {
-        sum(g.flows.iter().filter_map(FlowView::cuts_moderate))
-    }),
+    Of::new(
+        "cuts_moderate",
+        "Window cuts for moderate marks",
+        "Those for multi-level ECN's moderate marks; null without it.",
+        |g| sum(g.flows.iter().filter_map(FlowView::cuts_moderate)),
+    ),
     Of::new(
         "fct_mean_s",
+        "Mean completion time",
         "Mean completion time of the group's transfers that ended in the window.",
         |g| mean(&seconds(&g.ended)),
     ),
-    Of::new("transfers", "Transfers that ended in the window.", |g| Some(g.ended.len() as f64)),
+    Of::new("transfers", "Transfers", "Transfers that ended in the window.", |g| {
+        Some(g.ended.len() as f64)
+    }),
 ];
 
 /// Metrics of a flow.
 pub const FLOW_METRICS: &[Of<FlowView>] = &[
     Of::new(
         "goodput_bps",
+        "Goodput",
         "Payload newly acknowledged (datagrams: delivered), bits per second.",
         |f| Some(f.goodput()),
     ),
-    Of::new("retransmits", "Segments sent again; null for datagrams.", FlowView::retransmits),
-    Of::new("timeouts", "Retransmission timeouts; null for datagrams.", FlowView::timeouts),
-    Of::new("sent", "Segments or datagrams sent.", |f| Some(f.sent as f64)),
+    Of::new(
+        "retransmits",
+        "Retransmissions",
+        "Segments sent again; null for datagrams.",
+        FlowView::retransmits,
+    ),
+    Of::new(
+        "timeouts",
+        "Timeouts",
+        "Retransmission timeouts; null for datagrams.",
+        FlowView::timeouts,
+    ),
+    Of::new(
+        "sent",
+        "Packets sent",
+        "Segments or datagrams that left the sender in the window, retransmissions included.",
+        |f| Some(f.sent as f64),
+    ),
     Of::new(
         "ecn_cuts",
+        "Window cuts for marks",
         "Reductions of the window in answer to marks; null for datagrams.",
         FlowView::cuts,
     ),
     Of::new(
         "cuts_incipient",
+        "Window cuts for incipient marks",
         "Those for multi-level ECN's incipient marks; null without it.",
         FlowView::cuts_incipient,
     ),
     Of::new(
         "cuts_moderate",
+        "Window cuts for moderate marks",
         "Those for multi-level ECN's moderate marks; null without it.",
         FlowView::cuts_moderate,
     ),
-    Of::new(
+    Of::share(
         "connections",
+        "Connections",
         "1 where the flow's handshake ended in the window, else 0; null for datagrams and web.",
         |f| f.tcp?.connections.map(|n| n as f64),
     ),
     Of::new(
         "srtt_s",
-        "The smoothed round-trip time of the sender (RFC 6298) at the end; null before the first \
-         sample.",
+        "Smoothed round-trip time",
+        "The smoothed round-trip time of the sender (RFC 6298) at the end of the window; null before \
+         the first sample.",
         |f| f.tcp?.srtt_s,
     ),
 ];

@@ -44,20 +44,22 @@ pub struct PageView {
 pub const PAGE_METRICS: &[Of<PageView>] = &[
     Of::new(
         "page_time_mean_s",
+        "Mean page time",
         "Mean time from the beginning of a page to the end of its last object, over the pages that \
          ended in the window; only where a web group has `connections`, as the rows below.",
         |p| mean(&p.seconds()),
     ),
-    Of::new("page_time_p50_s", "Median of the same.", |p| quantile(&mut p.seconds(), 0.5)),
-    Of::new("page_time_p95_s", "95th percentile of the same.", |p| {
+    Of::new("page_time_p50_s", "Median page time", "Median of the same.", |p| quantile(&mut p.seconds(), 0.5)),
+    Of::new("page_time_p95_s", "95th-percentile page time", "95th percentile of the same.", |p| {
         quantile(&mut p.seconds(), 0.95)
     }),
-    Of::new("page_time_p99_s", "99th percentile of the same.", |p| {
+    Of::new("page_time_p99_s", "99th-percentile page time", "99th percentile of the same.", |p| {
         quantile(&mut p.seconds(), 0.99)
     }),
-    Of::new("pages", "Pages that ended in the window.", |p| Some(p.ended.len() as f64)),
+    Of::new("pages", "Pages", "Pages that ended in the window.", |p| Some(p.ended.len() as f64)),
     Of::new(
         "request_repeats",
+        "Requests sent again",
         "Requests that were sent again in the window, because no answer came.",
         |p| Some(p.repeats as f64),
     ),

@@ -1,5 +1,6 @@
 //! What a run gives back.
 
+use crate::access::AccessQueue;
 use penstock_queue::Table;
 use penstock_units::Duration;
 
@@ -27,6 +28,8 @@ pub struct RunResult {
     pub lead_in: Option<Duration>,
     /// The capture that was asked for: a complete pcap file.
     pub pcap: Option<Vec<u8>>,
+    /// The longest queue at an access link, where it was longer than at the bottleneck.
+    pub access: Option<AccessQueue>,
 }
 
 impl RunResult {

@@ -25,4 +25,10 @@ impl Routes {
     pub(crate) fn at(&self, route: u16, hop: u8) -> u32 {
         self.links[usize::from(route) * self.stride + usize::from(hop)]
     }
+
+    /// Returns the links of a route, in order.
+    pub(crate) fn links(&self, route: u16) -> impl Iterator<Item = u32> + '_ {
+        let from = usize::from(route) * self.stride;
+        self.links[from..from + self.stride].iter().copied().take_while(|link| *link != HOST)
+    }
 }

@@ -117,7 +117,7 @@ impl Viewer {
             }
             before = Some(bitrate);
         }
-        let Some(began) = self.began else { return view };
+        let Some(began) = self.began.filter(|began| *began < end) else { return view };
         let within = |a: Time, b: Time| b.min(end).since(a.max(from)).as_secs_f64();
         // What is ready may run dry before the next chunk, or has.
         let dry =
@@ -180,32 +180,45 @@ fn over(sum: f64, n: f64) -> Option<f64> {
 pub const VIDEO_METRICS: &[Of<VideoView>] = &[
     Of::new(
         "video_bitrate_bps",
+        "Bitrate of video",
         "Mean bitrate of the chunks of video that arrived in the window, bits per second; null \
          without one.",
         |v| over(v.bitrates_bps, v.chunks as f64),
     ),
-    Of::new("video_chunks", "Chunks of video that arrived in the window.", |v| {
-        Some(v.chunks as f64)
+    Of::new(
+        "video_chunks",
+        "Chunks of video",
+        "Chunks of video that arrived in the window.",
+        |v| Some(v.chunks as f64),
+    ),
+    Of::new(
+        "video_switches",
+        "Changes of the bitrate",
+        "Those whose bitrate is not that of the chunk before.",
+        |v| Some(v.switches as f64),
+    ),
+    Of::new("video_stalls", "Stalls", "How often playback ran dry in the window.", |v| {
+        Some(v.stalls as f64)
     }),
-    Of::new("video_switches", "Those whose bitrate is not that of the chunk before.", |v| {
-        Some(v.switches as f64)
-    }),
-    Of::new("video_stalls", "How often playback ran dry in the window.", |v| Some(v.stalls as f64)),
     Of::new(
         "video_stalled_s",
+        "Time stalled",
         "Seconds of the window in which playback stood still after it had begun, sum over the \
          viewers.",
         |v| Some(v.stalled_s),
     ),
-    Of::new(
+    Of::share(
         "video_stalled_share",
-        "The part of the time since playback began in which it stood still; null before it began.",
+        "Share of the time stalled",
+        "The part of the window in which playback stood still, of that since playback began; null \
+         before it began.",
         |v| over(v.stalled_s, v.watched_s),
     ),
     Of::new(
         "video_startup_s",
-        "Seconds from a viewer's start to the start of playback, before or in the window; mean \
-         over the viewers, null before the first of them.",
+        "Start-up time",
+        "Seconds from a viewer's start to the start of playback, before the window's end, be that \
+         before the window or in it; mean over the viewers, null before the first of them.",
         |v| over(v.startup_s, v.started as f64),
     ),
 ];

@@ -10,17 +10,20 @@ import click
 from penstock._files import write
 from penstock._names import kind_named, kinds
 from penstock.cli import options
-from penstock.cli.inputs import check_figure, check_writable, name_of, scenario_of, series_interval
-from penstock.cli.output import Clock, report, write_result
+from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
+from penstock.cli.output import Clock, report, warn, write_result
+from penstock.cli.picture import Picture
+from penstock.errors import Error
 from penstock.runs import runner
 from penstock.runs.execute import cores
 from penstock.runs.result import Comparison
-from penstock.show import style
 from penstock.show.progress import Bar
 from penstock.show.run_tables import comparison_table
 
 #: What compares disciplines of the user's own.
 _OWN = "penstock.compare takes an instance of it in Python, and `penstock evaluate FILE.py:CLASS` judges it"
+#: The figures that `--figure-kind` names: methods of `Comparison.plot`.
+FIGURES = ("overview", "plane")
 
 
 @click.command("compare")
@@ -33,7 +36,13 @@ _OWN = "penstock.compare takes an instance of it in Python, and `penstock evalua
     metavar="KIND",
     help='A discipline; give it repeatedly, or "all" for every kind.',
 )
-@options.figure("Draw them at a glance (.png, .svg or .pdf).")
+@options.figure("Draw them: .svg, .png or .pdf.")
+@click.option(
+    "--figure-kind",
+    "shape",
+    type=click.Choice(FIGURES),
+    help="A row for each discipline, or delay against throughput [default: overview].",
+)
 def command(
     file: str,
     seeds: int,
@@ -45,6 +54,8 @@ def command(
     timing: Path | None,
     aqms: tuple[str, ...],
     figure: Path | None,
+    style: str | None,
+    shape: str | None,
 ) -> None:
     """Run FILE under several disciplines, paired by seed.
 
@@ -53,17 +64,19 @@ def command(
     """
     scenario = scenario_of(file, changes)
     interval = series_interval(scenario, series, out)
-    check_writable(out=out, timing=timing, figure=figure)
-    check_figure(figure)
+    check_writable(out=out, timing=timing)
+    picture = Picture(figure, style)
+    if shape is not None and figure is None:
+        raise Error("--figure-kind: needs --figure FILE, where it is drawn")
     clock = Clock()
     with Bar(name_of(scenario, file)) as bar:
         comparison = runner.compare(scenario, _kinds(aqms), seeds, jobs=jobs, series=interval, progress=bar)
     clock.stop()
     if out is not None:
         _write(out, comparison)
-    if figure is not None:
-        style.save(comparison.plot.overview(), str(figure))
+    picture.draw(lambda: getattr(comparison.plot, shape or FIGURES[0])())
     report(as_json, comparison.json, lambda: comparison_table(comparison))
+    warn(comparison.warnings)
     clock.report(timing, list(comparison.results.values()), jobs or cores())
 
 

@@ -12,10 +12,11 @@ import click
 from penstock._files import write
 from penstock.cli import options
 from penstock.cli.inputs import scenario_of
-from penstock.cli.output import draw, say
+from penstock.cli.output import draw, say, tell, warn
 from penstock.errors import ScenarioError
 from penstock.model.scenario import read_text
 from penstock.operators import command as work
+from penstock.operators.changes import text as changed
 from penstock.operators.model import Place
 from penstock.operators.show import difference_table, platforms_table, values_table
 from penstock.operators.state import Given
@@ -29,7 +30,12 @@ _EXACT = f"{100 * work.EXACT:g}%"
 @click.command("config")
 @click.argument("file", type=options.PATH, required=False)
 @click.option("--to", metavar="PLATFORM", help="Write FILE's bottleneck for it; --list shows the platforms.")
-@click.option("--from", "from_", metavar="PLATFORM", help="Read FILE, the state of a box (tc, sonic), into a scenario.")
+@click.option(
+    "--from",
+    "from_",
+    metavar="PLATFORM",
+    help="Read FILE (-: standard input), a box's state (tc, sonic), as a scenario.",
+)
 @click.option(
     "--exact",
     metavar="[ERROR]",
@@ -37,10 +43,18 @@ _EXACT = f"{100 * work.EXACT:g}%"
     flag_value=_EXACT,
     help=f"Refuse where a value is off by more, or anything is lost [alone: {_EXACT}].",
 )
-@click.option("--against", type=options.PATH, metavar="FILE", help="Print what changes beside this state of the box.")
+@click.option(
+    "--against",
+    type=options.PATH,
+    metavar="FILE",
+    help="Print what changes beside this state of the box.",
+)
 @click.option("--as", "variant", metavar="FORM", help="One of several forms: gred for red, cake for fq_codel.")
 @click.option("--dev", metavar="NAME", help="The interface.")
 @click.option("--shape", is_flag=True, help="tc: make the rate, too.")
+@click.option(
+    "--parent", metavar="CLASS", help="--from tc: the class of the queue, such as 1:12, where several differ."
+)
 @click.option("--rate", metavar="RATE", help="--from: the link's rate, where the state lacks it.")
 @click.option("--rtt", metavar="TIME", help="--from: the round trip without queues.")
 @click.option("--profile", metavar="NAME", help="--from sonic: which profile.")
@@ -59,6 +73,7 @@ def command(
     variant: str | None,
     dev: str | None,
     shape: bool,
+    parent: str | None,
     rate: str | None,
     rtt: str | None,
     profile: str | None,
@@ -71,8 +86,8 @@ def command(
 ) -> None:
     """Write FILE's queue as a router takes it, or read one.
 
-    The configuration goes to the standard output or to --out; what the box will really use, what is
-    lost, and what the rounding costs in a simulation go to the standard error.
+    The configuration or the scenario goes to the standard output or to --out; what the box will
+    really use, what is lost, and what the rounding costs in a simulation go to the standard error.
     """
     if only_list:
         draw(platforms_table())
@@ -80,22 +95,33 @@ def command(
     if file is None or (to is None) == (from_ is None):
         raise ScenarioError("needs FILE and either --to PLATFORM or --from PLATFORM; --list shows the platforms")
     _check_out(out)
-    given = Given(dev=dev, profile=profile, rate=rate, rtt=rtt)
+    given = Given(dev=dev, parent=parent, profile=profile, rate=rate, rtt=rtt)
     if from_ is not None:
         _only_to({"--exact": exact, "--against": against, "--as": variant, "--set": changes, "--shape": shape})
-        _put(work.read(read_text(file), from_, given, str(file)), out)
+        reading = work.read(_text(file), from_, given, _name(file))
+        if as_json:
+            _put(work.read_json(reading, from_) + "\n", out)
+            return
+        _put(reading.text, out)
+        _lines("Lost:", reading.fate.sentences())
+        _lines("Note:", reading.fate.notes)
         return
+    if parent is not None:
+        raise ScenarioError("--parent: goes with --from, not with --to")
     assert to is not None
     place = Place(dev=dev, variant=variant, shape=shape)
     scenario = scenario_of(file, changes)
     if against is not None:
         if to not in work.READERS:
             raise ScenarioError(f"--against: the state of {to} is not read; that of {' and '.join(work.READERS)} is")
-        _put(work.difference(read_text(against), to, given, scenario, place, str(against)), out)
+        found = work.difference(_text(against), to, given, scenario, place, _name(against))
+        _put(work.difference_json(found, to) + "\n" if as_json else changed(found), out)
         return
     most = None if exact is None else _share(exact)
     with Bar(scenario.name or file.name) as bar:
         done = work.configure(scenario, to, place, exact=most, seeds=seeds, jobs=jobs, progress=bar)
+    if done.comparison is not None:
+        warn(done.comparison.warnings)
     if as_json:
         _put(done.json() + "\n", out)
         return
@@ -105,6 +131,20 @@ def command(
     _lines("Note:", done.written.notes)
     if (table := difference_table(done)) is not None:
         _tell(table)
+
+
+def _text(file: Path) -> str:
+    """Returns a file's text, or the standard input's. Raises `ScenarioError`."""
+    if str(file) != "-":
+        return read_text(file)
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{_name(file)}: not UTF-8 text (byte {error.start})") from None
+
+
+def _name(file: Path) -> str:
+    return "standard input" if str(file) == "-" else str(file)
 
 
 def _check_out(out: Path | None) -> None:
@@ -148,4 +188,4 @@ def _tell(table: Table) -> None:
 
 def _lines(head: str, sentences: Sequence[str]) -> None:
     for each in sentences:
-        click.echo(f" {head} {each}.", err=True)
+        tell(f" {head} {each}.")

@@ -10,7 +10,8 @@ import click
 from penstock import emulation
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
-from penstock.cli.output import report, write_result
+from penstock.cli.output import EXIT_SIGNAL, fail, report, warn, write_result
+from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
 from penstock.errors import ScenarioError
@@ -24,6 +25,7 @@ from penstock.model.scenario import Scenario
 @click.option("--client", metavar="CMD", help="A line for the shell on the client's side, instead of the traffic.")
 @click.option("--server", metavar="CMD", help="A line for the shell on the server's side, started before the client.")
 @click.option("--shell", is_flag=True, help="An interactive shell on the client's side, instead of the traffic.")
+@click.option("--cc", metavar="NAME", help="The congestion control of own programs' TCP; default: this machine's.")
 @click.option("--download", is_flag=True, help="The bottleneck's forward direction is from the server to the client.")
 @options.changes()
 @options.as_json()
@@ -47,6 +49,7 @@ def command(
     duration: str | None,
     client: str | None,
     server: str | None,
+    cc: str | None,
     shell: bool,
     download: bool,
     changes: tuple[str, ...],
@@ -64,8 +67,8 @@ def command(
 
     The scenario's bottleneck stands between two network namespaces of this machine. Its ftp and cbr traffic becomes
     real flows (iperf3, the kernel's TCP). A PROGRAM after "--", --client and --server run instead of it; without
-    traffic and program a shell is started. Root is not needed where user namespaces are allowed. The run says how late
-    its packets were, and whether it is valid.
+    traffic and program a shell is started. The measured window holds for programs too. Root is not needed where user
+    namespaces are allowed. The run says how late its packets were, and whether it is valid.
     """
     if sum((bool(program), client is not None, shell)) > 1:
         raise ScenarioError("--client, --shell and a program after -- exclude each other")
@@ -75,35 +78,42 @@ def command(
             raise ScenarioError(f"--duration {duration!r}: must be above 0 s")
         wanted["duration"] = duration
     scenario, has_traffic = Scenario.load_link(file, wanted)
-    argv = _program(program, client, shell or (server is not None) or not has_traffic)
+    own = _program(program, client, shell or (server is not None) or not has_traffic)
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)
-    with Screen(scenario, live=live, own=argv is not None) as screen:
-        result = emulation.emulate(
-            scenario,
-            client=argv,
-            server=server,
-            download=download,
-            limited=duration is not None,
-            rootless=rootless,
-            backend=backend,
-            fifo=not no_fifo,
-            series=interval,
-            pcap=pcap,
-            pcap_link=pcap_link,
-            progress=screen,
-        )
-    if out is not None:
-        write_result(out, result)
-    report(as_json, result.json, lambda: emulated_table(result))
+    try:
+        with heard(), Screen(scenario, live=live, own=own is not None) as screen:
+            result = emulation.emulate(
+                scenario,
+                client=own,
+                server=server,
+                cc=cc,
+                download=download,
+                limited=duration is not None,
+                rootless=rootless,
+                backend=backend,
+                fifo=not no_fifo,
+                series=interval,
+                pcap=pcap,
+                pcap_link=pcap_link,
+                progress=screen,
+            )
+    except Signalled as signalled:
+        return fail(f"ended by {signalled}", EXIT_SIGNAL + signalled.number)
+    try:
+        if out is not None:
+            write_result(out, result)
+    finally:  # what took real time is shown, also where the disk is full
+        report(as_json, result.json, lambda: emulated_table(result))
+        warn(result.warnings)
     code: int | None = result.emulation["exit_code"]
     return code or 0
 
 
-def _program(program: Sequence[str], client: str | None, shell: bool) -> Sequence[str] | None:
-    """Returns what runs on the client's side: a program with its arguments, nothing for a shell, `None` for traffic."""
+def _program(program: Sequence[str], client: str | None, shell: bool) -> str | Sequence[str] | None:
+    """Returns what runs on the client's side, as `emulate` takes it: nothing for a shell, `None` for traffic."""
     if client is not None:
-        return ["/bin/sh", "-c", client]
+        return client
     if program:
         return list(program)
     return [] if shell else None

@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, tell
 from penstock.errors import ScenarioError
 from penstock.evaluation.command import chosen
 from penstock.evaluation.start import evaluate
@@ -27,7 +27,11 @@ from penstock.sweeps.drive import Sweep
 @click.option("--real", is_flag=True, help="Also on real packets (sections 5.1 to 5.3, 7, 8, 9.1): half an hour each.")
 @options.out("Write the pages and keep the runs there; what is there is not run again.", Path("out/evaluate"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Show the scenarios of RFC 7928; run nothing.")
 def command(
     disciplines: tuple[str, ...],
@@ -75,6 +79,8 @@ def command(
         if fault is None:
             raise
         return fail(fault, EXIT_FAILED)
+    for note in done.notes:
+        tell(note)
     draw(answers_table(done))
     say(str(done.page))
     return 0

@@ -8,6 +8,7 @@ import click
 
 from penstock import _penstock
 from penstock._names import command as command_line
+from penstock.cli.output import tell
 from penstock.errors import ScenarioError
 
 
@@ -26,4 +27,4 @@ def command(name: str) -> None:
         raise ScenarioError(f"{path}: exists already; give another name") from None
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
-    click.echo(f"{path}: try {command_line('run', path)}", err=True)
+    tell(f"{path}: try {command_line('run', path)}")

@@ -13,9 +13,6 @@ from penstock.runs.execute import auto_interval_s
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: What a figure may be written as.
-FIGURES = (".png", ".svg", ".pdf")
-
 
 def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
     """Returns the scenario of a file with the changes of `--set`."""
@@ -68,9 +65,3 @@ def check_writable(out: Path | None = None, **files: Path | None) -> None:
             raise ScenarioError(f"--{option} {path}: is a folder, not a file")
         if not path.parent.is_dir():
             raise ScenarioError(f"--{option} {path}: there is no folder {path.parent}")
-
-
-def check_figure(figure: Path | None) -> None:
-    """Refuses a file that a figure cannot be written as."""
-    if figure is not None and figure.suffix not in FIGURES:
-        raise ScenarioError(f"--figure {figure}: must end in {', '.join(FIGURES)}")

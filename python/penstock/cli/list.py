@@ -10,7 +10,7 @@ import click
 from penstock import _penstock
 from penstock._names import known
 from penstock.cli import options
-from penstock.cli.output import draw, say
+from penstock.cli.output import draw, say, tell
 from penstock.show.list_tables import entry, list_table
 
 #: What there are lists of, in the order in which they are shown.
@@ -37,7 +37,7 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
             for table in list_table(each, rows):
                 draw(table)
         if what == "aqm":
-            click.echo("All about one: penstock list aqm NAME", err=True)
+            tell("All about one: penstock list aqm NAME")
 
 
 def _show_one(rows: list[dict[str, Any]], name: str, what: str, as_json: bool) -> None:

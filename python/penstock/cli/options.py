@@ -80,8 +80,10 @@ def series(text: str = "Sampling interval of the series that --out writes.") -> 
 
 
 def figure(text: str = "Draw it: .svg, .png or .pdf.") -> Callable[[F], F]:
-    """`--figure FILE`."""
-    return click.option("--figure", type=PATH, metavar="FILE", help=text)
+    """`--figure FILE` and `--style FILE`."""
+    drawn = click.option("--figure", type=PATH, metavar="FILE", help=text)
+    styled = click.option("--style", metavar="FILE", help="Draw it by this style sheet of matplotlib, or one's name.")
+    return lambda command: drawn(styled(command))
 
 
 def simulation(command: F) -> F:

@@ -6,10 +6,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
+from penstock._text import visible
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
@@ -20,16 +21,30 @@ if TYPE_CHECKING:
     from penstock.runs.result import Result
 
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+#: A program that signal n ended exits with n more.
+EXIT_SIGNAL = 128
 
 
 def fail(message: str, code: int) -> int:
     """Says what went wrong, and returns the exit code."""
-    print(f"penstock: {message}", file=sys.stderr)
+    tell(f"penstock: {message}")
     return code
+
+
+def tell(text: str) -> None:
+    """Says something beside the result."""
+    print(visible(text), file=sys.stderr)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Says on stderr what a reader of the results has to know."""
+    for text in warnings:
+        tell(f"warning: {text}")
 
 
 def say(text: str) -> None:
     """Prints a result."""
+    text = visible(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 

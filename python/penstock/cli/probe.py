@@ -8,11 +8,11 @@ import click
 
 from penstock._names import kind_named, kinds
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, scenario_of
+from penstock.cli.inputs import assignments, scenario_of
 from penstock.cli.output import report
+from penstock.cli.picture import Picture
 from penstock.model.scenario import Scenario
 from penstock.runs import probing
-from penstock.show import style
 from penstock.show.list_tables import probe_table
 
 
@@ -24,7 +24,13 @@ from penstock.show.list_tables import probe_table
 @options.figure()
 @options.as_json()
 def command(
-    what: str, changes: tuple[str, ...], not_capable: bool, flows: int, figure: Path | None, as_json: bool
+    what: str,
+    changes: tuple[str, ...],
+    not_capable: bool,
+    flows: int,
+    figure: Path | None,
+    style: str | None,
+    as_json: bool,
 ) -> None:
     """Hold the queue, and count what is marked and dropped.
 
@@ -33,10 +39,9 @@ def command(
     ECN.
     """
     scenario = _common(what, changes) if what in kinds() else _of_file(what, changes)
-    check_writable(figure=figure)
+    picture = Picture(figure, style)
     probed = probing.probe(scenario, capable=not not_capable, flows=flows)
-    if figure is not None:
-        style.save(probed.plot(), str(figure))
+    picture.draw(probed.plot)
     report(as_json, probed.json, lambda: probe_table(probed))
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import click
 
 from penstock.cli import options
-from penstock.cli.inputs import check_figure, check_writable
 from penstock.cli.output import draw, say
-from penstock.show import style
+from penstock.cli.picture import Picture
 from penstock.sweeps import show
-from penstock.sweeps.figure import draw as drawn
 from penstock.sweeps.tables import tables
 
 
@@ -42,6 +40,7 @@ def command(
     ci: str,
     against: str | None,
     figure: Path | None,
+    style: str | None,
     as_json: bool,
 ) -> None:
     """Show METRIC of a sweep's runs over any axis.
@@ -49,11 +48,12 @@ def command(
     The runs are those that `penstock sweep` kept in DIR; intervals are of 95 %. Without --over: over every axis that
     varies. Axes that are not shown are averaged within each seed. Without METRIC: a few that matter most.
     """
-    check_writable(figure=figure)
-    check_figure(figure)
+    picture = Picture(figure, style)
     shown = show.show(folder, metric, over, by, ci=ci, against=against)
     if figure is not None:
-        style.save(drawn(shown), str(figure))
+        from penstock.sweeps.figure import draw as drawn
+
+        picture.draw(lambda: drawn(shown))
     if as_json:
         say(shown.json())
         return

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from penstock._files import write
 from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
-from penstock.cli.output import Clock, report, write_result
+from penstock.cli.output import Clock, report, tell, warn, write_result
 from penstock.runs import runner
 from penstock.runs.execute import Progress, cores
 from penstock.runs.result import Result
@@ -53,6 +52,7 @@ def simulate(
     if out is not None:
         write_result(out, result)
     report(as_json, result.json, lambda: result_table(result))
+    warn(result.warnings)
     if warm_up_check:
         _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], jobs))
     clock.report(timing, [result], jobs or cores())
@@ -72,4 +72,4 @@ def _check_warm_up(result: Result) -> None:
     """Says whether the queue had settled; a result without series runs once more."""
     from penstock.sweeps import warm_up
 
-    print(f"warm-up: {warm_up.of_result(result)}", file=sys.stderr)
+    tell(f"warm-up: {warm_up.of_result(result)}")

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from penstock.cli import options
-from penstock.cli.inputs import check_figure, check_writable, scenario_of
+from penstock.cli.inputs import scenario_of
 from penstock.cli.output import report, say
+from penstock.cli.picture import Picture
 from penstock.errors import ScenarioError
 from penstock.fluid.start import stability
-from penstock.show import style
 from penstock.show.progress import Bar
 
 
@@ -34,6 +34,7 @@ def command(
     seeds: int | None,
     jobs: int | None,
     figure: Path | None,
+    style: str | None,
     as_json: bool,
 ) -> None:
     """Say by the fluid model whether FILE's queue settles.
@@ -42,16 +43,14 @@ def command(
     margins. There is a model for red, ared, rared, mecn, amecn, pi and rem, and for long Reno transfers over a
     dumbbell. docs/stability.md derives it.
     """
-    check_writable(figure=figure)
-    check_figure(figure)
+    picture = Picture(figure, style)
     if seeds is not None and not simulate:
         raise ScenarioError("--seeds: needs --simulate, which makes runs")
     with Bar("simulating") as bar:
         found = stability(
             scenario_of(file, changes), flows=flows, rtt=rtt, simulate=simulate, seeds=seeds, jobs=jobs, progress=bar
         )
-    if figure is not None:
-        style.save(found.plot(), str(figure))
+    picture.draw(found.plot)
     # Only now, so that a wrong scenario costs no libraries.
     from penstock.fluid.tables import lines, stability_table
 

@@ -21,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv: what stands behind `penstock`; default: what this process was called with.
     """
     words = sys.argv[1:] if argv is None else list(argv)
+    if not _streams():
+        return fail("the standard output is closed: > /dev/null discards what is printed", EXIT_FAILED)
     try:
         code = 0
         given = run_asked(words)
@@ -45,3 +47,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_PIPE
     except OSError as error:
         return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_FAILED)
+
+
+def _streams() -> bool:
+    """Gives standard input and error a place where they are closed, so that no file that is opened takes theirs.
+    Returns whether the standard output is open.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    return sys.stdout is not None

@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import check_writable, scenario_of, series_interval
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, tell, warn
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
 from penstock.sweeps import drive, start, store
@@ -20,7 +20,11 @@ from penstock.sweeps import drive, start, store
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 @click.option(
     "--until",
     metavar='"METRIC ±WIDTH"',
@@ -78,7 +82,7 @@ def command(
                 fail_fast=fail_fast,
                 patience=patience,
                 progress=lambda now: _advance(bar, scenario.name or file.name, now),
-                failure=lambda what: click.echo(f"run {what.key}, seed {what.seed}: {what.error}", err=True),
+                failure=lambda what: tell(f"run {what.key}, seed {what.seed}: {what.error}"),
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
@@ -114,10 +118,11 @@ def _summarize(done: drive.Sweep, out: Path) -> None:
     failed = f", {done.failed} failed" if done.failed else ""
     wide = f"; {done.wide} points are not that narrow after the most seeds" if done.wide else ""
     say(f"{done.runs} runs in {out}: {done.ran} new, {done.kept} kept{failed}{wide}")
+    warn(done.warnings)
 
 
 def _check_warm_up(scenario: Scenario, jobs: int | None) -> None:
     from penstock.sweeps import warm_up
 
     for line in warm_up.check_points(scenario, jobs):
-        click.echo(line, err=True)
+        tell(line)

@@ -8,8 +8,9 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, scenario_of
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, warn
 from penstock.show.progress import Bar
+from penstock.sweeps import store
 from penstock.sweeps.drive import FailFastError, Sweep
 from penstock.tuning.command import RUNS, SEEDS, Wanted, run
 from penstock.tuning.tables import front_table, parameters_table, settings_table
@@ -45,7 +46,11 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
 @options.seeds("Seeds of the statement, under each condition.", SEEDS, AT_LEAST_TWO)
 @options.out("Write the page and keep the runs there; what is there is not run again.", Path("out/tune"))
 @options.jobs
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers run them: tcp://head:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
+)
 def command(
     file: str,
     kind: str,
@@ -88,6 +93,7 @@ def command(
     for sentence in done.statement.sentences():
         say(sentence)
     say(f"{done.page}, {out / 'tuned.toml'}")
+    warn(store.warnings(out))
     return 0
 
 

@@ -10,13 +10,14 @@ import click
 
 from penstock._files import write
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_figure, check_writable, scenario_of
+from penstock.cli.inputs import assignments, check_writable, scenario_of
 from penstock.cli.output import EXIT_FAILED, draw, fail, say
+from penstock.cli.picture import Picture
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.runs.series_files import write_series
-from penstock.show import style
 from penstock.show.progress import Bar
+from penstock.show.style import save
 from penstock.validate.real import compare as real
 from penstock.validate.real.summary import document, markdown
 from penstock.validate.real.tables import agreement_table, agreements_table
@@ -54,6 +55,7 @@ def command(
     as_json: bool,
     out: Path | None,
     figure: Path | None,
+    style: str | None,
     rootless: bool,
 ) -> int:
     """Compare the simulator with real packets, by metric.
@@ -66,13 +68,13 @@ def command(
     task = _Task(_scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless)
     for scenario in task.scenarios.values():
         real.as_linux(scenario, task.simulated)  # a key that does not exist is reported before anything runs
-    check_writable(out=out, figure=figure)
-    check_figure(figure)
+    check_writable(out=out)
+    picture = Picture(figure, style)
     if figure is not None and len(files) > 1:
         raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
     task.run(out, as_json)
-    if figure is not None and task.done:
-        style.save(task.done[0].plot(), str(figure))
+    if task.done:
+        picture.draw(task.done[0].plot)
     if as_json:
         say(document(task.done))
     elif len(task.done) > 1:
@@ -140,5 +142,5 @@ def _write(out: Path, agreement: real.Agreement) -> None:
     """Writes one scenario's two sides into a folder."""
     for name, side in (("real", agreement.real), ("simulated", agreement.simulated)):
         write_series(out / name, side)
-    style.save(agreement.plot(), str(out / "figure.svg"))
+    save(agreement.plot(), str(out / "figure.svg"))
     write(out / "document.json", document([agreement]) + "\n")

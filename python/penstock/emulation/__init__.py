@@ -12,14 +12,14 @@ import os
 import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock import _penstock
 from penstock._files import replacing
+from penstock.emulation import ends
 from penstock.errors import ScenarioError, SimulationError
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.result import Result
@@ -88,8 +88,9 @@ def emulate(
     scenario: Scenario | str | Path,
     *,
     seed: int | None = None,
-    client: Sequence[str] | None = None,
+    client: str | Sequence[str | os.PathLike[str]] | None = None,
     server: str | None = None,
+    cc: str | None = None,
     download: bool = False,
     limited: bool = False,
     rootless: bool = False,
@@ -104,11 +105,14 @@ def emulate(
 
     scenario: a dumbbell; its ftp, web and video traffic goes over the kernel's TCP.
     seed: of the discipline's random numbers, of starts, and of web's sizes and pauses; default: the scenario's.
-    client: a program to run on the access side instead of the traffic, with its arguments; empty: a shell. It finds the
-        server's address in `PENSTOCK_SERVER` (10.9.0.2). The run ends when it does.
+    client: a program to run on the access side instead of the traffic: a line for the shell, or a sequence of the
+        program and its arguments, of which an empty one is an interactive shell. It finds the server's address in
+        `PENSTOCK_SERVER` (10.9.0.2). The run ends when it does. The file may then be a link alone.
     server: a line for the shell on the other side, started before.
+    cc: the congestion control that own programs' TCP begins with; default: this machine's.
     download: the bottleneck's forward direction is from the server to the client.
-    limited: own programs end after the scenario's duration at the latest, and its measured window holds.
+    limited: own programs end after the scenario's duration at the latest. `measure` holds with and without it; where
+        it has no `to`, the window ends with the run.
     rootless: use a user namespace even where this process is privileged.
     backend: `"tun"`, `"packet"` (AF_PACKET on veth); default: TUN where it may be opened.
     fifo: ask for real-time scheduling.
@@ -118,32 +122,44 @@ def emulate(
         leave it towards their hosts, with the marks that it made.
     progress: called about ten times a second.
 
+    A signal to this process ends the programs first: SIGTERM, and after a second SIGKILL, for them and all that they
+    started. Then SIGINT raises `KeyboardInterrupt`, as a program does that died of SIGINT; this process dies of
+    SIGTERM, SIGHUP or SIGQUIT, where nobody else handles them.
+
     Raises `ScenarioError` for a scenario that real packets cannot play, `EmulationError` where the machine does not
-    allow it.
+    allow it or a program failed, `KeyboardInterrupt` as said.
     """
     if not sys.platform.startswith("linux"):
         raise EmulationError("emulation needs Linux: network namespaces hold its hosts")
     if pcap_link not in PCAP_LINKS:
         raise ScenarioError(f"pcap_link = {pcap_link!r}: emulation has one link; allowed: {', '.join(PCAP_LINKS)}")
-    base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    own = client is not None or server is not None
+    if cc is not None and not own:
+        raise ScenarioError("cc: it is own programs' (client, server); the scenario's flows have `tcp`")
+    if isinstance(scenario, Scenario):
+        base = scenario
+    else:
+        base = Scenario.load_link(scenario)[0] if own else Scenario.load(scenario)
+    lent = own and ends.in_foreground()
     options: dict[str, Any] = {
         "backend": backend,
         "no_fifo": not fifo,
-        "client": list(client) if client is not None else None,
+        "client": _words(client),
         "server": server,
+        "cc": cc,
         "download": download,
         "limited": limited,
-        "foreground": client is not None and _in_foreground(),
+        "foreground": lent,
         "pcap_out": pcap_link.endswith(":out"),
         "series_s": seconds(series) if isinstance(series, str) else series,
         "mecn": mecn_program(),
     }
-    own = client is not None or server is not None
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_dies_afterwards())
         if pcap is not None:
             # The processes inherit the descriptor: the name under which the file is written may be out of their sight.
             options["pcap"] = f"/proc/self/fd/{stack.enter_context(replacing(Path(pcap))).fileno()}"
-        text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, own, progress)
+        text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, lent, progress)
     run, emulation = _penstock.emulate_report(text)
     return Emulated(base, run, json.loads(emulation))
 
@@ -155,52 +171,78 @@ def mecn_program() -> str | None:
     return next((str(place) for place in places if place.is_file()), None)
 
 
+def _words(client: str | Sequence[str | os.PathLike[str]] | None) -> list[str] | None:
+    """Returns the words of the client's command."""
+    if isinstance(client, str):
+        return ["/bin/sh", "-c", client]
+    words = None if client is None else [os.fspath(word) for word in client]
+    if any(not isinstance(word, str) for word in words or ()):
+        raise TypeError(f"client = {client!r}: a line for the shell, or a sequence of a program and its arguments")
+    return words
+
+
+@contextlib.contextmanager
+def _dies_afterwards() -> Iterator[None]:
+    """Lets this process die of a signal after the block, in which what has to end before it is ended."""
+    try:
+        with ends.heard():
+            yield
+    except ends.Signalled as signalled:
+        os.kill(os.getpid(), signalled.number)
+        raise
+
+
 def _in_processes(
-    scenario: Scenario, seed: int, options: str, rootless: bool, own: bool, progress: Progress | None
+    scenario: Scenario, seed: int, options: str, rootless: bool, lent: bool, progress: Progress | None
 ) -> str:
-    """Runs it in a process outside the caller's network, and the first of a process namespace below that."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    """Runs it in a process outside the caller's network, and the first of a process namespace below that.
+
+    lent: a program gets the terminal on standard input.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
     with tempfile.TemporaryFile() as answer, contextlib.ExitStack() as stack:
+        if lent:
+            stack.enter_context(ends.lent_terminal())
         status_read, status_write = os.pipe()
-        parent = os.getpid()
-        child = os.fork()
-        if child == 0:
-            os.close(status_read)
-            _outer(scenario, seed, options, rootless, parent, answer.fileno(), status_write)
-        os.close(status_write)
-        stack.callback(_reap, child)
-        # The terminal's Ctrl-C is for the program. (Only the main thread hears it.)
-        if own and threading.current_thread() is threading.main_thread():
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            stack.callback(signal.signal, signal.SIGINT, before)
-            if _in_foreground():
-                stack.callback(_to_foreground)
-        with os.fdopen(status_read) as lines:
-            for line in lines:
-                if progress is not None:
-                    progress(Status(*json.loads(line)))
-        _, status = os.waitpid(child, 0)
+        with ends.held():
+            parent = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                os.close(status_read)
+                _outer(scenario, seed, options, rootless, parent, answer.fileno(), status_write)
+            child = ends.Child(pid)
+            stack.callback(child.end)
+            lines = stack.enter_context(os.fdopen(status_read))
+            os.close(status_write)
+        for line in lines:
+            if progress is not None:
+                progress(Status(*json.loads(line)))
+        child.wait()
         answer.seek(0)
         found = answer.read().decode()
     if not found:
-        if os.waitstatus_to_exitcode(status) == -signal.SIGINT:
-            raise KeyboardInterrupt
-        raise EmulationError(f"the emulation's process ended unexpectedly ({_ending(status)})")
+        raise EmulationError(f"the emulation's process ended unexpectedly ({_ending(child.status or 0)})")
     document = json.loads(found)
     if "error" not in document:
         return found
     kind, message = document["error"]["kind"], document["error"]["message"]
     if kind == "interrupted":
         raise KeyboardInterrupt
+    if kind == "capture":
+        raise OSError(int(message), os.strerror(int(message)))
     raise (ScenarioError if kind == "scenario" else EmulationError)(message)
 
 
 def _outer(scenario: Scenario, seed: int, options: str, rootless: bool, parent: int, answer: int, status: int) -> None:
-    """In the first child: leaves the network, makes the second, and waits for it. Never returns."""
+    """In the first child: leaves the network, makes the second, and waits for it. Never returns.
+
+    Of the signals that end processes, both children hear SIGTERM alone, which the caller sends.
+    """
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         privilege = _penstock.emulate_isolate(rootless)
         if os.getppid() != parent:  # it ended before this process asked to die with it
             os._exit(1)
@@ -208,6 +250,8 @@ def _outer(scenario: Scenario, seed: int, options: str, rootless: bool, parent: 
         if inner == 0:
             _inner(scenario, seed, options, privilege, answer, status)
         os.close(status)
+        signal.signal(signal.SIGTERM, lambda number, _: os.kill(inner, number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         _, ended = os.waitpid(inner, 0)
         code = 0 if os.waitstatus_to_exitcode(ended) == 0 else 1
     except BaseException as error:
@@ -220,10 +264,8 @@ def _inner(scenario: Scenario, seed: int, options: str, privilege: str, answer: 
     """In the second: emulates. Never returns."""
     code = 1
     try:
-        # The first process of a namespace hears only signals that it asked for.
-        own = json.loads(options)["client"] is not None
-        signal.signal(signal.SIGINT, signal.SIG_IGN if own else signal.default_int_handler)
         signal.signal(signal.SIGTERM, _terminated)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
         def tell(*now: Any) -> None:
             os.write(status, json.dumps(now).encode() + b"\n")
@@ -253,29 +295,6 @@ def _write(descriptor: int, text: str) -> None:
     data = text.encode()
     while data:
         data = data[os.write(descriptor, data) :]
-
-
-def _reap(child: int) -> None:
-    """Ends the processes if they still run: the caller was interrupted."""
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-        if os.waitpid(child, os.WNOHANG) == (0, 0):
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-
-
-def _in_foreground() -> bool:
-    """Whether the terminal on standard input, if it is one, is this process group's."""
-    with contextlib.suppress(OSError):
-        return os.tcgetpgrp(0) == os.getpgrp()
-    return False
-
-
-def _to_foreground() -> None:
-    """Takes the terminal back from the program that had it."""
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.tcsetpgrp(0, os.getpgrp())
-    signal.signal(signal.SIGTTOU, before)
 
 
 def _ending(status: int) -> str:

@@ -7,6 +7,7 @@ from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from penstock._text import visible
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
 
@@ -82,7 +83,7 @@ class Screen:
             f"marked {now.marked}"
         )
         drawn = [Text(a + line, no_wrap=True) for a, line in zip(axis, lines, strict=True)]
-        return Group(Text(head), *drawn, Text(foot))
+        return Group(Text(visible(head)), *drawn, Text(foot))
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
 from penstock.show.run_tables import result_table
 
 if TYPE_CHECKING:
@@ -41,4 +42,27 @@ def emulated_table(result: Emulated) -> Group:
             f"marks of the whole run: {e['frames']['made_ce']} CE and {e['frames']['made_ect1']} ECT(1) made; "
             f"CE as the receiving kernel counts them: {received}"
         )
-    return Group(result_table(result), *(Text(line) for line in lines))
+    own = e["congestion_default"]
+    if own is not None:
+        lines[1:1] = [_window(e), _congestion(e)]
+    return Group(
+        result_table(result, None if own is None else e["duration_s"]), *(Text(visible(line)) for line in lines)
+    )
+
+
+def _window(e: dict[str, Any]) -> str:
+    """Returns what was measured of a run of own programs."""
+    if e["measured_from_s"] is None:
+        return "measured: nothing"
+    return f"measured: {round(e['measured_from_s'], 3):g} to {round(e['measured_to_s'], 3):g} s"
+
+
+def _congestion(e: dict[str, Any]) -> str:
+    """Returns the congestion control of own programs' TCP, and where it is from."""
+    default = e["congestion_default"]
+    if e["congestion"] in ([], [default]):
+        return f"congestion control of the programs' TCP: {default} (--cc NAME chooses another)"
+    return (
+        f"congestion control of the programs' TCP: {', '.join(e['congestion'])}, as they chose; "
+        f"it begins with {default} (--cc)"
+    )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import ScenarioError
+from penstock.evaluation.identity import UnidentifiedError, identity, installed
 from penstock.model.aqm import Aqm
 from penstock.model.scenario import Scenario
 
@@ -32,7 +33,8 @@ class Candidate:
     name: what tables and figures call it.
     kind: the built-in kind, or `None`.
     own: the user's discipline, or `None`.
-    source: what identifies the user's discipline: the hash of its file.
+    source: what tells the user's discipline from any other: see `penstock.evaluation.identity`.
+    unknown: why nothing can; its runs are not kept then.
     changes: key path → value, applied to every scenario.
     """
 
@@ -40,6 +42,7 @@ class Candidate:
     kind: str | None = None
     own: Aqm | None = None
     source: str = ""
+    unknown: str = ""
     changes: Mapping[str, object] | None = None
 
     def under(self, scenario: Scenario, both_ways: bool = False) -> Scenario:
@@ -100,7 +103,14 @@ def _own(given: str | Aqm | type[Aqm], changes: Mapping[str, object] | None) -> 
             raise ScenarioError(f"{given}: cannot be made without arguments ({error}); name an instance") from None
     if not isinstance(thing, Aqm):
         raise ScenarioError(f"{given}: must be a subclass of penstock.Aqm, or an instance of one")
-    return Candidate(type(thing).__name__, own=thing, source=_source(thing), changes=changes)
+    name, before = type(thing).__name__, {*sys.modules}
+    try:
+        source = identity(thing)
+        if isinstance(given, str):
+            _LOADED[Path(given.rpartition(":")[0]).resolve()].note(before)  # what its methods import
+        return Candidate(name, own=thing, source=source, changes=changes)
+    except UnidentifiedError as error:
+        return Candidate(name, own=thing, source=uuid4().hex, unknown=str(error), changes=changes)
 
 
 def _from_file(text: str) -> Any:
@@ -123,33 +133,77 @@ def _is_discipline(value: object) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A discipline's file that is loaded.
+
+    brought: the user's modules that came with it, with what their files held then.
+    """
+
+    brought: dict[str, bytes | None]
+
+    def note(self, before: Collection[str]) -> None:
+        """Adds what is loaded now and was not before."""
+        self.brought.update({each: _held(each) for each in {*sys.modules} - {*before} if not installed(each)})
+
+    def stands(self) -> bool:
+        """Whether the files are as they were."""
+        return all(_held(each) == held for each, held in self.brought.items())
+
+    def unload(self) -> None:
+        """Takes its modules away."""
+        for each in self.brought:
+            sys.modules.pop(each, None)
+
+
+_LOADED: dict[Path, _Loaded] = {}
+
+
 def _imported(file: Path) -> ModuleType:
-    """The file as a module that worker processes can find again by its name."""
-    name = file.stem
-    loaded = sys.modules.get(name)
-    if loaded is not None and getattr(loaded, "__file__", None) == str(file.resolve()):
-        return loaded
-    spec = importlib.util.spec_from_file_location(name, file.resolve())
+    """The file as a module that worker processes can find again by its name.
+
+    It finds the modules beside it. It is loaded again, with them, where a file of theirs has changed.
+    """
+    path, name = file.resolve(), file.stem
+    there = _LOADED.get(path)
+    if there is not None and _file(name) == path and there.stands():
+        return sys.modules[name]
+    if there is not None:
+        _LOADED.pop(path).unload()
+    for each in {each for others in _LOADED.values() for each in others.brought if each != name}:
+        beside = path.with_name(f"{each}.py")
+        if beside.is_file() and _file(each) != beside:
+            raise ScenarioError(f"{file}: there are two modules {each}: {beside} and {_file(each)}; rename one")
+    before, loaded = {*sys.modules} - {name}, _Loaded({})
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    importlib.invalidate_caches()
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        del sys.modules[name]
+        loaded.note(before)
+        loaded.unload()
         raise ScenarioError(f"{file}: {type(error).__name__}: {error}") from error
+    loaded.note(before)
+    _LOADED[path] = loaded
     return module
 
 
-def _source(own: Aqm) -> str:
-    """A hash of the file that the discipline is in, and of the values it was made with.
+def _file(module: str) -> Path | None:
+    """Where a loaded module comes from."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return None if file is None else Path(file).resolve()
 
-    What the file imports is not in it.
-    """
+
+def _held(module: str) -> bytes | None:
+    """What the file of a loaded module holds."""
+    file = _file(module)
     try:
-        text = Path(inspect.getfile(type(own))).read_bytes()
-    except (OSError, TypeError):
-        text = b""
-    values = repr(sorted(vars(own).items())) if hasattr(own, "__dict__") else ""
-    return hashlib.sha256(text + b"\0" + values.encode()).hexdigest()
+        return None if file is None else file.read_bytes()
+    except OSError:
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from penstock._names import known
@@ -42,6 +43,7 @@ class Evaluation:
     numbers: what they were computed from.
     costs: what each of them costs.
     real: what came of real packets, where they were asked for.
+    notes: of each discipline whose runs were not kept, why.
     """
 
     page: Path
@@ -51,6 +53,7 @@ class Evaluation:
     numbers: Numbers
     costs: Costs
     real: Sequence[real.Carried] = ()
+    notes: Sequence[str] = ()
 
     def answer(self, question: str, candidate: str) -> Answer:
         """One answer. Raises `Error` for a question or candidate that does not exist."""
@@ -98,9 +101,11 @@ def run(wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, told: To
     judged = candidates(wanted.disciplines, wanted.changes)
     experiments = chosen(wanted.only, wanted.quick)
     planned = plan(judged, experiments, run_with, knobs_with, wanted.quick)
-    drive.run(planned, folder, jobs, scheduler, told.simulated)
+    with TemporaryDirectory(prefix="penstock-") as passing:
+        drive.run(planned, folder, Path(passing), jobs, scheduler, told.simulated)
+        numbers = Numbers(planned, [folder, Path(passing)])
+        numbers.load()
     carried = real.carry(judged, experiments, folder, told.real) if wanted.real else []
-    numbers = Numbers(planned, folder)
     there = {each.key for each in experiments}
     questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (wanted.quick and q.beyond_quick)]
     names = [each.name for each in judged]
@@ -109,4 +114,5 @@ def run(wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, told: To
     spent = costs(judged)
     done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changes, carried)
     page = write_pages(folder, done, jobs or cores())
-    return Evaluation(page, questions, names, judgement, numbers, spent, carried)
+    notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
+    return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes)

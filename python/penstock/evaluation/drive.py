@@ -24,9 +24,17 @@ Progress = Callable[[Sweep], object]
 
 
 def run(
-    plan: Plan, folder: Path, jobs: int | None = None, scheduler: Any = None, progress: Progress | None = None
+    plan: Plan,
+    folder: Path,
+    passing: Path,
+    jobs: int | None = None,
+    scheduler: Any = None,
+    progress: Progress | None = None,
 ) -> None:
-    """Runs what the folder does not hold yet. Raises `Error` for the first run that fails."""
+    """Runs what the folder does not hold yet; what is not to be kept goes to the folder `passing`.
+
+    Raises `Error` for the first run that fails.
+    """
     by_seeds: dict[tuple[int, ...], list[Planned]] = {}
     seen: set[str] = set()
     for each in plan.points:
@@ -50,7 +58,9 @@ def run(
 
             made = Listed([(each.point, each.scenario.core) for each in points])
             Driver(made, seeds, folder, engine, fail_fast=True, tables=TABLES).run(told)
-    _run_own([each for each in plan.points if each.own], folder, jobs or cores(), total, progress)
+    for where, keeps in ((folder, True), (passing, False)):
+        own = [each for each in plan.points if each.own and each.kept == keeps]
+        _run_own(own, where, jobs or cores(), total, progress)
 
 
 def _run_own(points: Sequence[Planned], folder: Path, jobs: int, total: Sweep, progress: Progress | None) -> None:

@@ -14,7 +14,7 @@ from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.points import Where
 from penstock.evaluation.rfc import experiment
 from penstock.runs.measures import QUANTILES
-from penstock.show import style
+from penstock.show import canvas, labels, style, ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,8 @@ INSIDE = 0.5
 FEW = 6
 #: Marks on an axis of delays, in milliseconds.
 DELAYS_MS = (1, 2, 5, 10, 20, 50, 100)
+#: What the axes of the plane say.
+_DELAY, _GOODPUT = labels.axis("delay_mean_s", 0.1)[1], labels.axis("goodput_bps", 1e7)[1]
 #: The three levels of congestion of 8.2.2 to 8.2.4.
 LEVELS = ("mild", "medium", "heavy")
 
@@ -55,11 +57,8 @@ def looks(names: Sequence[str]) -> dict[str, style.Look]:
 
 
 def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, columns, figsize=size, squeeze=False)
-    plt.close(figure)
-    return figure, list(axes[0])
+    figure = canvas.figure(*size)
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
 def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
@@ -75,11 +74,13 @@ def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
                 ax.plot(delay, goodput, look.marker, color=look.colour, ms=2.5, alpha=0.5)
                 ax.plot(np.median(delay), np.median(goodput), look.marker, color=look.colour, ms=6, label=name)
                 _ellipse(ax, delay, goodput, look.colour)
-            ax.set_title(experiment(key).title)
-            ax.set_xlabel("mean queueing delay [ms]")
+            canvas.span(ax, "x")
+            canvas.span(ax, "y")
+            ax.set_title(experiment(key).title, wrap=True)
+            ax.set_xlabel(_DELAY)
             ax.invert_xaxis()
-        axes[0].set_ylabel("goodput [Mbit/s]")
-        _legend(figure, axes[-1], names)
+        axes[0].set_ylabel(_GOODPUT)
+        canvas.legend(figure, axes[-1])
     return figure
 
 
@@ -106,13 +107,14 @@ def _planes(numbers: Numbers, names: Sequence[str]) -> Figure:
                 ax.plot(delay, goodput, look.marker, color=look.colour, ms=2, alpha=0.5)
                 ax.plot(*medians[name, key], look.marker, color=look.colour, ms=5, label=experiment(key).title)
                 _ellipse(ax, delay, goodput, look.colour)
-            ax.set_title(name)
+            ax.set_title(canvas.wrapped(name, 24))
         axes[0].set_xscale("log")  # they share it
         axes[0].set_xticks(DELAYS_MS, [str(ms) for ms in DELAYS_MS])
         axes[0].set_xticks([], minor=True)
+        canvas.span(axes[0], "y")
         axes[0].invert_xaxis()
-        figure.supxlabel("mean queueing delay [ms]", fontsize=9.5)
-        figure.supylabel("goodput [Mbit/s]", fontsize=9.5)
+        figure.supxlabel(_DELAY, fontsize="medium")
+        figure.supylabel(_GOODPUT, fontsize="medium")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", frameon=False, ncols=len(LEVELS))
     return figure
@@ -120,13 +122,11 @@ def _planes(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 def _small_multiples(count: int) -> tuple[Figure, list[Axes]]:
     """A panel each, all with the same axes."""
-    import matplotlib.pyplot as plt
-
     columns = min(5 if count > 12 else 4, count)
     rows = -(-count // columns)
     size = (2.2 * columns if columns > 1 else 8.0, 1.75 * rows + 0.5)
-    figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
-    plt.close(figure)
+    figure = canvas.figure(*size)
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for ax in axes.flat[count:]:
         ax.set_visible(False)
     for ax in axes.flat[max(0, count - columns) : count]:
@@ -170,14 +170,11 @@ def _rows(numbers: Numbers, names: Sequence[str], panels: Sequence[_Panel]) -> F
 
 def _row_axes(columns: int, names: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """Axes side by side with a row for each candidate."""
-    import matplotlib.pyplot as plt
-
-    size = (11.0, 0.9 + 0.22 * len(names))
-    figure, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
-    plt.close(figure)
+    figure = canvas.figure(11.0, 0.9 + 0.22 * len(names))
+    axes = figure.subplots(1, columns, sharey=True, squeeze=False)
     for ax in axes[0]:
         ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.set_yticks(range(len(names)), names)
+        ax.set_yticks(range(len(names)), [canvas.wrapped(name) for name in names])
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y", visible=True, linewidth=0.4)
     return figure, list(axes[0])
@@ -198,7 +195,7 @@ def _ellipse(ax: Axes, x: Array, y: Array, colour: str) -> None:
 def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
     """The distribution of the queueing delay under mild, medium and heavy congestion."""
     if len(names) > FEW:
-        label = "queueing delay [ms]"
+        label = "Delay [ms]"
         return _rows(
             numbers, names, [_Panel(experiment(key).title, label, key, "delay_s", scale=1e3) for key in LEVELS]
         )
@@ -207,9 +204,9 @@ def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
         for ax, key in zip(axes, LEVELS, strict=True):
             _distribution(ax, numbers, names, key, "delay_s", "", 1e3)
             ax.set_title(experiment(key).title)
-            ax.set_xlabel("queueing delay [ms]")
-        axes[0].set_ylabel("share of the packets")
-        _legend(figure, axes[-1], names)
+            ax.set_xlabel("Delay [ms]")
+        axes[0].set_ylabel("Share of the packets")
+        canvas.legend(figure, axes[-1])
     return figure
 
 
@@ -229,12 +226,13 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
                 )
         for ax, title in zip(axes, ("The flow of 100 ms", "The other one"), strict=True):
             ax.set_title(title)
-            ax.set_xlabel("round trip of the other [ms]")
+            ax.set_xlabel("Round trip of the other [ms]")
             ax.set_xscale("log")
+            ticks.plain(ax.xaxis)
             ax.set_xticks([5, 10, 50, 100, 560], ["5", "10", "50", "100", "560"])
             ax.set_ylim(0)
-        axes[0].set_ylabel("goodput [Mbit/s]")
-        _legend(figure, axes[-1], names)
+        axes[0].set_ylabel(_GOODPUT)
+        canvas.legend(figure, axes[-1])
     return figure
 
 
@@ -255,7 +253,7 @@ def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
             for row, name in enumerate(names):
                 ax.plot(found[name], row, "o", color=style.MUTED if name == BASELINE else style.look(0).colour, ms=5)
             ax.set_title(variant.key)
-            ax.set_xlabel("share [%]")
+            ax.set_xlabel("Share [%]")
             ax.set_xlim(0, 100)
     return figure
 
@@ -275,10 +273,11 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
                 ax.plot(*_mean_series(numbers, name, key), color=style.look(0).colour, lw=1.2)
                 for t in of.changing:
                     ax.axvline(t, color=style.GRID, lw=1, zorder=0)
-                ax.set_title(name)
+                ax.set_title(canvas.wrapped(name, 24))
                 ax.set_yscale("log")
-            figure.supxlabel("time [s]", fontsize=9.5)
-            figure.supylabel("queueing delay [ms]", fontsize=9.5)
+                ticks.plain(ax.yaxis)
+            figure.supxlabel("Time [s]", fontsize="medium")
+            figure.supylabel("Delay [ms]", fontsize="medium")
         return figure
 
     return draw
@@ -287,16 +286,16 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
 def pages(numbers: Numbers, names: Sequence[str]) -> Figure:
     """The distribution of the time of whole pages in the four mixes of 7.2."""
     if len(names) > FEW:
-        label = "time of a page [s]"
+        label = "Time of a page [s]"
         return _rows(numbers, names, [_Panel(f"Mix {_roman(key)}", label, key, "page_s", "web") for key in MIXES])
     with style.context():
         figure, axes = _axes(len(MIXES), (11.0, 3.2))
         for ax, key in zip(axes, MIXES, strict=True):
             _distribution(ax, numbers, names, key, "page_s", "web", 1.0)
             ax.set_title(f"Mix {_roman(key)}")
-            ax.set_xlabel("time of a page [s]")
-        axes[0].set_ylabel("share of the pages")
-        _legend(figure, axes[-1], names)
+            ax.set_xlabel("Time of a page [s]")
+        axes[0].set_ylabel("Share of the pages")
+        canvas.legend(figure, axes[-1])
     return figure
 
 
@@ -307,9 +306,9 @@ def _roman(key: str) -> str:
 def mix(numbers: Numbers, names: Sequence[str]) -> Figure:
     """What the call's packets wait, and how long a page takes, in the traffic mix (9.1)."""
     shown = [
-        _Panel("A call's packets", "queueing delay [ms]", "mix", "delay_s", "call", 1e3),
-        _Panel("Web pages", "time of a page [s]", "mix", "page_s", "web"),
-        _Panel("Bulk", "goodput in a second, all five [Mbit/s]", "mix", "goodput_bps", "bulk", 1e-6),
+        _Panel("A call's packets", "Delay [ms]", "mix", "delay_s", "call", 1e3),
+        _Panel("Web pages", "Time of a page [s]", "mix", "page_s", "web"),
+        _Panel("Bulk", "Goodput in a second, all five [Mbit/s]", "mix", "goodput_bps", "bulk", 1e-6),
     ]
     if len(names) > FEW:
         return _rows(numbers, names, shown)
@@ -319,8 +318,8 @@ def mix(numbers: Numbers, names: Sequence[str]) -> Figure:
             _distribution(ax, numbers, names, panel.key, panel.measure, panel.of, panel.scale)
             ax.set_title(panel.title)
             ax.set_xlabel(panel.label)
-        axes[0].set_ylabel("share at most")
-        _legend(figure, axes[-1], names)
+        axes[0].set_ylabel("Share at most")
+        canvas.legend(figure, axes[-1])
     return figure
 
 
@@ -346,11 +345,6 @@ def _mean_series(numbers: Numbers, name: str, key: str) -> tuple[list[float], li
         for t, v in zip(at.tolist(), value.tolist(), strict=True):
             total.setdefault(int(t), []).append(v)
     return [t + 0.5 for t in sorted(total)], [1e3 * float(np.mean(total[t])) for t in sorted(total)]
-
-
-def _legend(figure: Figure, ax: Axes, names: Sequence[str]) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, ncols=1 + (len(names) > 14))
 
 
 DRAWINGS: Sequence[Drawing] = (

@@ -96,8 +96,9 @@ def judge(numbers: Numbers, questions: Sequence[Question], candidates: Sequence[
             answer = Answer.NOT_ASKED if math.isnan(p) else Answer.UNDECIDED
             if p < ALPHA:
                 answer = Answer.YES if sides[key] else Answer.NO
-            against = None if c == BASELINE else _estimate(_paired(asked[key], asked[q.key, BASELINE]))
-            answers[key] = Judged(q, c, answer, _estimate(asked[key]), against, differing.get(key, 1.0) < ALPHA)
+            against = None if c == BASELINE else _paired(asked[key], asked[q.key, BASELINE])
+            apart = None if against is None else Estimate.of_differences(against.tolist(), q.within)
+            answers[key] = Judged(q, c, answer, _estimate(q, asked[key]), apart, differing.get(key, 1.0) < ALPHA)
     return Judgement(answers, {q.key: _best(q, asked, candidates) for q in questions})
 
 
@@ -107,8 +108,8 @@ def _paired(a: Array, b: Array) -> Array:
     return difference[np.isfinite(difference)]
 
 
-def _estimate(values: Array) -> Estimate:
-    return Estimate.of([float(v) for v in values if np.isfinite(v)])
+def _estimate(question: Question, values: Array) -> Estimate:
+    return Estimate.of([float(v) for v in values if np.isfinite(v)], question.within)
 
 
 def _p_value(margin: Array) -> float:
@@ -133,7 +134,7 @@ def _corrected(tests: Mapping[Key, float]) -> dict[Key, float]:
 def _best(question: Question, asked: Mapping[tuple[str, str], Array], candidates: Sequence[str]) -> list[str]:
     """The candidate with the best mean and those from which it does not differ beyond chance."""
     sign = 1 if question.lower_is_better else -1
-    found = {c: _estimate(asked[question.key, c]).mean for c in candidates}
+    found = {c: _estimate(question, asked[question.key, c]).mean for c in candidates}
     means = {c: sign * mean for c, mean in found.items() if mean is not None}
     if not means:
         return []

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.estimate import Estimate
+from penstock.estimate import FROM_ZERO, SHARE, Bounds, Estimate
 from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.points import Where
-from penstock.show.numbers import number
+from penstock.show.numbers import IDENTICAL, number
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number of a run: what it is called, its section of the RFC, its unit, and where it comes from."""
+    """A number of a run: what it is called, its section of the RFC, its unit, where it comes from, and its bounds."""
 
     key: str
     section: str
@@ -26,6 +26,7 @@ class Column:
     unit: str
     scale: float
     of: Callable[[Numbers, Where], Array]
+    within: Bounds = FROM_ZERO
 
 
 def _metric(name: str) -> Callable[[Numbers, Where], Array]:
@@ -56,11 +57,11 @@ COLUMNS: Sequence[Column] = (
     Column("delay_p99", "2.6", "delay, 99 %", "ms", 1e3, _quantile("delay_s", 99.0)),
     Column("pdv_p99", "2.6", "variation, 99 %", "ms", 1e3, _quantile("pdv_s", 99.0)),
     Column("goodput", "2.5", "goodput", "Mbit/s", 1e-6, _metric("goodput_bps")),
-    Column("utilization", "2", "utilization", "%", 100, _metric("utilization")),
-    Column("loss", "2.3", "loss", "%", 100, _metric("loss_ratio")),
+    Column("utilization", "2", "utilization", "%", 100, _metric("utilization"), SHARE),
+    Column("loss", "2.3", "loss", "%", 100, _metric("loss_ratio"), SHARE),
     Column("loss_gap", "2.3", "median gap between losses", "packets", 1, _quantile("loss_gap_pkts", 50.0)),
-    Column("sync", "2.4", "flows that lose together", "%", 100, _value("loss_sync")),
-    Column("jain", "RFC 5166", "Jain's index", "", 1, _metric("jain")),
+    Column("sync", "2.4", "flows that lose together", "%", 100, _value("loss_sync"), SHARE),
+    Column("jain", "RFC 5166", "Jain's index", "", 1, _metric("jain"), SHARE),
     Column("fct", "2.1", "transfer, median", "s", 1, _of_any_group("fct_s")),
     Column("page", "2.1", "web page, median", "s", 1, _of_any_group("page_s")),
     Column("startup", "2.2", "start-up, median", "ms", 1e3, _of_any_group("startup_s")),
@@ -81,27 +82,38 @@ def rows(numbers: Numbers, candidate: str) -> list[dict[str, Any]]:
     """For the page."""
     found = []
     for where in places(numbers, candidate):
-        cells = [number(_estimate(column.of(numbers, where)), column.scale) for column in COLUMNS]
-        found.append({"experiment": where.experiment, "form": form(where), "cells": cells})
+        estimates = [_estimate(column, numbers, where) for column in COLUMNS]
+        same = all(each.ci95 in (None, 0.0) for each in estimates) and any(each.n > 1 for each in estimates)
+        cells = [
+            number(Estimate(each.mean, None, each.n) if same else each, column.scale)
+            for each, column in zip(estimates, COLUMNS, strict=True)
+        ]
+        words = [form(where), IDENTICAL if same else ""]
+        found.append({"experiment": where.experiment, "form": ", ".join(filter(None, words)), "cells": cells})
     return found
 
 
-def _estimate(values: Array) -> Estimate:
-    return Estimate.of([float(v) for v in values if np.isfinite(v)])
+def _estimate(column: Column, numbers: Numbers, where: Where) -> Estimate:
+    return Estimate.of([float(v) for v in column.of(numbers, where) if np.isfinite(v)], column.within)
 
 
 def measured_csv(numbers: Numbers, candidates: Sequence[str]) -> str:
     """Every number, a row each, in the unit named."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(("candidate", "experiment", "form", "measure", "section", "unit", "mean", "ci95", "n"))
+    table.writerow(
+        ("candidate", "experiment", "form", "measure", "section", "unit", "mean", "ci95", "n", "low", "high")
+    )
     for candidate in candidates:
         for where in places(numbers, candidate):
             for column in COLUMNS:
-                estimate = _estimate(column.of(numbers, where))
+                estimate = _estimate(column, numbers, where)
                 if estimate.mean is None:
                     continue
-                shown = (None if v is None else f"{v * column.scale:.6g}" for v in (estimate.mean, estimate.ci95))
+                mean, ci95, low, high = (
+                    None if v is None else f"{v * column.scale:.6g}"
+                    for v in (estimate.mean, estimate.ci95, estimate.low, estimate.high)
+                )
                 about = (candidate, where.experiment, form(where), column.key, column.section, column.unit)
-                table.writerow([*about, *shown, estimate.n])
+                table.writerow([*about, mean, ci95, estimate.n, low, high])
     return text.getvalue()

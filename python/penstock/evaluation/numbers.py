@@ -25,10 +25,13 @@ NAMES = ["key", "measure", "of"]
 
 @dataclass(frozen=True)
 class Numbers:
-    """The runs of a plan, by where they stand."""
+    """The runs of a plan, by where they stand.
+
+    folders: they are in one of these.
+    """
 
     plan: Plan
-    folder: Path
+    folders: Sequence[Path]
 
     @cached_property
     def seeds(self) -> Mapping[Where, Sequence[int]]:
@@ -52,17 +55,22 @@ class Numbers:
 
     @cached_property
     def _runs(self) -> Mapping[str, Mapping[str, Any]]:
-        table = store.read(self.folder, filters=[("version", "=", simulator())])
         names = [*store.metrics(), "groups"]
-        return dict(zip(table["key"].to_pylist(), table.select(names).to_pylist(), strict=True))
+        found: dict[str, Mapping[str, Any]] = {}
+        for folder in self.folders:
+            if any(store.parts(folder)):
+                table = store.read(folder, filters=[("version", "=", simulator())])
+                found |= zip(table["key"].to_pylist(), table.select(names).to_pylist(), strict=True)
+        return found
 
     @cached_property
     def _measured(self) -> Mapping[str, Mapping[tuple[str, str], tuple[Array, Array]]]:
         """Run → (measure, of) → places and values."""
         wanted = {key for keys in self._keys.values() for key in keys}
         found: dict[str, dict[tuple[str, str], tuple[Array, Array]]] = {}
-        for part in store.parts(self.folder, MEASURES):
-            with store.opened(part, self.folder, NAMES) as file:
+        parts = [(each, part) for each in self.folders for part in store.parts(each, MEASURES)]
+        for folder, part in parts:
+            with store.opened(part, folder, NAMES) as file:
                 for group in range(file.num_row_groups):
                     rows = file.read_row_group(group, [*NAMES, "at", "value"]).combine_chunks()
                     coded = [rows[name].combine_chunks() for name in NAMES]

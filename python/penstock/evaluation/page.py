@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock import __version__, _penstock
 from penstock._files import write
-from penstock.estimate import Estimate
+from penstock.estimate import Estimate, bounds_of
 from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
@@ -35,7 +35,7 @@ from penstock.show.pages import svg, templates
 #: The columns of `answers.csv`. Numbers are in the unit named.
 COLUMNS = (
     *("candidate", "question", "section", "text", "answer", "rule", "measured", "unit"),
-    *("mean", "ci95", "n", "minus_droptail", "minus_droptail_ci95", "differs_from_droptail", "best"),
+    *("mean", "ci95", "n", "minus_droptail", "minus_droptail_ci95", "differs_from_droptail", "best", "low", "high"),
 )
 
 
@@ -197,8 +197,9 @@ def _knobs(done: Evaluated, name: str) -> list[dict[str, Any]]:
         for metric, factor, unit in (("delay_mean_s", 1e3, "ms"), ("utilization", 100, "%"), ("loss_ratio", 100, "%")):
             ours, theirs = numbers.metric(where, metric), numbers.metric(usual, metric)
             n = min(len(ours), len(theirs))
-            change = Estimate.of([float(v) for v in ours[:n] - theirs[:n] if np.isfinite(v)])
-            mean = Estimate.of([float(v) for v in ours if np.isfinite(v)])
+            apart = [float(v) for v in ours[:n] - theirs[:n] if np.isfinite(v)]
+            change = Estimate.of_differences(apart, bounds_of(metric))
+            mean = Estimate.of([float(v) for v in ours if np.isfinite(v)], bounds_of(metric))
             text = "–" if mean.mean is None else f"{mean.mean * factor:.3g} {unit}"
             cells.append(f"{text} ({number(change, factor, sign=True)})")
         found.append({"name": where.knob, "cells": cells})
@@ -267,12 +268,12 @@ def answers_csv(done: Evaluated) -> str:
             judged = done.judgement.of(q, name)
             about = (name, q.key, q.section, q.text, judged.answer.value, q.rule_text, q.measured, q.unit)
             best = name in done.best_is[q.key]
-            rows.writerow([*about, *_scaled(judged.estimate, q), *_scaled(judged.against, q)[:2], judged.differs, best])
+            against = judged.against or Estimate(None, None, 0)
+            numbers = (*_scaled(q, *judged.estimate[:2]), judged.estimate.n, *_scaled(q, *against[:2]))
+            ends = _scaled(q, judged.estimate.low, judged.estimate.high)
+            rows.writerow([*about, *numbers, judged.differs, best, *ends])
     return text.getvalue()
 
 
-def _scaled(estimate: Estimate | None, question: Question) -> tuple[Any, ...]:
-    if estimate is None:
-        return None, None, None
-    values = (None if v is None else f"{v * question.scale:.6g}" for v in (estimate.mean, estimate.ci95))
-    return *values, estimate.n
+def _scaled(question: Question, *values: float | None) -> list[str | None]:
+    return [None if v is None else f"{v * question.scale:.6g}" for v in values]

@@ -38,13 +38,17 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A point with its seeds."""
+    """A point with its seeds.
+
+    own: of a discipline in Python. kept: its runs are kept for the next evaluation.
+    """
 
     where: Where
     point: Point
     scenario: Scenario
     own: bool
     seeds: Sequence[int]
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ def _planned(
     base = _form(experiment, variant, ecn)
     scenario = candidate.under(base, experiment.both_ways)
     where = Where(candidate.name, experiment.key, variant.key, ecn)
-    return Planned(where, _point(candidate, scenario, where), scenario, candidate.own is not None, seeds)
+    own, kept = candidate.own is not None, not candidate.unknown
+    return Planned(where, _point(candidate, scenario, where), scenario, own, seeds, kept)
 
 
 def _form(experiment: Experiment, variant: Variant, ecn: bool) -> Scenario:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.estimate import FROM_ZERO, SHARE, Bounds
 from penstock.evaluation.asks import (
     Ask,
     convergence,
@@ -57,6 +58,7 @@ class Question:
     unit: of the number as shown; scale: what it is multiplied by for that.
     ask: returns one number a seed for a candidate.
     rule: when the answer is yes.
+    within: the least and the most that the number can be.
     needs: the experiments whose runs it takes.
     beyond_quick: whether it takes forms that a quick evaluation leaves out.
     """
@@ -69,6 +71,7 @@ class Question:
     scale: float = 1.0
     ask: Ask
     rule: Rule
+    within: Bounds = FROM_ZERO
     needs: Sequence[str]
     beyond_quick: bool = False
 
@@ -131,6 +134,7 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=metric("mild", "utilization"),
+        within=SHARE,
         rule=Above(0.95),
         needs=["mild"],
     ),
@@ -153,6 +157,7 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=metric("heavy", "loss_ratio"),
+        within=SHARE,
         rule=Below(1.5, of_droptail=True),
         needs=["heavy"],
     ),
@@ -228,6 +233,7 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=share(goodput("background", 1), goodput("background", 0)),
+        within=SHARE,
         rule=Below(0.25),
         needs=["background"],
     ),
@@ -249,6 +255,7 @@ QUESTIONS: Sequence[Question] = (
         measured="Jain's index of the goodputs, 13 flows over a minute",
         unit="",
         ask=metric("medium", "jain"),
+        within=SHARE,
         rule=Above(0.95),
         needs=["medium"],
     ),
@@ -343,6 +350,7 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=metric("capacity-fast", "utilization"),
+        within=SHARE,
         rule=Above(0.95, of_droptail=True),
         needs=["capacity-fast"],
     ),
@@ -354,6 +362,7 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=measure("medium", "loss_sync"),
+        within=SHARE,
         rule=Below(0.8, of_droptail=True),
         needs=["medium"],
     ),

@@ -12,11 +12,12 @@ import csv
 import hashlib
 import io
 import json
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock._files import write
+from penstock._files import sources, write
 from penstock.emulation import EmulationError, emulate
 from penstock.errors import ScenarioError
 from penstock.estimate import Estimate
@@ -24,7 +25,7 @@ from penstock.evaluation.candidates import Candidate
 from penstock.evaluation.rfc import Experiment, shortened
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import simulator
-from penstock.validate.real.compare import Agreement, TooFewValidError, validate
+from penstock.validate.real.compare import Agreement, TooFewValidError, compared_bounds, validate
 
 #: Sections 5.1 to 5.3, 7, 8 and 9.1: what one machine can carry, up to 100 Mbit/s.
 SECTIONS = ("5.1", "5.2", "5.3", "7.", "8.", "9.1")
@@ -114,13 +115,17 @@ def carry(
 
 def _one(candidate: Candidate, experiment: Experiment, folder: Path, progress: Progress) -> Carried:
     scenario = candidate.under(on_real_packets(experiment), experiment.both_ways)
-    said = json.dumps([simulator(), RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
+    # The kernel's TCP and all of this package's Python have a part in real runs.
+    code = [simulator(), sources(), platform.release()]
+    said = json.dumps([*code, RUNS, SEEDS, candidate.source, scenario.resolved], sort_keys=True)
     key = hashlib.sha256(said.encode()).hexdigest()
     file = folder / "real" / candidate.name / f"{experiment.key}.json"
-    kept = _kept(file, key)
+    kept = None if candidate.unknown else _kept(file, key)
     if kept is not None:
         return kept
     found = _carried(candidate, experiment, scenario, progress)
+    if candidate.unknown:
+        return found
     write(file, json.dumps({"key": key, "carried": asdict(found)}, indent=1) + "\n")
     return found
 
@@ -189,5 +194,6 @@ SHOWN: Mapping[str, tuple[str, float, str]] = {
 
 def estimates(pair: Pair) -> tuple[Estimate, Estimate]:
     """Both sides' numbers, the real one first."""
-    real = Estimate(mean=pair.real, ci95=pair.real_ci95, n=RUNS)
-    return real, Estimate(mean=pair.simulated, ci95=pair.simulated_ci95, n=SEEDS)
+    within = compared_bounds(pair.metric)
+    real = Estimate.around(pair.real, pair.real_ci95, RUNS, within)
+    return real, Estimate.around(pair.simulated, pair.simulated_ci95, SEEDS, within)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.page import said
 from penstock.evaluation.rfc import Experiment
-from penstock.show.table import Table, literal
+from penstock.show.table import Table
 
 if TYPE_CHECKING:
     from penstock.evaluation.command import Evaluation
@@ -27,7 +27,7 @@ def experiments_table(experiments: Sequence[Experiment]) -> Table:
     table.add_column("forms", style="dim")
     for each in experiments:
         forms = ", ".join(variant.key for variant in each.variants if variant.key)
-        table.add_row(*literal([each.key, each.section, each.level, each.title, forms]))
+        table.add_row(each.key, each.section, each.level, each.title, forms)
     return table
 
 
@@ -44,7 +44,7 @@ def answers_table(done: Evaluation) -> Table:
         for name in done.names:
             judged = done.judgement.of(question, name)
             cells.append(f"{judged.answer.value}, {said(judged)}")
-        table.add_row(*literal([question.text, *cells]))
+        table.add_row(question.text, *cells)
     return table
 
 
@@ -59,5 +59,5 @@ def _many(done: Evaluation) -> Table:
             answer: ", ".join(q.key for q in done.questions if done.judgement.of(q, name).answer is answer)
             for answer in (Answer.YES, Answer.NO)
         }
-        table.add_row(*literal([name, told[Answer.YES], told[Answer.NO]]))
+        table.add_row(name, told[Answer.YES], told[Answer.NO])
     return table

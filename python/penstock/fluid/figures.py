@@ -10,7 +10,8 @@ import numpy as np
 
 from penstock.fluid.limits import FEW_SIGNALS, OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import frequencies, scatter
-from penstock.show import style
+from penstock.show import canvas, style, ticks
+from penstock.show.canvas import Size
 from penstock.sweeps.values import order, text
 
 if TYPE_CHECKING:
@@ -25,19 +26,19 @@ _DOUBTS = f"windows below {SMALL_WINDOW:g} packets, or\nfewer than {FEW_SIGNALS:
 _BANDS = ((0.0, "#f6cdb4"), (30.0, "#f6ecd2"), (60.0, "#d5e8f3"), (math.inf, "#aed3ea"))
 
 
-def draw(found: Stability) -> Figure:
-    """Returns the figure that fits a range."""
+def draw(found: Stability, size: Size = None) -> Figure:
+    """Returns the figure that fits a range. size: width and height in inches."""
     flows, trips = _grid(found)
     if len(flows) > 1 and len(trips) > 1 and len(flows) * len(trips) == len(found.cases):
-        return map_of(found)
+        return map_of(found, size)
     judged = [case for case in found.cases if case.margins is not None]
-    return curves(judged[0]) if len(judged) == 1 else over_axis(found)
+    return curves(judged[0], size) if len(judged) == 1 else over_axis(found, size)
 
 
-def map_of(found: Stability) -> Figure:
+def map_of(found: Stability, size: Size = None) -> Figure:
     """Draws phase margins over flows and round trips, and what runs did there, if any were made."""
     with style.context():
-        figure = _figure(7.2, 4.6)
+        figure = canvas.figure(7.2, 4.6, size)
         ax = figure.subplots()
         draw_map(ax, found)
         _keys(ax, found)
@@ -69,9 +70,9 @@ def draw_map(ax: Axes, found: Stability) -> None:
         scale.axes.set(**{f"{scale.axis_name}scale": "log"})
         _ticks(scale, values)
     ax.grid(False)
-    ax.set_xlabel("round trip over an empty queue [ms]")
-    ax.set_ylabel("flows")
-    ax.set_title(f"{found.kind}: phase margin")
+    ax.set_xlabel("Round trip over an empty queue [ms]")
+    ax.set_ylabel("Flows")
+    ax.set_title(f"{found.kind}: phase margin", wrap=True)
 
 
 def _doubtful(ax: Axes, found: Stability, place: Mapping[tuple[float, float], Case]) -> None:
@@ -101,17 +102,21 @@ def _keys(ax: Axes, found: Stability) -> None:
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
 
 
-def over_axis(found: Stability) -> Figure:
-    """Draws the phase margin and the crossover frequency over the first axis, a line per value of the others."""
+def over_axis(found: Stability, size: Size = None) -> Figure:
+    """Draws the phase margin and the crossover frequency over the first axis, a line per value of the others.
+
+    At most eight lines are drawn; the legend says how many are not.
+    """
     axis = next(iter(found.axes), None)
     lines: dict[str, list[Case]] = {}
     for case in found.cases:
         others = ", ".join(f"{each} = {text(case.at[each])}" for each in found.axes if each != axis)
         lines.setdefault(others, []).append(case)
     with style.context():
-        figure = _figure(7.2, 4.8)
+        figure = canvas.figure(7.2, 4.8, size)
         above, below = figure.subplots(2, 1, sharex=True)
-        for i, (name, cases) in enumerate(lines.items()):
+        drawn = canvas.few(list(lines.items()))
+        for i, (name, cases) in enumerate(drawn):
             look = style.look(i)
             x = [_on_axis(case, axis) for case in cases]
             for ax, y in (
@@ -120,17 +125,20 @@ def over_axis(found: Stability) -> Figure:
             ):
                 values = np.array([math.nan if each is None else each for each in y])
                 ax.plot(x, values, color=look.colour, ls=look.line, marker=look.marker, ms=4, label=name or None)
-        above.axhline(0, color=style.INK, lw=0.8)
-        above.set_ylabel("phase margin [°]")
-        below.set_ylabel("crossover [rad/s]")
-        below.set_xlabel(axis or "point")
-        above.set_title(f"{found.name}: {found.kind}")
+        above.axhline(0, color=style.ink(), lw=0.8)
+        canvas.span(above, "y", zero=True)
+        canvas.span(below, "y")
+        above.set_ylabel("Phase margin [°]")
+        below.set_ylabel("Crossover [rad/s]")
+        below.set_xlabel(axis or "Point")
+        above.set_title(f"{found.name}: {found.kind}", wrap=True)
         if len(lines) > 1:
-            above.legend(frameon=False)
+            left = len(lines) - len(drawn)
+            canvas.legend(figure, above, size, more=f"{left} more not drawn: give fewer values" if left else None)
         return figure
 
 
-def curves(case: Case) -> Figure:
+def curves(case: Case, size: Size = None) -> Figure:
     """Draws one loop's gain and phase over frequency, with its margins."""
     assert case.loop is not None
     assert case.margins is not None
@@ -139,26 +147,26 @@ def curves(case: Case) -> Figure:
     gain, phase = 20 * np.log10(np.abs(values)), np.degrees(np.unwrap(np.angle(values)))
     shown = (gain > -40) & (phase > -540)
     with style.context():
-        figure = _figure(7.2, 4.8)
+        figure = canvas.figure(7.2, 4.8, size)
         above, below = figure.subplots(2, 1, sharex=True)
         above.semilogx(omega[shown], gain[shown], color=style.look(0).colour)
         below.semilogx(omega[shown], phase[shown], color=style.look(0).colour)
-        above.axhline(0, color=style.INK, lw=0.8)
-        below.axhline(-180, color=style.INK, lw=0.8)
+        ticks.plain(below.xaxis)  # they share it
+        above.axhline(0, color=style.ink(), lw=0.8)
+        below.axhline(-180, color=style.ink(), lw=0.8)
         for at, what, i in (
             (case.margins.crossover_rad_s, f"phase margin {case.margins.phase_margin_deg or 0:+.0f}°", 1),
             (case.margins.turn_rad_s, f"gain margin {_decibel(case.margins.gain_margin):+.1f} dB", 2),
         ):
             if at is not None:
-                for ax in (above, below):
-                    ax.axvline(at, color=style.look(i).colour, ls=style.look(i).line, lw=1)
-                y = 0.92 - 0.12 * i
-                below.text(at, y, f" {what}", transform=below.get_xaxis_transform(), color=style.look(i).colour)
-        above.set_ylabel("gain [dB]")
-        below.set_ylabel("phase [°]")
-        below.set_xlabel("frequency [rad/s]")
+                for ax, name in ((above, what), (below, None)):
+                    ax.axvline(at, color=style.look(i).colour, ls=style.look(i).line, lw=1, label=name)
+        above.set_ylabel("Gain [dB]")
+        below.set_ylabel("Phase [°]")
+        below.set_xlabel("Frequency [rad/s]")
+        canvas.legend(figure, above, size)
         title = f"N = {case.path.flows:g}, T_p = {_trip(case):.3g} ms: {'stable' if case.stable else 'oscillates'}"
-        above.set_title(title)
+        above.set_title(title, wrap=True)
         return figure
 
 
@@ -169,6 +177,7 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
         assert case.margins is not None
         assert case.swing is not None
         ax.loglog(case.swing.omega, case.swing.power, color=style.look(1).colour, label="runs")
+        ticks.plain(ax.xaxis, ax.yaxis)
         if case.stable:
             shown = np.geomspace(case.swing.omega[0], case.swing.omega[-1], 400)
             ax.loglog(shown, scatter(case.loop, shown), color=style.look(0).colour, ls="dashed", label="model")
@@ -185,14 +194,6 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
         ax.set_ylim(top * 1e-5, top * 4)
     axes[0].set_ylabel("power [packets²/Hz]")
     axes[0].legend(frameon=False, loc="upper right")
-
-
-def _figure(width: float, height: float) -> Figure:
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure(figsize=(width, height))
-    plt.close(figure)
-    return figure
 
 
 def _trip(case: Case) -> float:

@@ -119,11 +119,14 @@ class Stability:
         document = {"scenario": self.name, "aqm": self.kind, "points": [case.row() for case in self.cases]}
         return json.dumps(document, ensure_ascii=False)
 
-    def plot(self) -> Figure:
-        """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves."""
+    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
+        """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves.
+
+        size: width and height in inches.
+        """
         from penstock.fluid.figures import draw
 
-        return draw(self)
+        return draw(self, size)
 
 
 def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Stability:

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from penstock.estimate import Estimate
+from penstock.estimate import FROM_ZERO, SHARE, Estimate
 from penstock.fluid.limits import OSCILLATES
 from penstock.fluid.margins import Margins, expected_correlation
 from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Stability
 from penstock.model.scenario import seconds
 from penstock.runs.execute import Progress, cores, execute, share
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 #: Runs of every point.
 SEEDS = 3
@@ -76,7 +76,7 @@ class Swing:
             "near_frequency": self.near,
             "utilization": self.utilization,
         }
-        found: dict[str, Any] = {name: {"mean": e.mean, "ci95": e.ci95, "n": e.n} for name, e in estimates.items()}
+        found: dict[str, Any] = {name: each.row() for name, each in estimates.items()}
         return {
             **found,
             "oscillates": self.oscillates,
@@ -145,13 +145,13 @@ def _swing(case: Case, seeds: Sequence[int], jobs: int, progress: Progress | Non
     lags = round(PERIODS * period_s(frequency) / interval_s)
     return Swing(
         frequency_rad_s=frequency,
-        queue_pkts=Estimate.of([float(np.mean(queue)) for queue in queues]),
-        sd_pkts=Estimate.of([float(np.std(queue)) for queue in queues]),
-        rhythm=Estimate.of([rhythm(correlation(queue, lags)) for queue in queues]),
+        queue_pkts=Estimate.of([float(np.mean(queue)) for queue in queues], FROM_ZERO),
+        sd_pkts=Estimate.of([float(np.std(queue)) for queue in queues], FROM_ZERO),
+        rhythm=Estimate.of([rhythm(correlation(queue, lags)) for queue in queues], SHARE),
         expected_rhythm=expected_rhythm(case.loop, frequency) if case.margins.stable else None,
-        near=Estimate.of([_near(omega, each, frequency) for _, each in spectra]),
+        near=Estimate.of([_near(omega, each, frequency) for _, each in spectra], SHARE),
         peak_rad_s=float(omega[np.argmax(power)]),
-        utilization=Estimate.of([run.metrics["utilization"] or 0.0 for run in runs]),
+        utilization=Estimate.of([run.metrics["utilization"] or 0.0 for run in runs], SHARE),
         omega=omega,
         power=power,
     )

@@ -9,7 +9,7 @@ from penstock.estimate import Estimate
 from penstock.fluid.limits import OSCILLATES
 from penstock.fluid.range import Case, Stability
 from penstock.show.numbers import number
-from penstock.show.table import Table, literal
+from penstock.show.table import Table
 from penstock.sweeps.values import text
 
 #: Axes that the columns of flows and round trips show.
@@ -30,7 +30,7 @@ def stability_table(found: Stability) -> Table:
         table.add_column(header, justify="right")
     for case in found.cases:
         cells = [text(case.at[axis]) for axis in others] + _model(case) + (_runs(case) if simulated else [])
-        table.add_row(*literal(cells))
+        table.add_row(*cells)
     table.caption = " ".join(_caption(found, simulated))
     return table
 

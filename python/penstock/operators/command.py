@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,33 @@ from penstock import _penstock
 from penstock._names import known
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
-from penstock.operators import platforms, simulate, sonic_state, tc_state, wanted
+from penstock.operators import changes, platforms, simulate, sonic_after, sonic_state, tc_after, tc_state, wanted
+from penstock.operators.changes import Change
 from penstock.operators.model import Place, RefusedError, Written
-from penstock.operators.state import Given
+from penstock.operators.state import Given, Reading, plain
 from penstock.runs.execute import Progress
 from penstock.runs.result import Comparison
 
-#: Platforms that are read → their reader.
-READERS = {"tc": tc_state.read, "sonic": sonic_state.read}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A platform that is read.
+
+    parse: from the text of a state to its document.
+    read: from there to a scenario file, and what became of each field.
+    changes: what another configuration changes on the box.
+    """
+
+    parse: Callable[[str], Any]
+    read: Callable[[Any, Given], Reading]
+    changes: Callable[[Any, Given, Callable[[Place], Written], Place], list[Change]]
+
+
+#: Platforms that are read → how.
+READERS = {
+    "tc": Reader(parse=tc_state.parse, read=tc_state.read, changes=tc_after.changes),
+    "sonic": Reader(parse=sonic_state.parse, read=sonic_state.read, changes=sonic_after.changes),
+}
 #: What `--exact` without a number allows.
 EXACT = 0.01
 
@@ -70,10 +89,8 @@ class Configuration:
         }
         if self.comparison is not None:
             difference = self.comparison.difference(simulate.BOX)
-            document["difference"] = {
-                metric: {"mean": e.mean, "ci95": e.ci95, "n": e.n}
-                for metric, e in ((metric, difference[metric]) for metric in simulate.METRICS)
-            }
+            document["difference"] = {metric: difference[metric].row() for metric in simulate.METRICS}
+            document["identical"] = self.comparison.identical
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -129,30 +146,54 @@ def check_exact(written: Written, to: str, most: float) -> None:
         raise RefusedError(f"--exact {100 * most:g}%: {to} does not do that: {'; '.join(wrong)}")
 
 
-def read(text: str, from_: str, given: Given, name: str = "<text>") -> str:
-    """Returns a scenario file for what runs on a box. Raises `ScenarioError` with one message.
+def read(text: str, from_: str, given: Given, name: str = "<text>") -> Reading:
+    """Returns a scenario file for what runs on a box, and what is lost. Raises `ScenarioError` with one
+    message.
 
     text: what the platform says of its state.
     given: what a state leaves open.
     name: what messages call it.
     """
     reader = READERS[known(from_, READERS, "platform that is read")]
+    given.check()
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{name}: is not JSON: {str(error).splitlines()[0]}") from None
-    try:
-        made = reader(document, given)
-        Scenario.from_toml(made)
+        made = reader.read(reader.parse(text), given)
+        Scenario.from_toml(made.text)
     except ScenarioError as error:
-        raise ScenarioError(f"{name}: {error}") from None
+        raise ScenarioError(plain(f"{name}: {error}")) from None
     return made
 
 
-def difference(running: str, from_: str, given: Given, scenario: Scenario, place: Place, name: str) -> str:
-    """Returns what changes on the box, as a unified diff of the two configurations; empty where
-    nothing does.
+def read_json(made: Reading, from_: str) -> str:
+    """Returns a reading as one document."""
+    fate = made.fate
+    document: dict[str, Any] = {
+        "version": _penstock.__version__,
+        "platform": from_,
+        "text": made.text,
+        "carried": [{"field": each.field, "value": each.value, "to": each.to} for each in fate.carried],
+        "lost": [{"field": each.field, "value": each.value, "why": each.why} for each in fate.lost],
+        "statistics": fate.statistics,
+        "notes": fate.notes,
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def difference(running: str, from_: str, given: Given, scenario: Scenario, place: Place, name: str) -> list[Change]:
+    """Returns what changes on the box once what is written for the scenario is pasted: every field of
+    its state is compared with what the box will report then.
     """
-    before = write(Scenario.from_toml(read(running, from_, given, name)), from_, place).text
-    after = write(scenario, from_, place).text
-    return "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"{name} (running)", "wanted"))
+    reader = READERS[known(from_, READERS, "platform that is read")]
+    given.check()
+    try:
+        document = reader.parse(running)
+        return reader.changes(document, given, lambda place: write(scenario, from_, place), place)
+    except RefusedError:
+        raise
+    except ScenarioError as error:
+        raise ScenarioError(plain(f"{name}: {error}")) from None
+
+
+def difference_json(found: list[Change], from_: str) -> str:
+    """Returns changes as one document."""
+    return changes.json_text(found, {"version": _penstock.__version__, "platform": from_})

@@ -8,8 +8,8 @@ from penstock.operators.command import Configuration
 from penstock.operators.model import Value
 from penstock.operators.platforms import PLATFORMS
 from penstock.operators.simulate import BOX, METRICS, WANTED
-from penstock.show.numbers import number, scale
-from penstock.show.table import Table, literal
+from penstock.show.numbers import NOT_RANDOM, number, scale
+from penstock.show.table import Table
 
 
 def values_table(configuration: Configuration) -> Table:
@@ -23,7 +23,7 @@ def values_table(configuration: Configuration) -> Table:
         wanted, used = (_number(number, each.unit) for number in (each.wanted, each.used))
         shown = f"{each.shown} = {used}" if each.shown else used
         why = each.why if each.error else ""
-        table.add_row(*literal([each.name, wanted, shown, error_text(each), why]))
+        table.add_row(each.name, wanted, shown, error_text(each), why)
     return table
 
 
@@ -49,6 +49,8 @@ def difference_table(configuration: Configuration) -> Table | None:
             metric, unit, *(number(each, factor) for each in sides), number(differences[metric], factor, sign=True)
         )
     table.caption = "mean ± 95 % interval; differences are paired by seed"
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table
 
 
@@ -58,7 +60,7 @@ def platforms_table() -> Table:
     for header in ("--to", "what it is", "disciplines", "checked"):
         table.add_column(header)
     for name, each in PLATFORMS.items():
-        table.add_row(*literal([name, each.doc, ", ".join(each.kinds), each.checked]))
+        table.add_row(name, each.doc, ", ".join(each.kinds), each.checked)
     return table
 
 

@@ -34,7 +34,7 @@ MOST = 2**64 - 1
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, all colours alike, and the queue that it is bound to."""
-    name = slug(wanted.name, "A-Za-z0-9")
+    name = slug(wanted.name, "A-Za-z0-9_")
     told = wred.in_bytes(wanted, "sonic", None)
     profile = {f"wred_{colour}_enable": "true" for colour in COLOURS}
     profile["ecn"] = "ecn_all" if wanted.ecn else "ecn_none"
@@ -86,15 +86,15 @@ def _profile_mistakes(profile: Mapping[str, Any]) -> list[str]:
 def _field_mistake(key: str, value: str, profile: Mapping[str, str]) -> str | None:
     """Returns what is wrong with one field."""
     if key == "ecn":
-        return None if value in ECN else f"ecn = {value}: one of {', '.join(ECN)}"
+        return None if value in ECN else f'ecn = "{value}": one of {", ".join(ECN)}'
     if re.fullmatch(rf"wred_({'|'.join(COLOURS)})_enable", key):
-        return None if value in ("true", "false") else f"{key} = {value}: true or false"
+        return None if value in ("true", "false") else f'{key} = "{value}": true or false'
     field = FIELD.fullmatch(key)
     if field is None or (field[3] == "mark_probability") > bool(field[1]) or (field[1] and field[3][:4] == "drop"):
         return f"{key}: no such field"
     most = 100 if field[3].endswith("probability") else MOST
     if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) > most:
-        return f"{key} = {value}: a whole number from 0 to {most}"
+        return f'{key} = "{value}": a whole number from 0 to {most}'
     if field[1] and not marks(profile, field[2]):
         return f"{key}: needs {field[2]} among the colours of ecn"
     return None

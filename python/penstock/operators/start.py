@@ -53,6 +53,7 @@ def config_from(
     platform: str,
     *,
     dev: str | None = None,
+    parent: str | None = None,
     profile: str | None = None,
     rate: str | None = None,
     rtt: str | None = None,
@@ -60,16 +61,22 @@ def config_from(
 ) -> Scenario:
     """Returns what runs on a box as a scenario.
 
-    text: what `tc -d -j qdisc show` prints, or SONiC's config DB.
+    text: what `tc -s -d qdisc show` prints, in JSON (`-j`) or not, or SONiC's config DB.
     platform: `"tc"` or `"sonic"`.
-    dev, profile: which, where there are several.
+    dev, parent, profile: which interface, class or profile, where there are several.
     rate, rtt, buffer: what the state does not say.
 
-    Raises `ScenarioError` with one message.
+    Warns (`UserWarning`) of each thing that the box does and the scenario does not. Raises
+    `ScenarioError` with one message.
     """
+    import warnings
+
     from penstock.model.scenario import Scenario
     from penstock.operators.command import read
     from penstock.operators.state import Given
 
-    given = Given(dev=dev, profile=profile, rate=rate, rtt=rtt, buffer=buffer)
-    return Scenario.from_toml(read(text, platform, given))
+    given = Given(dev=dev, parent=parent, profile=profile, rate=rate, rtt=rtt, buffer=buffer)
+    reading = read(text, platform, given)
+    for sentence in reading.fate.sentences():
+        warnings.warn(f"lost: {sentence}", stacklevel=2)
+    return Scenario.from_toml(reading.text)

@@ -182,11 +182,23 @@ def cake_times_us(interval_us: int, rate_bps: float) -> tuple[int, int]:
     return used, max(interval_us * 1000 + used - target, 2 * used)
 
 
+def cake_rtt_us(interval_s: float, rate_bps: float) -> int:
+    """Returns the `rtt` from which sch_cake makes an interval, or the nearest: on a slow link the
+    interval is longer than `rtt` by what the target is longer.
+
+    >>> cake_rtt_us(0.1, 1e9), cake_rtt_us(0.11785283, 795e3)
+    (100000, 100000)
+    """
+    asked = interval_s * 1e6
+    least_target = cake_times_us(20, rate_bps)[0] / 1e3
+    return max(20, round(asked if asked >= 20 * least_target else (asked - least_target) / 0.95))
+
+
 def cake(wanted: Wanted) -> Line:
     """sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
     wants = wanted.aqm
     assert isinstance(wants, Codel)
-    told = max(20, round(wants.interval_s * 1e6))
+    told = cake_rtt_us(wants.interval_s, wanted.rate_bps)
     target_ns, interval_ns = cake_times_us(told, wanted.rate_bps)
     bytes_per_s = round(wanted.rate_bps) // 8
     quantum = max(min(bytes_per_s >> 12, FRAME), 300)

@@ -1,236 +1,190 @@
-"""What `tc -d -j qdisc show` says, as a scenario."""
+"""What `tc -s -d qdisc show` says, in JSON or as text, as a scenario."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock._penstock import parse_rate
 from penstock.errors import ScenarioError
-from penstock.operators.state import Given, number, one, rate_text, scenario_file, table, whole
-from penstock.operators.tc_delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, pie_reported
+from penstock.operators import tc_fields as fields
+from penstock.operators import tc_read, tc_text
+from penstock.operators.state import Carried, Fate, Given, Lost, Reading, rate_text, scenario_file, table
+from penstock.operators.tc_arithmetic import TICKS_PER_US, cell_log
+from penstock.operators.tc_fields import Field
+from penstock.operators.tc_forms import Form, show
+from penstock.operators.tc_read import PACKET, READ, Box
+from penstock.operators.tc_tree import FILTERS, Node, chosen, default_class, nodes
 
-#: A frame's IP packet; the state does not say the mean packet.
-PACKET = 1500
-MOST = 2**32 - 1
-
-Options = Mapping[str, Any]
-Read = tuple[dict[str, object], str]
+#: Field → why it is lost here, in place of what the table says; `None`: nothing is lost.
+Special = Mapping[str, str | None]
 
 
-def read(document: Any, given: Given) -> str:
-    """Returns a scenario file. Raises `ScenarioError`."""
-    if not isinstance(document, list):
-        raise ScenarioError("must be the list that `tc -d -j qdisc show` prints")
-    qdiscs = [table(each, f"entry {place}") for place, each in enumerate(document)]
-    qdisc = _chosen(qdiscs, given)
-    kind, dev = qdisc["kind"], _device(qdisc, given)
-    where = f"{dev}: {kind}"
-    options = table(qdisc.get("options"), where)
-    aqm, buffer = READ[kind](options, where)
-    rate = rate_text(_rate(qdisc, qdiscs), given, where)
-    said = f"What `tc -d -j qdisc show` says of {dev}: {kind}."
-    if _flag(options, "adaptive"):
-        said += "\n# It says `adaptive`, but max_p stands still with tc and kernels since 5.7."
-    return scenario_file(
-        dev,
-        said,
-        rate=rate,
-        buffer=buffer,
-        aqm=aqm,
-        given=given,
+def parse(text: str) -> Any:
+    """Returns the document of a state in JSON or as text. Raises `ScenarioError`."""
+    if tc_text.is_text(text):
+        return tc_text.document(text)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(
+            f"is not JSON ({str(error).splitlines()[0]}), nor the text of `tc -s -d qdisc show`, in which lines begin "
+            "with `qdisc`"
+        ) from None
+
+
+def read(document: Any, given: Given) -> Reading:
+    """Returns a scenario file, and what became of each field. Raises `ScenarioError`."""
+    there = nodes(document, given, tuple(READ))
+    choice = chosen(there, given, tuple(READ))
+    leaf = choice.leaf
+    fate = Fate()
+    shaper = next((each for each in (leaf, *choice.above) if each.kind == "tbf"), None)
+    box = Box(leaf, given, shaper, has_classes=bool(choice.above) and shaper is None)
+    made = READ[leaf.kind](box)
+    rate = box.rate()
+    fate.notes += made.notes
+    replaced = {name: None for name in ("bandwidth", "rate") if given.rate is not None}
+    account(fate, leaf, {**_idle_of(leaf, box), **made.special, **replaced}, box.default_to)
+    for each in choice.above:
+        if each.kind in fields.QDISCS:
+            _above(fate, each, leaf, box, replaced if each.kind == "tbf" else {})
+        else:
+            why = "is not known here: what it does to the queue below is not in the scenario"
+            _lost(fate, each, f"at {each.place}", None, why)
+    for each in there:
+        if each.kind in FILTERS:
+            _lost(fate, each, "", None, fields.QDISCS[each.kind].above)
+    for each in choice.beside:
+        _lost(fate, each, f"at {each.place}", None, "another queue of the interface, not this one")
+    if choice.like:
+        fate.notes.append(f"{choice.like} more queues of the interface are just like it")
+    if isinstance(document, tc_text.TextState):
+        fate.notes.append("the state was read from text, in which times have three digits; `tc -j` has them whole")
+    _replaced(fate, box, given)
+    said = f"What `tc -s -d qdisc show` says of {leaf.dev}: {leaf.kind} at {leaf.place}."
+    text = scenario_file(leaf.dev, said, rate=rate, buffer=made.buffer, aqm=made.aqm, given=given, fate=fate)
+    return Reading(text=text, fate=fate)
+
+
+def _above(fate: Fate, node: Node, leaf: Node, box: Box, special: Special) -> None:
+    """Names what a queue discipline above the chosen one does."""
+    known = fields.QDISCS[node.kind]
+    if known.above:
+        _lost(fate, node, f"at {node.place}", None, known.above)
+    more: dict[str, str | None] = {}
+    if node.kind == "tbf":  # the queue below it has the limit
+        more = {"lat": None, "limit": None, **tc_read.framing(node.options(), 14, box.own_rate())}
+    if default_class(node) == leaf.place:
+        more["default"] = None
+    account(fate, node, {**special, **more}, {})
+
+
+def account(fate: Fate, node: Node, special: Special, default_to: Mapping[str, str]) -> None:
+    """Puts each field of a queue discipline where it belongs."""
+    known = fields.QDISCS[node.kind].fields
+    counted = fields.OPTION_STATISTICS.get(node.kind, ())
+    for name, value in _in_order(node.options(), known):
+        if node.kind == "gred" and name == "vqs":
+            for queue in value if isinstance(value, list) else []:
+                _table(fate, node, "vq ", table(queue, node.where), {**fields.VIRTUAL_QUEUE, **known}, counted, special)
+        else:
+            _field(fate, node, name, value, known.get(name), counted, special, default_to)
+    stab = node.entry.get("stab")
+    if isinstance(stab, dict):
+        framing = {f"stab {name}": why for name, why in tc_read.framing(stab, 14).items()}
+        _table(fate, node, "stab ", stab, fields.STAB, (), framing)
+    counted = (*fields.STATISTICS[""], *fields.STATISTICS.get(node.kind, ()))
+    for name, value in node.entry.items():
+        if name not in fields.PLACE:
+            _field(fate, node, name, value, fields.OUTER.get(name), counted, {}, {})
+    tins = node.entry.get("tins")
+    for tin in tins if isinstance(tins, list) else []:
+        _table(fate, node, "tins ", tin if isinstance(tin, dict) else {}, {}, fields.TIN, {})
+
+
+def _in_order(values: Mapping[str, Any], known: Mapping[str, Field]) -> list[tuple[str, Any]]:
+    """Returns fields in the order of the table, so that JSON and text are told alike; then the unknown ones."""
+    names = [*(name for name in known if name in values), *(name for name in values if name not in known)]
+    return [(name, values[name]) for name in names]
+
+
+def _table(
+    fate: Fate,
+    node: Node,
+    prefix: str,
+    values: Mapping[str, Any],
+    known: Mapping[str, Field],
+    counted: Iterable[str],
+    special: Special,
+) -> None:
+    """Accounts for a table within a state; its fields have a word in front."""
+    for name, value in _in_order(values, known):
+        statistics = tuple(f"{prefix}{each}" for each in counted)
+        _field(fate, node, f"{prefix}{name}", value, known.get(name), statistics, special, {})
+
+
+def _field(
+    fate: Fate,
+    node: Node,
+    name: str,
+    value: Any,
+    known: Field | None,
+    counted: Iterable[str],
+    special: Special,
+    default_to: Mapping[str, str],
+) -> None:
+    if known is not None and known.form is Form.FLAG and value is None:
+        value = True  # `tc` writes some flags as null
+    if known is None:
+        if name in counted:
+            if name not in fate.statistics:
+                fate.statistics.append(name)
+            return
+        _lost(fate, node, name, value, "is not known here: what it does is not in the scenario")
+        return
+    why = special[name] if name in special else known.lost if known.costs(value) else None
+    if known.to and special.get(name, "") is not None:
+        fate.carried.append(Carried(field=f"{node.where} {name}", value=value, to=default_to.get(name, known.to)))
+    if why is not None:
+        _lost(fate, node, name, value, why, known.form)
+
+
+def _lost(fate: Fate, node: Node, name: str, value: Any, why: str, form: Form | None = None) -> None:
+    said = name if value is None or value is True else f"{name} {show(form, value)}"
+    fate.lost.append(Lost(field=f"{node.where} {name}".strip(), value=value, by=node.kind, said=said, why=why))
+
+
+def _idle_of(leaf: Node, box: Box) -> dict[str, str | None]:
+    """Returns what is lost of how the average of RED's kin decays while the link is idle."""
+    if leaf.kind not in ("red", "gred", "choke"):
+        return {}
+    name = "vq Scell_log" if leaf.kind == "gred" else "Scell_log"
+    return {name: idle(box.ramp.get("Scell_log"), box.ramp.get("ewma"), parse_rate(box.rate()))}
+
+
+def idle(told: Any, exponent: Any, rate_bps: float) -> str | None:
+    """Returns what it costs that the scenario's average decays as for packets of its own; `None`: nothing.
+
+    told: Scell_log, the state's; from it follows a packet's time within a factor of two.
+    """
+    whole = isinstance(told, int) and isinstance(exponent, int)
+    if not whole or not 1 <= exponent <= 31 or not 0 <= told <= 31:
+        return None
+    if told in (0, cell_log(exponent, PACKET, rate_bps / 8)):  # 0: tc takes less than 64 ns for nothing
+        return None
+    least_ms = 512 * 2.0**told * -math.log(1 - 2.0**-exponent) / 31 / TICKS_PER_US / 1e3 / 2
+    own_ms = 8e3 * PACKET / rate_bps
+    return (
+        f"while the link is idle the average decays as for packets of {least_ms:.3g} to {2 * least_ms:.3g} ms, in the "
+        f"scenario as for the link's own, {own_ms:.3g} ms"
     )
 
 
-def _chosen(qdiscs: list[Mapping[str, Any]], given: Given) -> Mapping[str, Any]:
-    """Returns the qdisc that decides: the only one that is read, on the interface that was
-    chosen.
-    """
-    there = [each for each in qdiscs if isinstance(each.get("kind"), str)]
-    if given.dev is not None:
-        devices = sorted({_device(each, given) for each in there})
-        there = [each for each in there if _device(each, given) == given.dev]
-        if not there:
-            raise ScenarioError(f"--dev {given.dev}: no such interface; there are: {', '.join(devices) or 'none'}")
-    found = [each for each in there if each["kind"] in READ]
-    if not found:
-        kinds = ", ".join(sorted({each["kind"] for each in there})) or "none"
-        raise ScenarioError(f"has no qdisc that is read ({', '.join(READ)}); it has: {kinds}")
-    one(sorted({_device(each, given) for each in found}), "interface", "--dev")
-    # Below mq every hardware queue has its own, all alike.
-    several = sorted({each["kind"] for each in found})
-    if len(several) > 1:
-        raise ScenarioError(f"has several qdiscs: {', '.join(several)}; a scenario has one")
-    return found[0]
-
-
-def _device(qdisc: Mapping[str, Any], given: Given) -> str:
-    """Returns the interface; `tc qdisc show dev NAME` leaves it out."""
-    dev = qdisc.get("dev")
-    return dev if isinstance(dev, str) else given.dev or "eth0"
-
-
-def _rate(qdisc: Mapping[str, Any], qdiscs: list[Mapping[str, Any]]) -> float | None:
-    """Returns the rate of the qdisc itself or of the shaper above it in bit/s; tc prints bytes per
-    second.
-    """
-    options = qdisc["options"]
-    if qdisc["kind"] == "cake":
-        told = options.get("bandwidth")
-        return 8 * told if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12 else None
-    for each in qdiscs:
-        above = each.get("options")
-        if each.get("kind") == "tbf" and each.get("dev") == qdisc.get("dev") and isinstance(above, dict):
-            told = above.get("rate")
-            if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12:
-                return 8 * told
-    return None
-
-
-def _flag(options: Options, key: str) -> bool:
-    return options.get(key) is True
-
-
-def _ramp(options: Options, where: str) -> dict[str, object]:
-    """Returns what all of RED's kin share, without the thresholds."""
-    if "ewma" not in options:
-        raise ScenarioError(f"{where}: has no ewma: read the state with `tc -d -s -j qdisc show`, which has it")
-    return {
-        "max_p": max(2.0**-32, number(options, "probability", where, 0, 1)),
-        "w_q": 2.0 ** -whole(options, "ewma", where, 0, 31),
-        "gate": "uniform",
-        "gentle": False,
-        "ecn": _flag(options, "ecn"),
-        "forced": "mark" if _flag(options, "ecn") and not _flag(options, "harddrop") else "drop",
-    }
-
-
-def _red(options: Options, where: str) -> Read:
-    low = whole(options, "min", where, 1, MOST)
-    high = whole(options, "max", where, low + 1, MOST)
-    shared = _ramp(options, where)
-    aqm = {
-        "kind": "red",
-        "unit": "bytes",
-        "mean_packet": f"{PACKET} B",
-        "min_th": f"{low} B",
-        "max_th": f"{high} B",
-    }
-    return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, MOST)} B"
-
-
-def _choke(options: Options, where: str) -> Read:
-    low = whole(options, "min", where, 1, MOST)
-    high = whole(options, "max", where, low + 1, MOST)
-    shared = {key: value for key, value in _ramp(options, where).items() if key != "gentle"}
-    aqm = {
-        "kind": "choke",
-        "unit": "packets",
-        "mean_packet": f"{PACKET} B",
-        "min_th": low,
-        "max_th": high,
-    }
-    return {**aqm, **shared}, f"{whole(options, 'limit', where, 1, MOST)} packets"
-
-
-def _gred(options: Options, where: str) -> Read:
-    queues = options.get("vqs")
-    if not isinstance(queues, list) or len(queues) != 1:
-        count = len(queues) if isinstance(queues, list) else 0
-        raise ScenarioError(f"{where}: has {count} virtual queues; a scenario has one")
-    queue = table(queues[0], where)
-    flags = {flag: _flag(queue, flag) or _flag(options, flag) for flag in ("ecn", "harddrop")}
-    return _red({**queue, **flags}, where)
-
-
-def codel_time(reported_us: int) -> int:
-    """Returns the round number of microseconds that the kernel was given, from those that it
-    reports.
-
-    It counts in units of 1024 ns and rounds down twice: 5000 µs are reported as 4999.
-
-    >>> codel_time(4999), codel_time(99999)
-    (5000, 100000)
-    """
-    ticks = math.ceil(reported_us * 1000 / 1024)
-    return math.ceil(ticks * 1024 / 1000)
-
-
-def _codel(options: Options, where: str) -> Read:
-    aqm: dict[str, object] = {
-        "kind": "codel",
-        "mean_packet": f"{PACKET} B",
-        "ecn": _flag(options, "ecn"),
-        "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
-        "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
-    }
-    return aqm, f"{whole(options, 'limit', where, 1, MOST)} packets"
-
-
-def _fq_codel(options: Options, where: str) -> Read:
-    aqm, buffer = _codel(options, where)
-    aqm |= {
-        "kind": "fq-codel",
-        "flows": whole(options, "flows", where, 1, 65536),
-        "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
-        "limit": min(10**6, whole(options, "limit", where, 1, MOST)),
-    }
-    if "drop_batch" in options:
-        aqm["drop_batch"] = whole(options, "drop_batch", where, 1, 65536)
-    if "ce_threshold" in options:
-        aqm["ce_threshold"] = f"{codel_time(whole(options, 'ce_threshold', where, 0, MOST))} us"
-    return aqm, buffer
-
-
-def _pie(options: Options, where: str) -> Read:
-    period = whole(options, "tupdate", where, 1, MOST)
-    target = whole(options, "target", where, 1, MOST)
-    target += pie_reported(target) < target  # rounded down once: the next higher is what it was given
-    aqm: dict[str, object] = {
-        "kind": "pie",
-        "mean_packet": f"{PACKET} B",
-        "ecn": _flag(options, "ecn"),
-        "qdelay_ref": f"{target} us",
-        "t_update": f"{period} us",
-        "alpha": whole(options, "alpha", where, 0, PIE_MOST) / PIE_GAIN,
-        "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
-        "delay_from": "rate-estimate" if _flag(options, "dq_rate_estimator") else "timestamps",
-    }
-    return aqm, f"{whole(options, 'limit', where, 1, MOST)} packets"
-
-
-def _cake(options: Options, where: str) -> Read:
-    rtt = whole(options, "rtt", where, 1, MOST)
-    aqm: dict[str, object] = {
-        "kind": "fq-codel",
-        "mean_packet": f"{PACKET} B",
-        "ecn": True,
-        "target": f"{max(1, rtt // 20)} us",
-        "interval": f"{rtt} us",
-    }
-    memory = whole(options, "memlimit", where, 0, MOST) if "memlimit" in options else 0
-    return aqm, f"{max(1, (memory or 4 * 1024 * 1024) // FRAME_MEMORY)} packets"
-
-
-def _fifo(unit: str) -> Callable[[Options, str], Read]:
-    def read_fifo(options: Options, where: str) -> Read:
-        return {
-            "kind": "droptail",
-            "mean_packet": f"{PACKET} B",
-        }, f"{whole(options, 'limit', where, 1, 10**9)} {unit}"
-
-    return read_fifo
-
-
-#: Qdisc → its reader.
-READ: Mapping[str, Callable[[Options, str], Read]] = {
-    "red": _red,
-    "gred": _gred,
-    "choke": _choke,
-    "codel": _codel,
-    "fq_codel": _fq_codel,
-    "pie": _pie,
-    "cake": _cake,
-    "pfifo": _fifo("packets"),
-    "bfifo": _fifo("B"),
-}
+def _replaced(fate: Fate, box: Box, given: Given) -> None:
+    """Notes what the user said in place of the state."""
+    own = box.own_rate()
+    if given.rate is not None and own is not None and abs(parse_rate(given.rate) / own - 1) > 1e-6:
+        fate.notes.append(f"--rate {given.rate} stands in place of the state's {rate_text(own, Given(), '')}")

@@ -220,12 +220,13 @@ def _exhibit(out: Path, name: str, exhibit: Exhibit, runs: Runs) -> tuple[list[P
             files.append(out / "data" / f"{name}.{ending}")
             with replacing(files[-1]) as file:
                 pq.write_table(table, file, compression="zstd")
-    drawn = exhibit.show(runs)
-    if isinstance(drawn, TableData):
-        return files, drawn
-    for path in (_svg(out, name).with_suffix(".png"), _svg(out, name)):
-        style.save(drawn, str(path))
-        files.append(path)
+    with style.context(alone=True):
+        drawn = exhibit.show(runs)
+        if isinstance(drawn, TableData):
+            return files, drawn
+        for path in (_svg(out, name).with_suffix(".png"), _svg(out, name)):
+            style.save(drawn, str(path))
+            files.append(path)
     return files, _svg(out, name).read_text(encoding="utf-8")
 
 

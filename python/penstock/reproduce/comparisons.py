@@ -15,7 +15,7 @@ import numpy as np
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.model import Cases, Claim, Numbers, Reading, Rule, Sense, Whose
-from penstock.reproduce.runs import Labels, Quantity, Runs
+from penstock.reproduce.runs import Labels, Quantity, Runs, bounds, within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class Said(TypedDict, total=False):
 
 def of_one_case(quantity: Quantity, scale: float = 1.0, **labels: str | float | int) -> Values:
     """The quantity of the case with these labels, times `scale`. No labels: there is one case."""
-    return lambda runs: _list(scale * runs.values(quantity, **labels))
+    return within(bounds(quantity, scale))(lambda runs: _list(scale * runs.values(quantity, **labels)))
 
 
 def difference(quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float = 1.0) -> Values:
@@ -94,6 +94,7 @@ def percent_along(along: str, quantity: Quantity, ours: Labels, theirs: Labels) 
 def mean_over(values: Values) -> Values:
     """The mean over the points of an axis, seed by seed."""
 
+    @within(bounds(values))
     def mean(runs: Runs) -> Numbers:
         found = values(runs)
         assert isinstance(found, Mapping)

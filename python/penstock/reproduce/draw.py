@@ -19,7 +19,8 @@ import numpy as np
 from penstock.estimate import Estimate
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.ns2 import Cases, measured
-from penstock.show import style
+from penstock.reproduce.runs import Quantity, Run, Runs, bounds
+from penstock.show import canvas, style
 from penstock.validate.agreement import Value
 
 if TYPE_CHECKING:
@@ -27,13 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from penstock.reproduce.runs import Quantity, Run, Runs
-
     #: Draws an exhibit from its runs.
     Show: TypeAlias = Callable[[Runs], Figure]
 
-#: The least distance of two names at the ends of curves, in points (1/72 inch).
-LABEL_GAP = 12.5
 #: Width and height of a panel in inches: a phone shows one at 9 px for a letter.
 PANEL = (5.4, 2.9)
 #: The width of each of several panels beside each other.
@@ -180,10 +177,9 @@ def curves_on(
             steps = sorted(part.labels(along), key=float)
             points = [(part.estimate(x, **{along: at}), part.estimate(quantity, **{along: at})) for at in steps]
         points = [(a, b) for a, b in points if a.mean is not None and b.mean is not None]
-        at, dx = (np.array([getattr(a, k) or 0.0 for a, _ in points]) * xscale for k in ("mean", "ci95"))
-        mean, dy = (np.array([getattr(b, k) or 0.0 for _, b in points]) * scale for k in ("mean", "ci95"))
+        (at, dx), (mean, dy) = _reaching([a for a, _ in points], xscale), _reaching([b for _, b in points], scale)
         if along is None:
-            ax.fill_between(at, mean - dy, mean + dy, color=look.colour, alpha=0.16, linewidth=0)
+            ax.fill_between(at, mean - dy[0], mean + dy[1], color=look.colour, alpha=0.16, linewidth=0)
         ax.errorbar(
             at,
             mean,
@@ -208,6 +204,12 @@ def curves_on(
     _say_marks(ax, printed=bool(printed), crosses=crosses)
 
 
+def _reaching(points: Sequence[Estimate], scale: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The means, and how far the intervals reach below and above them: shape (2, points)."""
+    means = np.array([each.mean or 0.0 for each in points]) * scale
+    return means, np.array([[each.below for each in points], [each.above for each in points]]) * scale
+
+
 def _crosses(
     ax: Axes,
     part: Runs,
@@ -230,8 +232,11 @@ def _crosses(
     if not points:
         return False
     xs, ys = ([value.mean * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
-    dx, dy = ([value.half * k for value in side] for side, k in zip(zip(*points, strict=True), scales, strict=True))
-    drawn = ax.errorbar(xs, ys, yerr=dy, xerr=dx if any(dx) else None, color=look.colour, linestyle="none", zorder=2.6)
+    dx, dy = (
+        _reaching([Estimate.around(value.mean, value.half, value.n, bounds(of)) for value in side], k)[1]
+        for side, k, of in zip(zip(*points, strict=True), scales, (x, quantity), strict=True)
+    )
+    drawn = ax.errorbar(xs, ys, yerr=dy, xerr=dx if dx.any() else None, color=look.colour, linestyle="none", zorder=2.6)
     drawn[0].set(marker="x", markersize=6.5, markeredgewidth=1.3, label="_ns-2")
     drawn.set_label("_ns-2")
     return True
@@ -260,33 +265,7 @@ def label_ends(ax: Axes) -> None:
         xs, ys = (np.asarray(values, dtype=np.float64) for values in (line.get_xdata(), line.get_ydata()))
         last = int(np.argmax(xs))
         ends.append((float(xs[last]), float(ys[last]), name, line.get_color()))
-    name_ends(ax, ends)
-
-
-def name_ends(ax: Axes, ends: Sequence[tuple[float, float, str, Any]]) -> None:
-    """The same for curves that end at (x, y): each with its name and its colour."""
-    made = ax.get_figure(root=True)
-    assert made is not None
-    ax.set_xlim(ax.get_xlim())
-    ax.set_ylim(ax.get_ylim())
-    # The layout makes room for the labels' width first, so that the panel's height is about final.
-    style.settle(made)
-    gap = LABEL_GAP / (ax.get_window_extent().height * 72 / made.dpi)
-    low, high = ax.get_ylim()
-    ends = sorted(ends, key=lambda end: end[1])
-    wanted = [(y - low) / (high - low) for _, y, _, _ in ends]
-    for (x, y, name, colour), level in zip(ends, _apart(wanted, gap), strict=True):
-        ax.annotate(
-            name,
-            (x, y),
-            xytext=(1.025, level),
-            textcoords="axes fraction",
-            color=colour,
-            va="center",
-            fontweight="bold",
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 4},
-        )
+    canvas.name_beside(ax, ends)
 
 
 def traces(
@@ -375,34 +354,6 @@ def mean_recorded(part: Sequence[Run], column: str) -> tuple[NDArray[np.float64]
     shortest = min(len(each) for each in series)
     mean = np.mean([each[:shortest] for each in series], axis=0)
     return part[0].recorded("t_s")[:shortest], mean
-
-
-def _apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Levels near the `wanted` ones (ascending), each at least `gap` above the one before it.
-
-    Neighbours that are too close form a group around their mean. No level is outside [0, 1] as far
-    as there is room.
-    """
-    groups: list[list[float]] = []
-    for level in wanted:
-        groups.append([level])
-        while len(groups) > 1 and _middle(groups[-1]) - _middle(groups[-2]) < gap * _span(groups[-1], groups[-2]):
-            groups[-2:] = [groups[-2] + groups[-1]]
-    levels = []
-    for group in groups:
-        half = gap * (len(group) - 1) / 2
-        middle = min(max(_middle(group), half), max(1 - half, half))
-        levels += [middle - half + gap * k for k in range(len(group))]
-    return levels
-
-
-def _middle(group: Sequence[float]) -> float:
-    return sum(group) / len(group)
-
-
-def _span(upper: Sequence[float], lower: Sequence[float]) -> float:
-    """How many gaps lie between the middles of two neighbouring groups."""
-    return (len(upper) + len(lower)) / 2
 
 
 def _diagonal(ax: Axes, text: str) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import penstock
-from penstock._files import write
+from penstock._files import sources, write
 from penstock.reproduce.execute import Wanted
 from penstock.reproduce.model import Exhibit
 from penstock.runs.tasks import simulator
@@ -69,9 +69,9 @@ def made_of(exhibit: Exhibit, wanted: Wanted, seeds: Sequence[int]) -> str:
 @cache
 def _code() -> str:
     """Returns a hash of this package's Python files, of ns-2's data, and of the versions of what draws."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(sources().encode())
     root = Path(penstock.__file__).parent
-    for path in sorted([*root.rglob("*.py"), *(root / "validate" / "ns2" / "data").iterdir()]):
+    for path in sorted((root / "validate" / "ns2" / "data").iterdir()):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     digest.update("".join(version(name) for name in ("matplotlib", "numpy", "scipy", "pyarrow")).encode())
     return digest.hexdigest()

@@ -21,7 +21,7 @@ from penstock.reproduce.model import Case
 from penstock.reproduce.runs import Run, Runs
 from penstock.runs import tasks
 from penstock.runs.pool import Pool, Watch
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 from penstock.runs.tasks import SERIES, Outcome, run_key, simulator
 from penstock.sweeps import store
 from penstock.sweeps.store import Point, Store
@@ -224,8 +224,7 @@ def _run(task: _Task, watch: Watch) -> Iterator[tuple[_Task, Outcome, Spent]]:
     begun = time.perf_counter()
     core, interval_s = task.case.scenario.core, task.case.trace_s
     (result,) = _penstock.run(core, [task.seed], 1, series_interval_s=interval_s, progress=watch)
-    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
     series = (QUEUE, WINDOWS) if task.case.windows else (QUEUE,)
     traces = {name: recorded(result, name) for name in series} if interval_s is not None else {}
     spent = Spent(task.place, result.events, time.perf_counter() - begun)
-    yield task, Outcome(task.key, numbers, None, result.events, traces), spent
+    yield task, Outcome(task.key, tasks.numbers(core, result), None, result.events, traces), spent

@@ -305,15 +305,15 @@ class Point:
 class Finding:
     """A claim judged under one reading.
 
-    estimate, low, high: the mean over the seeds and its 99 % interval (Student's t); `None` where
-        there is none. Of a claim about every point of an axis it is the mean over the points; of
-        one about most runs the share of these in percent.
+    estimate, low, high: the mean over the seeds and its 99 % interval (Student's t, on a scale that
+        keeps to the quantity's bounds); `None` where there is none. Of a claim about every point of
+        an axis it is the mean over the points; of one about most runs the share of these in percent.
     n: seeds.
     verdict: `"holds"`, `"does not hold"`, `"undecided"`, `"cannot tell"` where the runs that are
         compared are the same, or `"not judged"`.
     printed: what the estimate is where the paper is right to the digit, or `None`.
     points: of a claim about every point of an axis.
-    note: what the numbers do not say: `"never in 10 of 10"`, `"deterministic"`, or empty.
+    note: what the numbers do not say: `"never in 10 of 10"`, `"the runs are identical"`, or empty.
     """
 
     paper: str
@@ -334,7 +334,7 @@ class Finding:
     def interval(self) -> Estimate:
         """The mean with the half-width of its interval."""
         half = None if self.low is None or self.high is None else (self.high - self.low) / 2
-        return Estimate(mean=self.estimate, ci95=half, n=self.n)
+        return Estimate(self.estimate, half, self.n, self.low, self.high)
 
     @property
     def size(self) -> float | None:

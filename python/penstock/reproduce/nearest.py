@@ -31,7 +31,7 @@ from penstock.reproduce.readings import Readings
 from penstock.reproduce.runs import Run, Runs
 from penstock.reproduce.verdict import HOLDS, decide, judge
 from penstock.runs.pool import Pool, Watch
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 from penstock.runs.tasks import simulator
 
 if TYPE_CHECKING:

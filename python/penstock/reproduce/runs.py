@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from penstock.estimate import Estimate
+from penstock.estimate import ANYWHERE, Bounds, Estimate, bounds_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +53,24 @@ class Run:
 
 #: A metric by name, or a function of a run.
 Quantity: TypeAlias = str | Callable[[Run], float | None]
+
+Asked = TypeVar("Asked", bound=Callable[..., Any])
+
+
+def within(bounds: Bounds) -> Callable[[Asked], Asked]:
+    """Says of a function the least and the most that its numbers can be: their intervals stay there."""
+
+    def said(asked: Asked) -> Asked:
+        asked.within = bounds  # type: ignore[attr-defined]
+        return asked
+
+    return said
+
+
+def bounds(quantity: str | Callable[..., Any], scale: float = 1.0) -> Bounds:
+    """The least and the most that a quantity can be, times `scale`. A function that says nothing may be anywhere."""
+    least, most = bounds_of(quantity) if isinstance(quantity, str) else getattr(quantity, "within", ANYWHERE)
+    return None if least is None else scale * least, None if most is None else scale * most
 
 
 class Runs:
@@ -105,7 +123,7 @@ class Runs:
     def estimate(self, quantity: Quantity, **labels: str | float | int) -> Estimate:
         """Mean and 95 % interval over the seeds of one case."""
         values = self.values(quantity, **labels)
-        return Estimate.of([float(v) for v in values if not np.isnan(v)])
+        return Estimate.of([float(v) for v in values if not np.isnan(v)], bounds(quantity))
 
     def curve(self, x: str, quantity: Quantity, **labels: str | float | int) -> list[tuple[float, Estimate]]:
         """(x, mean with interval) for every value of the label `x`, ascending."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from penstock.reproduce.model import DEFAULT, Finding, Paper
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.reproduce.words import ours, verdict
-from penstock.show.table import Table, literal
+from penstock.show.table import Bold, Table
 
 #: The order in which they are counted.
 VERDICTS = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
@@ -21,12 +21,12 @@ def papers_table(papers: Sequence[Paper]) -> Table:
     table.add_column("what")
     table.add_column("the paper's number", style="dim")
     for paper in papers:
-        table.add_row(f"[bold]{paper.key}[/bold]", "", *literal([paper.citation]))
+        table.add_row(Bold(paper.key), "", paper.citation)
         for exhibit in paper.exhibits:
-            table.add_row(*literal([f"{paper.key}.{exhibit.key}", "", exhibit.title]))
+            table.add_row(f"{paper.key}.{exhibit.key}", "", exhibit.title)
             for claim in paper.claims:
                 if claim.exhibit == exhibit.key:
-                    table.add_row(*literal(["", claim.key, claim.text, claim.paper_value]))
+                    table.add_row("", claim.key, claim.text, claim.paper_value)
     return table
 
 
@@ -41,7 +41,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     shown = [found for found in findings if found.reading == DEFAULT]
     for found in shown:
         theirs = found.claim.paper_value if found.claim.of == "paper" else "not the paper's claim"
-        table.add_row(*literal([found.paper, found.claim.key, theirs, ours(found), verdict(found)]))
+        table.add_row(found.paper, found.claim.key, theirs, ours(found), verdict(found))
     verdicts = [found.verdict for found in shown if found.claim.of == "paper"]
     if verdicts:
         each = ", ".join(f"{name} {verdicts.count(name)}" for name in VERDICTS if name in verdicts)

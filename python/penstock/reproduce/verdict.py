@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 
+from penstock.estimate import ANYWHERE, Bounds, Estimate
 from penstock.reproduce.model import (
     Above,
     Below,
@@ -27,6 +27,8 @@ from penstock.reproduce.model import (
     Rule,
     Within,
 )
+from penstock.reproduce.runs import bounds
+from penstock.show.numbers import IDENTICAL
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 #: Both sides of a comparison are one run: no number of seeds tells them apart.
@@ -48,17 +50,18 @@ def judge(paper: str, claim: Claim, reading: Reading, values: Numbers) -> Findin
     rule = (sense.rule if sense is not None else None) or claim.rule
     printed = claim.printed if sense is None else sense.printed
     unit = (sense.unit if sense is not None else None) or claim.unit
+    within = bounds(claim.under(reading))
     if isinstance(values, Mapping):
-        points = _points(rule, values)
+        points = _points(rule, values, within)
         over_points = np.mean([np.asarray(each, dtype=float) for each in values.values()], axis=0)
-        mean, low, high, n = interval(list(over_points), LEVEL)
+        mean, low, high, n = interval(list(over_points), LEVEL, within)
         verdict = _of_points(points)
         note = _spread(low, high)
     elif isinstance(rule, MostBelow):
         mean, low, high, n, note = _share(values, rule.bound)
         points, verdict = [], decide(Above(50.0), low, high)
     else:
-        mean, low, high, n = interval(values, LEVEL)
+        mean, low, high, n = interval(values, LEVEL, within)
         points, note = [], _spread(low, high)
         verdict = CANNOT_TELL if _same(rule, values) else decide(rule, low, high)
     return Finding(
@@ -78,25 +81,13 @@ def judge(paper: str, claim: Claim, reading: Reading, values: Numbers) -> Findin
     )
 
 
-def interval(values: Sequence[float], level: float) -> tuple[float | None, float | None, float | None, int]:
-    """Mean, lower and upper end of its interval (Student's t), and how many values there are."""
-    counted = [float(value) for value in values if not math.isnan(value)]
-    n = len(counted)
-    if n == 0:
-        return None, None, None, 0
-    mean = math.fsum(counted) / n
-    if n == 1:
-        return mean, None, None, 1
-    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in counted) / (n - 1))
-    half = _t(n - 1, level) * sd / math.sqrt(n)
-    return mean, mean - half, mean + half, n
-
-
-@cache
-def _t(degrees: int, level: float) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.5 + level / 2, degrees))
+def interval(
+    values: Sequence[float], level: float, within: Bounds = ANYWHERE
+) -> tuple[float | None, float | None, float | None, int]:
+    """Mean, lower and upper end of its interval (Student's t, on a scale that keeps to the bounds), and how many
+    values there are."""
+    found = Estimate.of([float(value) for value in values if not math.isnan(value)], within, level)
+    return found.mean, found.low, found.high, found.n
 
 
 def decide(rule: Rule | None, low: float | None, high: float | None) -> str:
@@ -115,13 +106,13 @@ def decide(rule: Rule | None, low: float | None, high: float | None) -> str:
     return FAILS if high < rule.low or low > rule.high else UNDECIDED
 
 
-def _points(rule: Rule | None, values: Mapping[str, Sequence[float]]) -> list[Point]:
+def _points(rule: Rule | None, values: Mapping[str, Sequence[float]], within: Bounds) -> list[Point]:
     strict = 1 - (1 - LEVEL) / len(values)
     points = []
     for at, each in values.items():
-        mean, low, high, _ = interval(each, LEVEL)
+        mean, low, high, _ = interval(each, LEVEL, within)
         verdict = decide(rule, low, high)
-        if verdict == FAILS and decide(rule, *interval(each, strict)[1:3]) != FAILS:
+        if verdict == FAILS and decide(rule, *interval(each, strict, within)[1:3]) != FAILS:
             verdict = UNDECIDED
         if _same(rule, each):
             verdict = CANNOT_TELL
@@ -165,4 +156,4 @@ def _same(rule: Rule | None, values: Sequence[float]) -> bool:
 
 
 def _spread(low: float | None, high: float | None) -> str:
-    return "deterministic" if low is not None and low == high else ""
+    return IDENTICAL if low is not None and low == high else ""

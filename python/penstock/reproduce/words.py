@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
-from penstock.show.numbers import number
+from penstock.show.numbers import number, spread
 
 
 def verdict(finding: Finding) -> str:
@@ -32,7 +32,7 @@ def ours(finding: Finding) -> str:
         return "–"
     if isinstance(finding.rule, MostBelow):
         return f"{finding.estimate:.0f} % of the runs"
-    # Where all runs are one, the interval of width 0 says nothing: the note "deterministic" does.
+    # Where all runs are one, the interval of width 0 says nothing: the note does.
     text = re.sub(r" ± 0(?:\.0*)?$", "", number(finding.interval))
     return minus(f"{text} {finding.unit}").strip()
 
@@ -129,8 +129,7 @@ def amount(finding: Finding, digits: int = 1) -> str:
     """A finding's number without sign or verdict, for a sentence that has these: `"5.4 ± 0.3 %"`."""
     if finding.estimate is None:
         return "an unknown amount"
-    half = "" if finding.high is None else f" ± {finding.high - finding.estimate:.{digits}f}"
-    return f"{abs(finding.estimate):.{digits}f}{half} {finding.unit}"
+    return f"{abs(finding.estimate):.{digits}f}{spread(finding.interval, digits)} {finding.unit}"
 
 
 def at_points(finding: Finding) -> str:

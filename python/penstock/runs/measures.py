@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.model.events import LET_IN, OUT, matched
 from penstock.model.round_trips import least_s
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
     import numpy as np

@@ -75,11 +75,14 @@ class Probe:
         ]
         return json.dumps({"aqm": self.scenario.resolved["aqm"], self.axis: self.points, "shares": series})
 
-    def plot(self) -> Figure:
-        """Draws one panel per time, with the shares stacked, the mildest at the bottom."""
+    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
+        """Draws one panel per time, with the shares stacked, the mildest at the bottom.
+
+        size: width and height in inches.
+        """
         from penstock.show.plot import profile
 
-        return profile(self)
+        return profile(self, size)
 
 
 def scenario(kind: str) -> Scenario:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._penstock import RunResult
-from penstock.estimate import Estimate
+from penstock.estimate import Estimate, bounds_of
+from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +29,7 @@ class Result:
     runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
         and, where there are several links, `.links`: name → metrics.
     summary: metric name → `Estimate` over the runs.
+    warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """
 
     def __init__(self, scenario: Scenario, runs: Sequence[RunResult], jobs: int | None = None) -> None:
@@ -45,10 +48,21 @@ class Result:
 
     @property
     def summary(self) -> Mapping[str, Estimate]:
-        """Metric name → mean, 95 % half-width and number of runs."""
+        """Metric name → mean and 95 % interval over the runs, and how many there are."""
         if self._summary is None:
             self._summary = {name: Estimate(**row) for name, row in json.loads(self.json())["summary"].items()}
         return self._summary
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the numbers has to know: where a queue at an access link was longer than at the bottleneck,
+        its link, and what helps. Empty where there is nothing to say."""
+        return tuple(_penstock.warnings(self.scenario.core, self.runs))
+
+    @property
+    def identical(self) -> bool:
+        """Whether there are several runs and they are all the same: no seed changes anything."""
+        return _penstock.identical(self.runs)
 
     def series(self, name: str) -> pa.Table:
         """Returns a recorded table of all runs: `seed`, then the table's own columns; the unit is in each name.
@@ -97,7 +111,7 @@ class Result:
         """Returns the table of `penstock run`, for notebooks."""
         from penstock.show.run_tables import result_table
 
-        return result_table(self)._repr_html_()
+        return result_table(self)._repr_html_() + _in_html(self.warnings)
 
     def __repr__(self) -> str:
         seeds = f"seed {self.runs[0].seed}" if len(self.runs) == 1 else f"{len(self.runs)} seeds"
@@ -124,7 +138,19 @@ class Comparison:
         ours, theirs = self.results[aqm].runs, self.results[self.baseline].runs
         pairs = [(a.metrics, b.metrics) for a, b in zip(ours, theirs, strict=True)]
         names = list(self.results[aqm].summary)
-        return {name: Estimate.of([x - y for x, y in _both(pairs, name)]) for name in names}
+        return {
+            name: Estimate.of_differences([x - y for x, y in _both(pairs, name)], bounds_of(name)) for name in names
+        }
+
+    @property
+    def identical(self) -> bool:
+        """Whether the runs of every discipline are all the same: no seed changes anything."""
+        return all(result.identical for result in self.results.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of every discipline's runs, each behind the discipline's name."""
+        return tuple(f"{name}: {text}" for name, result in self.results.items() for text in result.warnings)
 
     def json(self) -> str:
         """Returns one document: for each discipline what `run --json` prints, and the differences."""
@@ -133,9 +159,7 @@ class Comparison:
             "baseline": self.baseline,
             "compared": {name: json.loads(result.json()) for name, result in self.results.items()},
             "difference": {
-                name: {
-                    metric: {"mean": e.mean, "ci95": e.ci95, "n": e.n} for metric, e in self.difference(name).items()
-                }
+                name: {metric: each.row() for metric, each in self.difference(name).items()}
                 for name in self.results
                 if name != self.baseline
             },
@@ -153,10 +177,15 @@ class Comparison:
         """Returns the table of `penstock compare`, for notebooks."""
         from penstock.show.run_tables import comparison_table
 
-        return comparison_table(self)._repr_html_()
+        return comparison_table(self)._repr_html_() + _in_html(self.warnings)
 
     def __repr__(self) -> str:
         return f"<penstock.Comparison {', '.join(self.results)}>"
+
+
+def _in_html(warnings: Sequence[str]) -> str:
+    """Returns warnings for a notebook, below the table."""
+    return "".join(f"<p>warning: {html.escape(text)}</p>" for text in warnings)
 
 
 def _both(
@@ -165,23 +194,3 @@ def _both(
     """Returns the pairs in which both runs have the metric."""
     values = [(a.get(name), b.get(name)) for a, b in pairs]
     return [(x, y) for x, y in values if x is not None and y is not None]
-
-
-def recorded(run: RunResult, name: str) -> pa.Table:
-    """Returns one run's recorded table over the extension's buffers, without copying them."""
-    import pyarrow as pa
-
-    columns = run.table(name)
-    if columns is None:
-        raise ValueError(f"the run of seed {run.seed} recorded no {name}")
-    arrays: dict[str, Any] = {}
-    for column, kind, raw, words in columns:
-        buffers = [None, pa.py_buffer(raw)]
-        if kind == "word":
-            codes = pa.Array.from_buffers(pa.uint8(), len(raw), buffers)
-            arrays[column] = pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string()))
-        else:
-            kind_of = {"f64": pa.float64(), "u64": pa.uint64()}[kind]
-            arrays[column] = pa.Array.from_buffers(kind_of, len(raw) // 8, buffers)
-    rows = len(next(iter(arrays.values())))
-    return pa.table({"seed": pa.repeat(pa.scalar(run.seed, pa.uint64()), rows), **arrays})

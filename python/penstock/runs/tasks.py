@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock import _penstock
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ class Outcome:
     """What came of a task."""
 
     key: str
-    #: `{"metrics": {...}, "groups": [...], "links": {...}}`; `None` if it failed.
+    #: `{"metrics": {...}, "groups": [...], "links": {...}, "warnings": [...]}`; `None` if it failed.
     numbers: dict[str, Any] | None
     #: What went wrong, for a person.
     error: str | None
@@ -102,7 +102,6 @@ def run_task(task: Task) -> Outcome:
 
 def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
     """The numbers of a finished run, and its tables."""
-    numbers = {"metrics": result.metrics, "groups": result.groups, "links": result.links}
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
@@ -114,7 +113,13 @@ def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
         tables[MEASURES] = measured(result, scenario_of(task.scenario))
     if task.tables.series_s is not None:
         tables |= {name: recorded(result, name) for name in SERIES}
-    return Outcome(task.key, numbers, None, result.events, tables)
+    return Outcome(task.key, numbers(core(task.scenario), result), None, result.events, tables)
+
+
+def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
+    """The numbers of an outcome."""
+    warnings = _penstock.warnings(scenario, [result])
+    return {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
 
 
 def failed(task: Task, error: BaseException) -> Outcome:
@@ -134,11 +139,18 @@ def run_key(point: str, seed: int) -> str:
     return hashlib.sha256(f"{point}/{seed}".encode()).hexdigest()[:32]
 
 
+#: The Python files that make numbers which are kept; a test compares them with the imports.
+MAKERS = ("model/events.py", "model/round_trips.py", "runs/measures.py", "runs/recorded.py", "runs/tasks.py")
+
+
 @cache
 def simulator() -> str:
     """Penstock's version and build: between two releases the version alone would pass off old numbers as new ones."""
-    binary = Path(str(_penstock.__file__)).read_bytes()
-    return f"{_penstock.__version__}+{hashlib.sha256(binary).hexdigest()[:16]}"
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in (Path(str(_penstock.__file__)), *(package / name for name in MAKERS)):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return f"{_penstock.__version__}+{digest.hexdigest()[:16]}"
 
 
 #: Scenarios that were used last; the seeds of a point come one after the other.

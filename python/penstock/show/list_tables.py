@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.show.table import Table, literal
+from penstock.show.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,7 +25,7 @@ def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
         cells = [row["name"], row.get("doc", "")]
         if len(overview.columns) == 3:
             cells.append(row.get("source", ""))
-        overview.add_row(*literal(cells))
+        overview.add_row(*cells)
     return [overview, *(_parameters(row) for row in rows if row.get("params"))]
 
 
@@ -86,5 +86,5 @@ def _parameters(kind: Mapping[str, Any]) -> Table:
         if p.get("ns2") is not None:
             default = f"{default} (ns-2: {p['ns2']})"
         cells = [p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", "")]
-        table.add_row(*literal(cells))
+        table.add_row(*cells)
     return table

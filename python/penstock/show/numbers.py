@@ -6,6 +6,12 @@ import math
 
 from penstock.estimate import Estimate
 
+#: What is said where no seed changes anything.
+IDENTICAL = "the runs are identical"
+#: Why, and what to do about it.
+NOT_RANDOM = f"""{IDENTICAL}: nothing random acts in this scenario, so more seeds say no more
+(start = {{ uniform = ["0 s", "1 s"] }} under [[traffic]] starts the flows at random)"""
+
 
 def scale(metric: str, size: float) -> tuple[float, str]:
     """Returns the factor and unit in which a metric of that size reads well; the metric's name ends in its own unit.
@@ -26,7 +32,7 @@ def scale(metric: str, size: float) -> tuple[float, str]:
         return (1.0, "s") if size >= 10 else (1e3, "ms")
     if metric.endswith("_pkts"):
         return 1.0, "packets"
-    if metric == "utilization" or metric.endswith("_ratio"):
+    if metric == "utilization" or metric.endswith(("_ratio", "_share")):
         return 100.0, "%"
     return 1.0, ""
 
@@ -34,8 +40,12 @@ def scale(metric: str, size: float) -> tuple[float, str]:
 def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> str:
     """Returns an estimate as text: the interval to two figures, the mean to the same place.
 
+    An interval that is not symmetric is written as how far it reaches below and above the mean.
+
     >>> number(Estimate(mean=0.08123, ci95=0.00123, n=10), 1000.0)
     '81.2 ± 1.2'
+    >>> number(Estimate(mean=0.998, ci95=0.0031, n=5, low=0.9938, high=0.9999), 100.0)
+    '99.80 −0.42 +0.19'
     >>> number(Estimate(mean=0.5, ci95=None, n=1), sign=True)
     '+0.5000'
     >>> number(Estimate(mean=-1e-17, ci95=2e-17, n=10))
@@ -47,9 +57,26 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     mean = _shown(estimate.mean * factor)
     if estimate.ci95 is None:
         return f"{mean:{plus}.{_places(mean, 4)}f}"
+    if not estimate.symmetric:
+        below, above = (_shown(each * factor) for each in (estimate.below, estimate.above))
+        places = _places((below + above) / 2, 2)
+        return f"{mean:{plus}.{places}f} −{below:.{places}f} +{above:.{places}f}"
     half = _shown(estimate.ci95 * factor)
     places = _places(half, 2) if half > 0 else _places(mean, 4)
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
+
+
+def spread(estimate: Estimate, places: int, factor: float = 1.0) -> str:
+    """Returns the interval alone to so many decimal places, as it stands behind a mean; empty where there is none.
+
+    >>> spread(Estimate(mean=0.5, ci95=0.1, n=3), 1)
+    ' ± 0.1'
+    """
+    if estimate.mean is None or estimate.ci95 is None:
+        return ""
+    if estimate.symmetric:
+        return f" ± {estimate.ci95 * factor:.{places}f}"
+    return f" −{estimate.below * factor:.{places}f} +{estimate.above * factor:.{places}f}"
 
 
 def spanned(mean: float | None, ends: tuple[float, float] | None, factor: float = 1.0, *, sign: bool = False) -> str:

@@ -2,6 +2,9 @@
 
 Every method returns a matplotlib `Figure` and leaves matplotlib's state alone. Several seeds are always all shown:
 as faint lines behind one, as points, or as a band of runs; a figure of means alone hides what a discipline does.
+
+`size` is width and height in inches. Fonts, sizes, colours and all else that the user has changed in matplotlib's
+`rcParams` are taken.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.model import events
 from penstock.model.scenario import seconds
-from penstock.show import style
+from penstock.show import canvas, labels, style
+from penstock.show.canvas import Size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,143 +41,151 @@ class Plots:
     def __init__(self, results: Mapping[str, Result]) -> None:
         self._results = dict(results)
 
-    def queue(self) -> Figure:
+    def queue(self, *, size: Size = None) -> Figure:
         """Draws the queue over time, one panel per discipline: every seed faint, the first one strong with its
         average."""
-        panels = len(self._results)
         with style.context():
-            figure = _figure(7.6, 1.2 + 1.75 * panels)
-            axes = figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+            figure, axes = self._panels(size)
             tallest = 0.0
             for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
                 tallest = max(tallest, _queue_panel(ax, name, result, style.look(i)))
             axes[0].set_xlim(0, _first(self._results).scenario.duration_s)
             axes[0].set_ylim(0, tallest * 1.08 or 1)
-            axes[-1].set_xlabel("time [s]")
+            axes[-1].set_xlabel("Time [s]")
             return figure
 
-    def delay_cdf(self) -> Figure:
+    def delay_cdf(self, *, size: Size = None) -> Figure:
         """The share of packets that waited at most so long, over the measured window: every seed faint, all together
-        strong."""
+        strong. At most eight disciplines are drawn."""
         import numpy as np
 
         with style.context():
-            figure = _figure(7.6, 3.8)
+            figure = canvas.figure(7.6, 3.8, size)
             ax = figure.subplots()
             shares = np.linspace(0.0, 1.0, 201)
-            for i, (name, result) in enumerate(self._results.items()):
+            shown = canvas.few(list(self._results.items()))
+            for i, (name, result) in enumerate(shown):
                 look = style.look(i)
                 waits = _waits_ms(result)
+                if not waits:
+                    continue
                 for each in waits.values():
                     ax.plot(np.quantile(each, shares), shares, color=look.colour, alpha=0.18, linewidth=0.7)
                 pooled = np.quantile(np.concatenate(list(waits.values())), shares)
-                ax.plot(pooled, shares, color=look.colour, linestyle=look.line, linewidth=2)
-                # Labels climb from curve to curve, so that neighbours do not cover each other.
-                level = 0.3 + 0.45 * i / max(1, len(self._results) - 1)
-                at = float(np.interp(level, shares, pooled))
-                _label(ax, name, (at, level), look.colour, offset=(7, -3))
-            ax.set_xlabel("time in the queue [ms]")
-            ax.set_ylabel("share of packets")
-            ax.set_xlim(left=0)
-            ax.set_ylim(0, 1.01)
+                ax.plot(pooled, shares, color=look.colour, linestyle=look.line, linewidth=2, label=name)
+            ax.set_xlabel("Delay [ms]")
+            ax.set_ylabel("Share of packets [%]")
+            ax.yaxis.set_major_formatter(lambda y, _: f"{100 * y:g}")
+            canvas.span(ax, "x", zero=True)
+            canvas.span(ax, "y", share=1.0)
+            left = len(self._results) - len(shown)
+            canvas.legend(figure, ax, size, more=f"{left} more not drawn: compare fewer" if left else None)
             return figure
 
-    def plane(self) -> Figure:
+    def plane(self, *, size: Size = None) -> Figure:
         """Draws delay against throughput: one point per run, the median as a large marker, an ellipse of one standard
-        deviation. The delay axis runs to the left, so better is up and to the right."""
+        deviation (of at most eight disciplines). The delay axis runs to the left, so better is up and to the right."""
         import numpy as np
 
+        metrics = ("delay_mean_s", "throughput_bps")
+        found = {
+            name: np.array([at for run in result.runs if None not in (at := [run.metrics[m] for m in metrics])])
+            for name, result in self._results.items()
+        }
+        found = {name: points.astype(np.float64) for name, points in found.items() if len(points)}
+        largest = [max((float(points[:, i].max()) for points in found.values()), default=0.0) for i in range(2)]
+        (fx, xlabel), (fy, ylabel) = (labels.axis(m, top) for m, top in zip(metrics, largest, strict=True))
         with style.context():
-            figure = _figure(7.6, 4.2)
+            figure = canvas.figure(7.6, max(4.2, 1.0 + 0.16 * len(found)), size)
             ax = figure.subplots()
-            middles: list[tuple[str, str, tuple[float, float]]] = []
-            for i, (name, result) in enumerate(self._results.items()):
+            middles: list[tuple[str, Any, tuple[float, float]]] = []
+            for i, (name, points) in enumerate(found.items()):
                 look = style.look(i)
-                points = np.array(
-                    [
-                        (run.metrics["delay_mean_s"], run.metrics["throughput_bps"])
-                        for run in result.runs
-                        if run.metrics["delay_mean_s"] is not None
-                    ],
-                    dtype=np.float64,
-                ) * np.array([1e3, 1e-6])
-                if len(points) == 0:
-                    continue
+                points = points * np.array([fx, fy])
                 ax.scatter(
                     points[:, 0], points[:, 1], s=16, color=look.colour, marker=look.marker, alpha=0.45, linewidth=0
                 )
                 middle = np.median(points, axis=0)
                 ax.scatter(
-                    middle[0], middle[1], s=110, color=look.colour, marker=look.marker, edgecolor=style.PAPER, zorder=3
+                    middle[0],
+                    middle[1],
+                    s=110,
+                    color=look.colour,
+                    marker=look.marker,
+                    edgecolor=style.paper(),
+                    zorder=3,
                 )
-                _ellipse(ax, points, look.colour)
+                if len(found) <= canvas.MOST:
+                    _ellipse(ax, points, look.colour)
                 middles.append((name, look.colour, (float(middle[0]), float(middle[1]))))
-            ax.margins(0.12)
+            canvas.span(ax, "x")
+            canvas.span(ax, "y")
             ax.invert_xaxis()
-            _labels_apart(ax, middles)
-            ax.set_xlabel("mean time in the queue [ms], less is to the right")
-            ax.set_ylabel("throughput [Mbit/s]")
-            ax.annotate(
-                "better ↗",
-                (0.995, 0.985),
-                xycoords="axes fraction",
-                ha="right",
-                va="top",
-                color=style.MUTED,
-            )
+            ax.set_xlabel(f"{xlabel}, less to the right")
+            ax.set_ylabel(ylabel)
+            ax.set_title("better ↗", loc="right", color=style.muted(), fontsize="medium", fontweight="normal")
+            runs = [tuple(at) for points in found.values() for at in points * np.array([fx, fy])]
+            canvas.name_points(ax, middles, [(float(x), float(y)) for x, y in runs])
             return figure
 
-    def overview(self) -> Figure:
+    def overview(self, *, size: Size = None) -> Figure:
         """Draws many disciplines at a glance: one row each, one panel for utilization, delay, loss and
-        fairness. Every seed is a
-        faint point, the mean a strong one with its 95 % interval."""
-        panels = (
-            ("utilization", "utilization [%]", 100.0),
-            ("delay_mean_s", "mean time in the queue [ms]", 1e3),
-            ("loss_ratio", "loss [%]", 100.0),
-            ("jain", "fairness (Jain)", 1.0),
-        )
+        fairness. Every seed is a faint point, the mean a strong one with its 95 % interval."""
+        metrics = ("utilization", "delay_mean_s", "loss_ratio", "jain")
         names = list(self._results)
         with style.context():
-            figure = _figure(9.6, 1.0 + 0.27 * len(names))
-            axes = figure.subplots(1, len(panels), sharey=True)
-            for ax, (metric, label, factor) in zip(axes, panels, strict=True):
-                for row, result in enumerate(self._results.values()):
+            figure = canvas.figure(9.6, 1.0 + 0.27 * len(names), size)
+            columns = max(1, min(len(metrics), int(figure.get_figwidth() / 1.7)))
+            columns = 2 if columns == 3 else columns
+            grid = figure.subplots(-(-len(metrics) // columns), columns, sharey=True, squeeze=False)
+            for ax, metric in zip(grid.flat, metrics, strict=True):
+                values = {name: [run.metrics[metric] for run in each.runs] for name, each in self._results.items()}
+                largest = max((v for each in values.values() for v in each if v is not None), default=0.0)
+                factor, label = labels.axis(metric, largest)
+                for row, (name, result) in enumerate(self._results.items()):
                     look = style.look(0)
-                    values = [run.metrics[metric] for run in result.runs]
-                    points = [v * factor for v in values if v is not None]
-                    ax.scatter(points, [row] * len(points), s=12, color=style.MUTED, alpha=0.35, linewidth=0)
+                    points = [v * factor for v in values[name] if v is not None]
+                    ax.scatter(points, [row] * len(points), s=12, color=style.muted(), alpha=0.35, linewidth=0)
                     estimate = result.summary[metric]
                     if estimate.mean is not None:
-                        half = (estimate.ci95 or 0.0) * factor
                         mean = estimate.mean * factor
-                        ax.plot([mean - half, mean + half], [row, row], color=look.colour, linewidth=1.6)
+                        ends = [mean - estimate.below * factor, mean + estimate.above * factor]
+                        ax.plot(ends, [row, row], color=look.colour, linewidth=1.6)
                         ax.scatter([mean], [row], s=26, color=look.colour, zorder=3, linewidth=0)
-                ax.set_xlabel(label)
-                ax.set_yticks(range(len(names)), names)
+                canvas.span(ax, "x", share=factor if labels.share(metric) else None, zero=True)
+                ax.set_xlabel(canvas.wrapped(label, 26))
+                ax.set_yticks(range(len(names)), [canvas.wrapped(name) for name in names])
                 ax.set_ylim(len(names) - 0.5, -0.5)
                 ax.tick_params(axis="y", length=0)
                 ax.grid(axis="y", visible=True, linewidth=0.4)
             return figure
 
-    def cwnd(self) -> Figure:
-        """Draws the congestion windows of the first seed: one line per flow, one panel per discipline."""
-        panels = len(self._results)
+    def cwnd(self, *, size: Size = None) -> Figure:
+        """Draws the congestion windows of the first seed: one line per flow, one panel per discipline. At most eight
+        flows of a panel are drawn; its title says of how many."""
         with style.context():
-            figure = _figure(7.6, 1.2 + 1.75 * panels)
-            axes = figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+            figure, axes = self._panels(size)
             for i, (ax, (name, result)) in enumerate(zip(axes, self._results.items(), strict=True)):
                 table = result.series("cwnd")
                 flows, times, windows = (
                     _column(table, c, result.runs[0].seed) for c in ("flow", "t_s", "cwnd_segments")
                 )
-                for flow in sorted(set(flows.tolist())):
+                every = sorted(set(flows.tolist()))
+                shown = canvas.few(every)
+                for flow in shown:
                     mine = flows == flow
                     ax.plot(times[mine], windows[mine], color=style.look(i).colour, alpha=0.5, linewidth=0.8)
-                ax.set_title(f"{name}, seed {result.runs[0].seed}", color=style.look(i).colour)
-                ax.set_ylabel("cwnd [segments]")
-            axes[-1].set_xlabel("time [s]")
+                some = f", {len(shown)} of {len(every)} flows" if len(every) > len(shown) else ""
+                ax.set_title(f"{name}, seed {result.runs[0].seed}{some}", color=style.look(i).colour, wrap=True)
+                ax.set_ylabel("Window [segments]")
+            axes[-1].set_xlabel("Time [s]")
             return figure
+
+    def _panels(self, size: Size) -> tuple[Figure, Sequence[Axes]]:
+        """A panel for each result, below each other."""
+        panels = len(self._results)
+        figure = canvas.figure(7.6, 1.2 + 1.75 * panels, size)
+        return figure, list(figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0])
 
 
 def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float:
@@ -192,17 +204,17 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
     ax.plot(times, _column(table, "queue_pkts", strong), color=look.colour, linewidth=0.9)
     title = f"{name}: queue, seed {strong}" + (f" (faint: {len(others)} more)" if others else "")
     if "avg_pkts" in table.column_names:
-        ax.plot(times, _column(table, "avg_pkts", strong), color=style.INK, linewidth=1.6)
+        ax.plot(times, _column(table, "avg_pkts", strong), color=style.ink(), linewidth=1.6)
         title += "; heavy: its average"
     since, until = window_s(result)
     if since > 0 or until < result.scenario.duration_s:
-        ax.axvspan(since, until, color=style.SHADE, zorder=0, linewidth=0)
-    ax.set_title(title, color=look.colour)
-    ax.set_ylabel("packets")
+        ax.axvspan(since, until, color=style.muted(), alpha=0.1, zorder=0, linewidth=0)
+    ax.set_title(title, color=look.colour, wrap=True)
+    ax.set_ylabel("Queue [packets]")
     return float(max(_all(table, "queue_pkts"), default=0.0))
 
 
-def profile(probe: Probe) -> Figure:
+def profile(probe: Probe, size: Size = None) -> Figure:
     """Draws the shares of packets that a discipline marks and drops, over the length at which the queue is held.
 
     There is one panel for each time since the queue was first held. The levels are stacked, the mildest at the bottom.
@@ -216,7 +228,7 @@ def profile(probe: Probe) -> Figure:
     top = max(1e-3, float(np.sum(list(shares.values()), axis=0).max()))
     named = set()
     with style.context(), mpl.rc_context({"figure.constrained_layout.w_pad": 0.08}):
-        figure = _figure(7.6, 2.75)
+        figure = canvas.figure(7.6, 2.75, size)
         axes = figure.subplots(1, len(probe.after_s), sharex=True, sharey=True, squeeze=False)[0]
         for i, (ax, after) in enumerate(zip(axes, probe.after_s, strict=True)):
             base = np.zeros(len(points))
@@ -224,7 +236,7 @@ def profile(probe: Probe) -> Figure:
                 above = base + shares[level][i]
                 if (above > base).any():
                     colour, hatch = LEVEL_LOOKS[level]
-                    area = {"facecolor": colour, "hatch": hatch, "edgecolor": style.PAPER, "linewidth": 0.0}
+                    area = {"facecolor": colour, "hatch": hatch, "edgecolor": style.paper(), "linewidth": 0.0}
                     label = level if level not in named else None
                     bends = _bends(base, above)
                     ax.fill_between(points[bends], base[bends], above[bends], label=label, zorder=2, **area)
@@ -234,8 +246,8 @@ def profile(probe: Probe) -> Figure:
         axes[0].set_xlim(float(points.min()), float(points.max()))
         axes[0].set_ylim(0, 1.0 if top > 0.5 else 1.15 * top)
         axes[0].yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.6g} %"))
-        axes[0].set_ylabel("share of packets")
-        held = "packets held in the queue" if probe.axis == "queue" else "arrivals over the link's rate"
+        axes[0].set_ylabel("Share of packets")
+        held = "Packets held in the queue" if probe.axis == "queue" else "Arrivals over the link's rate"
         axes[len(axes) // 2].set_xlabel(held)
         if named:
             # In the order of the levels, whichever panel showed one first.
@@ -301,56 +313,18 @@ def _all(table: pa.Table, name: str) -> Sequence[float]:
     return values
 
 
-def _figure(width: float, height: float) -> Figure:
-    """A figure of that many inches, apart from pyplot and its global list."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height))
-
-
 def _first(results: Mapping[str, Result]) -> Result:
     return next(iter(results.values()))
 
 
-def _label(ax: Axes, text: str, at: tuple[float, float], colour: str, *, offset: tuple[float, float]) -> None:
-    """A name beside what it names, in its colour, on a little paper so that no line runs through it."""
-    paper: dict[str, Any] = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.2, "alpha": 0.85}
-    ax.annotate(
-        text,
-        at,
-        xytext=offset,
-        textcoords="offset points",
-        color=colour,
-        fontweight="bold",
-        bbox=paper,
-        zorder=4,
-    )
+def _ellipse(ax: Axes, points: Numbers, colour: Any) -> None:
+    """One standard deviation around the mean, along the directions in which the runs vary; from three runs on.
 
-
-def _labels_apart(ax: Axes, named: Sequence[tuple[str, str, tuple[float, float]]]) -> None:
-    """Names beside points, each on the side that looks away from the other points."""
-    places = [ax.transData.transform(at) for _, _, at in named]
-    for i, (name, colour, at) in enumerate(named):
-        others = [place for j, place in enumerate(places) if j != i]
-        away = places[i] - sum(others) / len(others) if others else places[i] * 0
-        right, up = away[0] >= 0, away[1] >= 0
-        ax.annotate(
-            name,
-            at,
-            xytext=(9 if right else -9, 7 if up else -7),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="bottom" if up else "top",
-            color=colour,
-            fontweight="bold",
-            zorder=4,
-        )
-
-
-def _ellipse(ax: Axes, points: Numbers, colour: str) -> None:
-    """One standard deviation around the mean, along the directions in which the runs vary; from three runs on."""
+    It is drawn no further than the runs reach: no throughput above the link's rate, and no delay below zero.
+    """
     import numpy as np
     from matplotlib.patches import Ellipse
+    from matplotlib.path import Path
 
     if len(points) < 3:
         return
@@ -358,15 +332,16 @@ def _ellipse(ax: Axes, points: Numbers, colour: str) -> None:
     width, height = 2 * np.sqrt(np.maximum(spread, 0.0))
     angle = float(np.degrees(np.arctan2(directions[1, 0], directions[0, 0])))
     middle = points.mean(axis=0)
-    ax.add_patch(
-        Ellipse(
-            (float(middle[0]), float(middle[1])),
-            float(width),
-            float(height),
-            angle=angle,
-            facecolor=colour,
-            edgecolor=colour,
-            alpha=0.18,
-            linewidth=1,
-        )
+    ellipse = Ellipse(
+        (float(middle[0]), float(middle[1])),
+        float(width),
+        float(height),
+        angle=angle,
+        facecolor=colour,
+        edgecolor=colour,
+        alpha=0.18,
+        linewidth=1,
     )
+    ax.add_artist(ellipse)
+    (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
+    ellipse.set_clip_path(Path([(x0, y0), (x1, y0), (x1, y1), (x0, y1)]), transform=ax.transData)

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -33,6 +35,7 @@ class Bar:
 
     def show(self, fraction: float, label: str, note: str = "") -> None:
         """Draws the state of a job whose label changes on the way."""
+        label, note = visible(label), visible(note)
         if self._bar is None:
             if not sys.stderr.isatty():
                 self._line(fraction, label, note)
@@ -43,9 +46,9 @@ class Bar:
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             progress = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
-                TextColumn("{task.percentage:3.0f} %  {task.fields[note]}"),
+                TextColumn("{task.percentage:3.0f} %  {task.fields[note]}", markup=False),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,

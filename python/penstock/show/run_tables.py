@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.estimate import Estimate
-from penstock.show.numbers import number, scale
-from penstock.show.table import Table
+from penstock.show.numbers import NOT_RANDOM, number, scale
+from penstock.show.table import Bold, Table
 
 if TYPE_CHECKING:
     from penstock.runs.result import Comparison, Result
@@ -34,18 +34,28 @@ HEADLINES = (
 )
 
 
-def result_table(result: Result) -> Table:
-    """Returns all metrics of one scenario that apply."""
-    table = Table(_title(result))
+def result_table(result: Result, duration_s: float | None = None) -> Table:
+    """Returns all metrics of one scenario that apply.
+
+    duration_s: how long the run was, where the scenario does not say it.
+    """
+    table = Table(_title(result, duration_s=duration_s))
     table.add_column("metric")
     many = len(result.runs) > 1
-    table.add_column("mean ± 95 %" if many else "value", justify="right")
+    table.add_column("mean ± 95 %" if many and not result.identical else "value", justify="right")
     table.add_column("")
     for metric, estimate in result.summary.items():
         if estimate.mean is not None:
             factor, unit = scale(metric, abs(estimate.mean))
-            table.add_row(metric, number(estimate, factor), unit)
+            table.add_row(metric, number(_without_width(estimate) if result.identical else estimate, factor), unit)
+    if result.identical:
+        table.caption = NOT_RANDOM
     return table
+
+
+def _without_width(estimate: Estimate) -> Estimate:
+    """Returns the mean alone: an interval without a width says nothing."""
+    return Estimate(estimate.mean, None, estimate.n)
 
 
 #: What many disciplines are compared by: as many columns as a terminal has room for.
@@ -82,10 +92,12 @@ def comparison_table(comparison: Comparison) -> Table:
         cells = [number(e, factor) if e is not None else "–" for e in estimates]
         for difference in differences.values():
             cell = number(difference[metric], factor, sign=True)
-            cells.append(f"[bold]{cell}[/bold]" if many and _clear(difference[metric]) else cell)
+            cells.append(Bold(cell) if many and _clear(difference[metric]) else cell)
         table.add_row(metric, unit, *cells)
     if many:
-        table.caption = "mean ± 95 % interval (Student's t); differences are paired by seed, bold where 0 is outside"
+        table.caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table
 
 
@@ -94,10 +106,11 @@ def _clear(difference: Estimate) -> bool:
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
-def _title(result: Result, *, kinds: bool = False) -> str:
+def _title(result: Result, *, kinds: bool = False, duration_s: float | None = None) -> str:
     runs = result.runs
+    lasted = result.scenario.duration_s if duration_s is None else round(duration_s, 3)
     seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
-    parts = [result.scenario.name, f"{result.scenario.duration_s:g} s", seeds]
+    parts = [result.scenario.name, f"{lasted:g} s", seeds]
     if not kinds:
         parts.insert(1, result.scenario.label)
     return " · ".join(part for part in parts if part)
@@ -120,10 +133,12 @@ def _ranking(comparison: Comparison) -> Table:
         cells = [name]
         for metric in SHORT:
             cell = number(result.summary[metric], units[metric][0])
-            cells.append(f"[bold]{cell}[/bold]" if _clear(differences[metric]) else cell)
+            cells.append(Bold(cell) if _clear(differences[metric]) else cell)
         table.add_row(*cells)
     if len(first.runs) > 1:
         table.caption = (
             f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
         )
+    if comparison.identical:
+        table.caption = NOT_RANDOM
     return table

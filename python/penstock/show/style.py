@@ -2,7 +2,8 @@
 
 In the reports a discipline has one colour, line and marker (`discipline`); elsewhere a thing has those
 of its place (`look`). Colour is never the only difference, so that a figure survives a black-and-white
-printer and every kind of colour vision. Importing this module loads nothing but the standard library.
+printer and every kind of colour vision. What the user has changed in matplotlib's `rcParams` goes before
+all of this (`context`). Importing this module loads nothing but the standard library.
 
 >>> look(0).colour, look(1).line
 ('#0072b2', 'dashed')
@@ -11,12 +12,19 @@ printer and every kind of colour vision. Importing this module loads nothing but
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from penstock._text import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter
 
 #: Ink on paper. Each is a colour that nothing else uses, so that `themed_svg` can find it again.
 INK, MUTED, GRID, PAPER, SHADE = "#1b1b1d", "#5c5f66", "#dcdee3", "#fefefe", "#f1f2f5"
@@ -47,13 +55,25 @@ class Look:
     marker: str
 
 
+#: The values of `rcParams` that are the user's, inside `context()`; outside there are none.
+_GIVEN: ContextVar[Mapping[str, Any] | None] = ContextVar("given", default=None)
+
+
 def look(index: int) -> Look:
-    """The look of the thing number `index`; from the seventh on they repeat with another line."""
-    colours = tuple(_COLOURS)
+    """The look of the thing number `index`; from the seventh on they repeat with another line.
+
+    Colours, lines and markers of the user's `axes.prop_cycle` go before ours.
+    """
+    cycle = given("axes.prop_cycle")
+    own = {} if cycle is None else cycle.by_key()
+    colours = own.get("color") or tuple(_COLOURS)
+    lines = own.get("linestyle") or _LINES
+    markers = own.get("marker") or _MARKERS
+    turned = index + index // len(colours)
     return Look(
         colour=colours[index % len(colours)],
-        line=_LINES[(index + index // len(colours)) % len(_LINES)],
-        marker=_MARKERS[index % len(_MARKERS)],
+        line=lines[(index if "linestyle" in own else turned) % len(lines)],
+        marker=markers[index % len(markers)],
     )
 
 
@@ -91,45 +111,145 @@ def discipline(name: str) -> Look | None:
     return Look(colour=tuple(_COLOURS)[colour], line=_LINES[line], marker=_MARKERS[marker])
 
 
-def context() -> AbstractContextManager[None]:
-    """A `with` block in which matplotlib draws in the house style. Needs matplotlib, and changes nothing outside."""
+#: Points; titles are a little larger.
+_SIZE, _TITLE = 9.5, 10.5
+#: Settings of the program that draws, not of a figure.
+_NOT_STYLE = re.compile(r"backend|interactive|toolbar|timezone|tk\.|webagg\.|savefig\.directory|date\.epoch")
+
+
+@contextmanager
+def context(sheet: Mapping[str, Any] | None = None, *, alone: bool = False) -> Iterator[None]:
+    """A `with` block in which matplotlib draws in the house style. Needs matplotlib, and changes nothing outside.
+
+    Values of `rcParams` that differ from matplotlib's defaults are the user's and stay, whether a
+    program or a `matplotlibrc` set them. Inside another such block nothing changes: the outermost decides.
+
+    sheet: values that go before all others: those of a style sheet.
+    alone: leaves the user's values out. The reports and pages have one look everywhere.
+    """
+    if _GIVEN.get() is not None:
+        yield
+        return
     import matplotlib as mpl
 
-    return mpl.rc_context(
-        {
-            "font.family": "DejaVu Sans",
-            "font.size": 9.5,
-            "text.color": INK,
-            "axes.titlesize": 10.5,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "axes.labelcolor": INK,
-            "axes.edgecolor": MUTED,
-            "axes.linewidth": 0.8,
-            "axes.facecolor": PAPER,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "grid.color": GRID,
-            "grid.linewidth": 0.6,
-            "xtick.color": MUTED,
-            "ytick.color": MUTED,
-            "xtick.labelcolor": INK,
-            "ytick.labelcolor": INK,
-            "lines.linewidth": 1.4,
-            "figure.facecolor": PAPER,
-            "figure.constrained_layout.use": True,
-            "savefig.dpi": 160,
-            "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and coloured
-            "svg.hashsalt": "penstock",  # the same figure gives the same bytes
-            "path.simplify": True,
-        }
-    )
+    changed = _changed()
+    of_sheet = {key: value for key, value in (sheet or {}).items() if not _NOT_STYLE.match(key)}
+    users = {**({} if alone else changed), **of_sheet}
+    default: Any = mpl.rcParamsDefault
+    reset = {key: default[key] for key in changed} if alone else {}
+    values: Any = {**reset, **_house(users.get("font.size", _SIZE)), **users}
+    token = _GIVEN.set(users)
+    try:
+        with mpl.rc_context(values):
+            yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def given(key: str) -> Any:
+    """The user's value of one of matplotlib's `rcParams`, inside `context()`; `None` where it is not the user's."""
+    return (_GIVEN.get() or {}).get(key)
+
+
+def _changed() -> dict[str, Any]:
+    """What differs now from matplotlib's own defaults."""
+    import matplotlib as mpl
+
+    default: Any = mpl.rcParamsDefault
+    current: Any = mpl.rcParams
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of keys that matplotlib is about to drop
+        keys = [key for key in default if not _NOT_STYLE.match(key)]
+        return {key: current[key] for key in keys if current[key] != default[key]}
+
+
+def now() -> Any:
+    """The style that holds now, as values of `rcParams`."""
+    return _changed()
+
+
+def _house(size: float) -> dict[str, Any]:
+    """The house style. size: that of the text, in points."""
+    return {
+        "font.sans-serif": ["DejaVu Sans"],
+        "font.size": size,
+        "text.color": INK,
+        "text.parse_math": False,  # names may have dollars in them; at logarithmic axes: `show.ticks`
+        "axes.titlesize": size * _TITLE / _SIZE,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.labelcolor": INK,
+        "axes.edgecolor": MUTED,
+        "axes.linewidth": 0.8,
+        "axes.facecolor": PAPER,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": GRID,
+        "grid.linewidth": 0.6,
+        "xtick.color": MUTED,
+        "ytick.color": MUTED,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "legend.frameon": False,
+        "lines.linewidth": 1.4,
+        "figure.facecolor": PAPER,
+        "figure.constrained_layout.use": True,
+        "savefig.dpi": 160,
+        "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and coloured
+        "pdf.fonttype": 42,  # TrueType: journals refuse Type 3
+        "ps.fonttype": 42,
+        "svg.hashsalt": "penstock",  # the same figure gives the same bytes
+        "path.simplify": True,
+    }
+
+
+def ink() -> Any:
+    """The colour of text and of lines that say something, inside `context()`."""
+    return value("text.color")
+
+
+def muted() -> Any:
+    """The colour of what stands behind."""
+    return value("axes.edgecolor")
+
+
+def paper() -> Any:
+    """The colour of the ground."""
+    return value("axes.facecolor")
+
+
+def value(key: str) -> Any:
+    """What holds for one of matplotlib's `rcParams`."""
+    import matplotlib as mpl
+
+    values: Any = mpl.rcParams
+    return values[key]
+
+
+def clean(figure: Figure) -> None:
+    """Writes control characters of names out: with them an SVG is none."""
+    from matplotlib.category import StrCategoryFormatter
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter
+
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        names = axis.get_major_formatter()
+        if isinstance(names, (FuncFormatter, StrCategoryFormatter)):  # so matplotlib keeps the names of ticks
+            axis.set_major_formatter(FuncFormatter(partial(_tick, names)))
+    for text in figure.findobj(Text):
+        if visible(text.get_text()) != text.get_text():
+            text.set_text(visible(text.get_text()))
+
+
+def _tick(names: Formatter, x: float, at: int | None) -> str:
+    return visible(names(x, at))
 
 
 def settle(figure: Figure) -> None:
     """Lays `figure` out. It takes as long as drawing, and `save` does it for what has changed only."""
+    clean(figure)
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
@@ -138,18 +258,31 @@ def settle(figure: Figure) -> None:
 def save(figure: Figure, path: str) -> None:
     """Writes `figure` to `path` (the ending says what: .svg, .png, .pdf) without a date in it.
 
-    The layout is final then: a second call, for another format, does not work it out again.
+    The file's metadata say what the axes are (`described`). The layout is final then: a second call, for
+    another format, does not work it out again.
     """
     from pathlib import Path
 
     from penstock._files import replacing
 
     kind = Path(path).suffix.removeprefix(".")
-    metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    said = described(figure)
+    about: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Description": said},
+        "pdf": {"CreationDate": None, "Subject": said},
+        "png": {"Description": said},
+    }
     with context(), replacing(Path(path)) as file:
         settle(figure)
         figure.set_layout_engine("none")
-        figure.savefig(file, format=kind, metadata=metadata)
+        figure.savefig(file, format=kind, metadata=about.get(kind, {}))
+
+
+def described(figure: Figure) -> str:
+    """What each axis of a figure is, each said once: `"y: Loss [%]; x: Time [s]"`."""
+    said = [(which, getattr(ax, f"get_{which}label")()) for ax in figure.axes for which in "yx"]
+    said += [("y", figure.get_supylabel()), ("x", figure.get_supxlabel())]
+    return "; ".join(dict.fromkeys(f"{which}: {' '.join(text.split())}" for which, text in said if text))
 
 
 def themed_svg(svg: str, name: str) -> str:
@@ -157,7 +290,7 @@ def themed_svg(svg: str, name: str) -> str:
 
     svg: what `save` wrote. The page supplies `css()`.
     """
-    svg = svg[svg.index("<svg") :]
+    svg = visible(svg[svg.index("<svg") :])
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)

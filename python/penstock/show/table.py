@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
+
 if TYPE_CHECKING:
     from rich import table as rich
     from rich.console import Console, ConsoleOptions, RenderResult
 
-#: Characters that are one cell wide on every terminal, and that are no markup of rich.
-_PLAIN = {*map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x2B0))), *"\n–−…"} - {*"[\\]\xad"}
+#: Characters that are one cell wide on every terminal.
+_PLAIN = {*map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x2B0))), *"\n–−…"} - {"\xad"}
+
+
+class Bold(str):
+    """A cell in bold."""
+
+    __slots__ = ()
 
 
 class Table:
@@ -39,12 +47,12 @@ class Table:
         self.columns.append((header, look))
 
     def add_row(self, *cells: str, style: str | None = None) -> None:
-        """Adds a row. A cell is markup of rich; `literal` makes it from any text."""
+        """Adds a row. A cell is text as it is, whatever it says; `Bold` makes it bold."""
         self.rows.append((cells, style))
 
     def plain(self, width: int) -> str | None:
         """Returns what rich would write into a file, or `None` where only rich knows: if a line is wider than `width`
-        or than the table, or if something may be markup."""
+        or than the table, or if a character may be."""
         headers = [header for header, _ in self.columns]
         around = [self.title, self.caption or ""]
         if not all(map(_is_plain, [*around, *headers, *(cell for cells, _ in self.rows for cell in cells)])):
@@ -66,7 +74,7 @@ class Table:
         return "".join(f"{line:{whole}}\n" for line in [*lines, *around[2 - bool(self.caption) :]])
 
     def _repr_html_(self) -> str:
-        """Returns the table as HTML, for notebooks. Bold stays, other markup of rich goes."""
+        """Returns the table as HTML, for notebooks."""
         right = [look.get("justify") == "right" for _, look in self.columns]
 
         def row(tag: str, cells: Sequence[str]) -> str:
@@ -77,7 +85,7 @@ class Table:
         rows = "".join(f"<tr>{row('td', cells)}</tr>" for cells, _ in self.rows)
         head = f"<thead><tr>{row('th', [header for header, _ in self.columns])}</tr></thead>"
         caption = f"<p><small>{_html(self.caption)}</small></p>" if self.caption else ""
-        title = f"<p><b>{_escaped(self.title)}</b></p>" if self.title else ""
+        title = f"<p><b>{_html(self.title)}</b></p>" if self.title else ""
         return f"{title}<table>{head}<tbody>{rows}</tbody></table>{caption}"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -92,23 +100,26 @@ class Table:
         widths: place → width.
         """
         from rich import box
-        from rich.markup import escape
         from rich.table import Table
+        from rich.text import Text
 
         made = Table(
-            title=escape(self.title) if title else None,
-            caption=self.caption if caption else None,
+            title=Text(visible(self.title), style="bold") if title else None,
+            caption=Text(visible(self.caption), style="table.caption") if caption and self.caption else None,
             title_justify="left",
-            title_style="bold",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             caption_justify="left",
         )
         for place, width in widths.items():
             header, look = self.columns[place]
-            made.add_column(header, **{**look, "width": width, "no_wrap": False, "overflow": "fold"})
+            fixed = {"width": width, "no_wrap": False, "overflow": "fold"}
+            made.add_column(Text(visible(header)), **{**look, **fixed})
         for cells, style in self.rows:
-            made.add_row(*(cells[place] for place in widths), style=style)
+            texts = (cells[place] for place in widths)
+            made.add_row(
+                *(Text(visible(cell), style="bold" if isinstance(cell, Bold) else "") for cell in texts), style=style
+            )
         return made
 
     def _parts(self, width: int) -> list[dict[int, int]]:
@@ -129,7 +140,7 @@ class Table:
         from rich.text import Text
 
         header, look = self.columns[place]
-        texts = [Text.from_markup(text) for text in (header, *(cells[place] for cells, _ in self.rows))]
+        texts = [Text(visible(text)) for text in (header, *(cells[place] for cells, _ in self.rows))]
         lines = [line for text in texts for line in text.split()]
         whole = max((line.cell_len for line in lines), default=0)
         if look.get("justify") == "right" or look.get("no_wrap"):
@@ -168,34 +179,21 @@ def _shared(wanted: dict[int, tuple[int, int]], width: int) -> dict[int, int]:
     return widths
 
 
-def _html(markup: str) -> str:
-    """Returns markup of rich as HTML."""
-    if "[" not in markup:
-        return _escaped(markup)
-    from rich.text import Text
-
-    text = Text.from_markup(markup)
-    bold = any("bold" in str(span.style) for span in text.spans)
-    return f"<b>{_escaped(text.plain)}</b>" if bold else _escaped(text.plain)
+def _html(cell: str) -> str:
+    text = _escaped(visible(cell))
+    return f"<b>{text}</b>" if isinstance(cell, Bold) else text
 
 
 def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def literal(cells: Sequence[str]) -> list[str]:
-    """Returns cells in which rich takes no bracket for markup: `[[topology.link]]`."""
-    from rich.markup import escape
-
-    return [escape(cell) for cell in cells]
-
-
 def _is_plain(text: str) -> bool:
     """Returns whether rich would leave a text as it is.
 
-    It takes `:word:` for an emoji, cuts off spaces at the ends of a line, and drops a last line that is empty.
+    It cuts off spaces at the ends of a line, and drops a last line that is empty.
     """
-    if not _PLAIN.issuperset(text) or text.count(":") > 1 or text.endswith("\n"):
+    if not _PLAIN.issuperset(text) or text.endswith("\n"):
         return False
     return all(line == line.strip() for line in text.split("\n"))
 

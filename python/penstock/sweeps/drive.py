@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
@@ -20,7 +21,7 @@ from penstock.runs.pool import Pool, Stopped, Watch
 from penstock.runs.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import Stopping, Until
-from penstock.sweeps.store import Point, Store
+from penstock.sweeps.store import Point, Store, warnings
 
 #: Seconds after which finished runs leave a thread.
 BUNDLE_S = 0.1
@@ -71,6 +72,12 @@ class Sweep:
         ran = self.ran + self.failed
         return (self.runs - self.done) * self.elapsed_s / ran if ran else math.inf
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be said of the runs in the folder beside their numbers, as `Result.warnings` does of one
+        scenario's: how many runs have a warning, and one of them."""
+        return warnings(self.folder)
+
     def _repr_html_(self) -> str:
         """Returns what it did, and the tables of `penstock show`, for notebooks."""
         from penstock.sweeps.show import show
@@ -78,6 +85,7 @@ class Sweep:
 
         shown = show(self.folder, None, None, None)
         did = f"<p>{self.runs} runs in {self.folder}: {self.ran} new, {self.kept} kept</p>"
+        did += "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
         return did + "".join(table._repr_html_() for table in tables(shown, str(self.folder)))
 
 

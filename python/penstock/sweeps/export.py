@@ -28,7 +28,7 @@ def export(folder: str | Path, file: IO[bytes], table: str = store.RUNS) -> None
 def _flat(runs: Any) -> Any:
     import pyarrow as pa
 
-    for name in {"groups", "links"} & set(runs.column_names):
+    for name in {"groups", "links", "warnings"} & set(runs.column_names):
         texts = [json.dumps(value, separators=(",", ":")) for value in runs[name].to_pylist()]
         runs = runs.set_column(runs.schema.get_field_index(name), name, pa.array(texts, pa.string()))
     return runs

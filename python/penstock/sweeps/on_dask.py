@@ -17,6 +17,7 @@ from penstock.errors import Error
 from penstock.runs.tasks import Outcome, Tables, Task, failed, run_task, simulator
 
 try:
+    import dask
     import distributed
     from distributed.scheduler import KilledWorker
 except ImportError as error:
@@ -52,7 +53,8 @@ Packed = tuple[list[tuple[str, Tables]], list[tuple[str, int, int]]]
 class DaskEngine:
     """Runs tasks on a Dask cluster. Implements `penstock.runs.tasks.Engine`.
 
-    client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`).
+    client_or_address: a `distributed.Client`, which stays open, or a scheduler's address (`"tcp://head:8786"`, or
+        `"tls://head:8786"` with the certificates that Dask's own configuration names).
     batch: runs that are sent at once; `"auto"`: as many as take about a quarter of a second.
     patience_s: how long nothing may come back before the engine asks the scheduler what is going on.
         Batches that no worker has any more are sent again, three times at most. If all workers have
@@ -62,8 +64,8 @@ class DaskEngine:
     Dask allows (`distributed.scheduler.allowed-failures`, 3) is tried once more by itself, and if it fails so again,
     it is a failed outcome: it may be what kills them, for want of memory.
 
-    Raises `Error` if a worker's Penstock is missing or another build than this one, if the scheduler
-    is lost, or if all workers are.
+    Raises `Error` if no scheduler answers, or not with these certificates; if a worker's Penstock is missing or
+    another build than this one; if the scheduler is lost, or all workers are.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class DaskEngine:
         self._ours = isinstance(client_or_address, str)
         if isinstance(client_or_address, str):
             try:
+                _check_certificates(client_or_address)
                 self._client = distributed.Client(client_or_address, set_as_default=False)
             except (OSError, ValueError) as error:
                 raise Error(f"no Dask scheduler answers at {client_or_address}: {error}") from error
@@ -294,6 +297,17 @@ def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome]
         if time.perf_counter() - begun >= limit_s:
             break
     return outcomes, time.perf_counter() - begun
+
+
+def _check_certificates(address: str) -> None:
+    """Raises `Error` where Dask's configuration names no certificates for `tls://`; `OSError`, no such files."""
+    if not address.startswith("tls://") or dask.config.get("distributed.client.security-loader", None):
+        return
+    if distributed.Security().get_connection_args("client").get("ssl_context") is None:
+        raise Error(
+            f"no certificates for {address}: Dask's configuration has to name them (distributed.comm.tls.ca-file,"
+            " .client.cert and .client.key)"
+        )
 
 
 def _packed(tasks: Sequence[Task]) -> Packed:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from penstock._names import known, nearest
 from penstock.errors import Error
+from penstock.estimate import bounds_of
 from penstock.show.numbers import scale
 from penstock.sweeps import store
 from penstock.sweeps.statistics import INTERVALS, Interval, Paired, corrected, ends, paired
@@ -33,6 +34,7 @@ class Shown:
     pooled: axes that vary besides: each seed's runs over them are averaged first, and the interval is over the seeds.
     ci: the kind of the intervals, `"t"` or `"bootstrap"`.
     against: an axis and the value that its other values are compared with.
+    identical: whether runs that differ in their seed alone are the same: no seed changes anything.
     """
 
     axes: Sequence[str]
@@ -42,6 +44,7 @@ class Shown:
     runs: int
     ci: str = "t"
     against: tuple[str, Any] | None = None
+    identical: bool = False
 
     def intervals(self, metric: int) -> dict[Values, Interval]:
         """Returns the intervals of the metric of that number; of what was compared, of its differences."""
@@ -62,7 +65,7 @@ class Shown:
     def json(self) -> str:
         """Returns all of it as a document; `docs/sweeps.md` describes it."""
         document: dict[str, Any] = {"axes": self.axes, "metrics": self.metrics, "pooled": self.pooled}
-        document |= {"runs": self.runs, "ci": self.ci}
+        document |= {"runs": self.runs, "ci": self.ci, "identical": self.identical}
         if self.against is not None:
             document["against"] = dict([self.against])
         document["rows"] = [
@@ -115,12 +118,26 @@ def show(
     rows: dict[Values, list[Interval | Paired]]
     if baseline is None:
         rows = {
-            at: [INTERVALS[ci](list(_over_seeds(cell, cell)[0].values())) for cell in cells]
+            at: [
+                INTERVALS[ci](list(_over_seeds(cell, cell)[0].values()), bounds_of(metric))
+                for metric, cell in zip(metrics, cells, strict=True)
+            ]
             for at, cells in places.items()
         }
     else:
-        rows = _compared(places, axes.index(baseline[0]), baseline[1], ci)
-    return Shown(axes, metrics, rows, pooled, table.num_rows, ci, baseline)
+        rows = _compared(places, axes.index(baseline[0]), baseline[1], ci, metrics)
+    identical = _identical(table, listed, metrics) and _identical(
+        store.read(folder, [*listed, "seed", *store.metrics()]), listed, store.metrics()
+    )
+    return Shown(axes, metrics, rows, pooled, table.num_rows, ci, baseline, identical)
+
+
+def _identical(table: Any, listed: Sequence[str], metrics: Sequence[str]) -> bool:
+    """Returns whether runs that differ in their seed alone have the same metrics, and there are such."""
+    ends = [(name, end) for name in metrics for end in ("min", "max")]
+    found = table.group_by([*listed]).aggregate([("seed", "count_distinct"), *ends])
+    same = all(found[f"{name}_min"].equals(found[f"{name}_max"]) for name in metrics)
+    return same and max(found["seed_count_distinct"].to_pylist(), default=0) > 1
 
 
 def _cells(table: Any, axes: Sequence[str], pooled: Sequence[str], metrics: Sequence[str]) -> dict[Values, list[Cell]]:
@@ -156,7 +173,7 @@ def _over_seeds(ours: Cell, theirs: Cell) -> tuple[dict[int, float], dict[int, f
 
 
 def _compared(
-    places: Mapping[Values, list[Cell]], i: int, value: Any, ci: str
+    places: Mapping[Values, list[Cell]], i: int, value: Any, ci: str, metrics: Sequence[str]
 ) -> dict[Values, list[Interval | Paired]]:
     """Compares every place with the one where axis number `i` has that value; all p values are adjusted together."""
     compared: dict[tuple[Values, int], Paired] = {}
@@ -164,7 +181,7 @@ def _compared(
         if at[i] != value:
             theirs = places.get((*at[:i], value, *at[i + 1 :]), [{} for _ in cells])
             for metric, (a, b) in enumerate(zip(cells, theirs, strict=True)):
-                compared[at, metric] = paired(*_over_seeds(a, b), ci)
+                compared[at, metric] = paired(*_over_seeds(a, b), ci, bounds_of(metrics[metric]))
     rows: dict[Values, list[Interval | Paired]] = {}
     for (at, _), each in corrected(compared).items():
         rows.setdefault(at, []).append(each)

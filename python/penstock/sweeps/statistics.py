@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error
-from penstock.estimate import Estimate
+from penstock.estimate import ANYWHERE, Bounds, Estimate
 
 Number = float | None
 Label = TypeVar("Label", bound=Hashable)
@@ -42,15 +42,19 @@ def present(values: Sequence[Number]) -> list[float]:
     return [v for v in values if v is not None]
 
 
-def estimate(values: Sequence[Number]) -> Estimate:
-    """Mean and 95 % interval by Student's t. Exact for normal values."""
-    return Estimate.of(present(values))
+def estimate(values: Sequence[Number], bounds: Bounds = ANYWHERE) -> Estimate:
+    """Mean and 95 % interval by Student's t, on a scale that keeps to the bounds. Exact for normal values that have
+    none."""
+    return Estimate.of(present(values), bounds)
 
 
-def bootstrap(values: Sequence[Number], *, seed: int = 1, resamples: int = 9999) -> Bootstrap:
+def bootstrap(
+    values: Sequence[Number], bounds: Bounds = ANYWHERE, *, seed: int = 1, resamples: int = 9999
+) -> Bootstrap:
     """Mean and 95 % interval by the bias-corrected and accelerated bootstrap (Efron 1987), for metrics whose values
     over seeds are skewed: loss ratios, high percentiles.
 
+    bounds: it needs none: it never reaches beyond the values.
     seed: of the resampling; the same values in the same order give the same interval.
 
     Of few runs it covers less than Student's t does, since it cannot see beyond the values that it was given: for 5, 10
@@ -74,16 +78,12 @@ def bootstrap(values: Sequence[Number], *, seed: int = 1, resamples: int = 9999)
 Interval: TypeAlias = Estimate | Bootstrap
 
 #: The kinds of interval.
-INTERVALS: Mapping[str, Callable[[Sequence[Number]], Interval]] = {"t": estimate, "bootstrap": bootstrap}
+INTERVALS: Mapping[str, Callable[[Sequence[Number], Bounds], Interval]] = {"t": estimate, "bootstrap": bootstrap}
 
 
 def ends(interval: Interval) -> tuple[float, float] | None:
     """Where an interval begins and ends; `None` below two runs."""
-    if isinstance(interval, Bootstrap):
-        return None if interval.low is None or interval.high is None else (interval.low, interval.high)
-    if interval.mean is None or interval.ci95 is None:
-        return None
-    return interval.mean - interval.ci95, interval.mean + interval.ci95
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
 
 
 # --- comparisons ----------------------------------------------------------------------------------------------------
@@ -103,17 +103,22 @@ class Paired:
     p_adjusted: float | None = None
 
 
-def paired(ours: Mapping[int, Number], theirs: Mapping[int, Number], ci: str = "t") -> Paired:
+def paired(
+    ours: Mapping[int, Number], theirs: Mapping[int, Number], ci: str = "t", bounds: Bounds = ANYWHERE
+) -> Paired:
     """The differences ours − theirs, seed by seed: with common random numbers (the same seed starts the same flows at
     the same time) what a seed does to both cancels out.
 
     ours, theirs: seed → value. A seed that one of them lacks, or where the metric does not apply, is left out.
     ci: the kind of the difference's interval, of `INTERVALS`; the test is Student's whichever it is.
+    bounds: of the quantity; no difference reaches beyond what lies between them.
     """
     seeds = sorted(ours.keys() & theirs.keys())
     both = [(a, b) for a, b in ((ours[s], theirs[s]) for s in seeds) if a is not None and b is not None]
     differences = [a - b for a, b in both]
-    return Paired(difference=INTERVALS[ci](differences), p=_no_difference(differences))
+    found = INTERVALS[ci](differences, ANYWHERE)
+    cut = found.cut(bounds) if isinstance(found, Estimate) else found
+    return Paired(difference=cut, p=_no_difference(differences))
 
 
 def _no_difference(differences: Sequence[float]) -> float | None:

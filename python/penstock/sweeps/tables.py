@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.estimate import Estimate
-from penstock.show.numbers import number, spanned
+from penstock.show.numbers import NOT_RANDOM, number, spanned
 from penstock.show.table import Table
 from penstock.sweeps.show import Shown
 from penstock.sweeps.statistics import Interval, Paired, ends
@@ -29,7 +29,7 @@ def _means(shown: Shown, title: str) -> Table:
     for at in shown.rows:
         numbers = [_number(each[at], factor) for each, factor in zip(cells, factors, strict=True)]
         drawn.add_row(*map(text, at), *numbers, str(max(each[at].n for each in cells)))
-    drawn.caption = f"{shown.runs} runs; mean {_about(shown)}"
+    drawn.caption = f"{shown.runs} runs; mean {_about(shown)}" + _sameness(shown)
     return drawn
 
 
@@ -50,7 +50,7 @@ def _differences(shown: Shown, i: int) -> Table:
     drawn.caption = (
         f"{shown.runs} runs; mean difference {_about(shown)}, paired by seed; p of the paired t test, "
         f"adjusted for {tests} comparisons (Benjamini-Hochberg), bold where below 0.05"
-    )
+    ) + _sameness(shown)
     return drawn
 
 
@@ -63,14 +63,16 @@ def _new(shown: Shown, title: str) -> Table:
 
 
 def _with_unit(name: str, unit: str) -> str:
-    from rich.markup import escape
-
-    return escape(f"{name} [{unit}]") if unit else name
+    return f"{name} [{unit}]" if unit else name
 
 
 def _about(shown: Shown) -> str:
     interval = "± 95 % interval" if shown.ci == "t" else "(95 % bootstrap interval)"
     return f"{interval} over seeds" + (f"; averaged over {', '.join(shown.pooled)}" if shown.pooled else "")
+
+
+def _sameness(shown: Shown) -> str:
+    return "; " + NOT_RANDOM if shown.identical else ""
 
 
 def _number(interval: Interval, factor: float, *, sign: bool = False) -> str:

@@ -18,7 +18,8 @@ from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs import execute, runner
 from penstock.runs.pool import Stopped, Watch, in_order
-from penstock.runs.result import Result, recorded
+from penstock.runs.recorded import recorded
+from penstock.runs.result import Result
 from penstock.sweeps.design import samples
 from penstock.sweeps.statistics import adjusted
 

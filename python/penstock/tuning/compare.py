@@ -46,7 +46,7 @@ class Measured:
 
     def over(self, wanted: Goal | Objective) -> Over:
         """Returns a wanted metric over the range."""
-        return over(self.judge, self.runs[wanted.metric], wanted.lower)
+        return over(self.judge, wanted, self.runs[wanted.metric])
 
     def verdict(self, goal: Goal) -> Verdict:
         """Returns whether a goal is kept."""
@@ -248,11 +248,11 @@ def _finalists(hunt: Hunt, ground: Ground) -> list[Candidate]:
         part = each.part(range(ground.conditions), each.seeds)
         worse = 0.0
         for goal in ground.aims.goals:
-            found = over(ground.judge, part[goal.metric], goal.lower).estimate
+            found = over(ground.judge, goal, part[goal.metric]).estimate
             if found.mean is None:
                 return math.inf, math.inf, each.number
-            half = (found.ci95 or 0.0) * (1 if goal.lower else -1)
-            worse += max(0.0, -goal.margin(found.mean + half))
+            end = found.mean + found.above if goal.lower else found.mean - found.below
+            worse += max(0.0, -goal.margin(end))
         return worse, each.costs[1], each.number
 
     chosen = {each.number: each for each in (*by_value[:FINALISTS], *sorted(whole, key=careful)[:FINALISTS])}
@@ -276,6 +276,6 @@ def feasible_alone(hunt: Hunt, ground: Ground) -> dict[Goal, bool]:
             continue
         part = each.part(range(ground.conditions), each.seeds)
         for goal in found:
-            mean = over(ground.judge, part[goal.metric], goal.lower).estimate.mean
+            mean = over(ground.judge, goal, part[goal.metric]).estimate.mean
             found[goal] = found[goal] or (mean is not None and goal.margin(mean) > 0)
     return found

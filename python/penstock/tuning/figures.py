@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.show import style
+from penstock.show import canvas, labels, style
 from penstock.show.numbers import scale
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured
@@ -91,13 +91,13 @@ def over_range(statement: Statement) -> Figure:
             for i, measured in enumerate(settings):
                 _row(ax, measured, wanted, factor, i, len(settings))
             _bounds(ax, statement, wanted.metric, factor, vertical=True)
-            ax.set_xlabel(_label(wanted.metric, unit))
-            ax.set_yticks(range(len(statement.seen)), [each.name for each in statement.seen])
+            canvas.span(ax, "x", share=factor if labels.share(wanted.metric) else None)
+            ax.set_xlabel(canvas.wrapped(_label(wanted.metric, unit)))
+            ax.set_yticks(range(len(statement.seen)), [canvas.wrapped(each.name) for each in statement.seen])
             ax.invert_yaxis()
             if ax is not axes[0]:
                 ax.tick_params(labelleft=False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", frameon=False, ncols=len(settings))
+        canvas.legend(figure, axes[0])
     return figure
 
 
@@ -108,11 +108,11 @@ def _row(ax: Axes, measured: Measured, wanted: Goal | Objective, factor: float, 
     found = measured.over(wanted).conditions
     rows = [row for row, each in enumerate(found) if each.mean is not None]
     means = [factor * (found[row].mean or 0.0) for row in rows]
-    halves = [factor * (found[row].ci95 or 0.0) for row in rows]
+    reach = [[factor * found[row].below for row in rows], [factor * found[row].above for row in rows]]
     ax.errorbar(
         means,
         [row + shift for row in rows],
-        xerr=halves,
+        xerr=reach,
         fmt=look.marker,
         color=look.colour,
         ms=4 if i else 5,
@@ -143,9 +143,11 @@ def plane(
         ax.plot(x, y, color=style.INK, lw=1, zorder=1)
         _bounds(ax, statement, across.metric, fx, vertical=True)
         _bounds(ax, statement, up.metric, fy, vertical=False)
+        canvas.span(ax, "x", share=fx if labels.share(across.metric) else None)
+        canvas.span(ax, "y", share=fy if labels.share(up.metric) else None)
         ax.set_xlabel(_label(across.metric, ux))
         ax.set_ylabel(_label(up.metric, uy))
-        figure.legend(loc="outside right upper", frameon=False)
+        canvas.legend(figure, ax)
     return figure
 
 
@@ -167,7 +169,8 @@ def progress(statement: Statement, candidates: Sequence[Candidate]) -> Figure:
             so_far = [min(whole[: i + 1], key=lambda each: tuple(each.costs[:2])) for i in range(len(whole))]
             at = {each.number: value for each, value in zip(whole, values, strict=True)}
             ax.step(order, [at[each.number] for each in so_far], where="post", color=style.look(0).colour)
-        ax.set_xlabel("candidate")
+        canvas.span(ax, "y", share=factor if labels.share(wanted.metric) else None)
+        ax.set_xlabel("Candidate")
         ax.set_ylabel(_label(wanted.metric, unit))
     return figure
 
@@ -181,7 +184,7 @@ def _numbers(statement: Statement, candidates: Sequence[Candidate], wanted: Goal
     found = []
     for each in candidates:
         part = each.part(range(len(statement.seen)), each.seeds)
-        mean = over(statement.judge, part[wanted.metric], wanted.lower).estimate.mean
+        mean = over(statement.judge, wanted, part[wanted.metric]).estimate.mean
         found.append(np.nan if mean is None else mean)
     return np.array(found, dtype=np.float64)
 
@@ -204,12 +207,9 @@ def _scaled(wanted: Goal | Objective, settings: Sequence[Measured]) -> tuple[flo
 
 
 def _label(metric: str, unit: str) -> str:
-    return f"{metric} [{unit}]" if unit else metric
+    return labels.with_unit(labels.label(metric), unit)
 
 
 def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, columns, figsize=size, squeeze=False)
-    plt.close(figure)
-    return figure, list(axes[0])
+    figure = canvas.figure(*size)
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])

@@ -46,6 +46,7 @@ def document(statement: Statement) -> dict[str, Any]:
         "range": {each.metric: _plain(best.over(each)) for each in statement.aims.wanted},
         "other_seeds": {each.metric: _plain(statement.finals.again.over(each)) for each in statement.aims.wanted},
         "held_out": {each.metric: _plain(statement.finals.held_out[0].over(each)) for each in statement.aims.wanted},
+        "identical": statement.identical,
         "statement": statement.sentences(),
     }
 
@@ -116,7 +117,7 @@ def _candidates(statement: Statement, candidates: Sequence[Candidate]) -> Iterab
         whole = len(each.done) == len(statement.seen)
         part = each.part(range(len(statement.seen)), each.seeds) if whole else {}
         numbers = [
-            over(statement.judge, part[wanted.metric], wanted.lower).estimate.mean if whole else None
+            over(statement.judge, wanted, part[wanted.metric]).estimate.mean if whole else None
             for wanted in statement.aims.wanted
         ]
         values = [each.values.get(name) for name in statement.space.names]
@@ -126,7 +127,7 @@ def _candidates(statement: Statement, candidates: Sequence[Candidate]) -> Iterab
 
 def _range(statement: Statement) -> Iterable[Sequence[Any]]:
     """Yields each setting under each condition."""
-    yield ("setting", "range", "condition", "metric", "mean", "ci95", "n", "decides")
+    yield ("setting", "range", "condition", "metric", "mean", "ci95", "n", "decides", "low", "high")
     finals = statement.finals
     for word, measured in (
         ("searched", [finals.best, *finals.beside]),
@@ -140,7 +141,15 @@ def _range(statement: Statement) -> Iterable[Sequence[Any]]:
                 found = each.over(wanted)
                 for i, estimate in enumerate(found.conditions):
                     decides = i == found.binds and statement.judge.share is not None
-                    yield (name, word, conditions[i].name, wanted.metric, *_numbers(estimate), decides)
+                    yield (
+                        name,
+                        word,
+                        conditions[i].name,
+                        wanted.metric,
+                        *_numbers(estimate),
+                        decides,
+                        *_ends(estimate),
+                    )
 
 
 def _sensitivity(statement: Statement) -> Iterable[Sequence[Any]]:
@@ -164,11 +173,15 @@ def _front(statement: Statement) -> Iterable[Sequence[Any]]:
 
 
 def _plain(found: Over) -> dict[str, float | None]:
-    return {"mean": found.estimate.mean, "ci95": found.estimate.ci95}
+    return {name: found.estimate.row()[name] for name in ("mean", "ci95", "low", "high")}
 
 
 def _numbers(estimate: Estimate) -> tuple[str | None, str | None, int]:
     return _figures(estimate.mean), _figures(estimate.ci95), estimate.n
+
+
+def _ends(estimate: Estimate) -> tuple[str | None, str | None]:
+    return _figures(estimate.low), _figures(estimate.high)
 
 
 def _figures(value: float | None) -> str | None:

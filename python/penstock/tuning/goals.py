@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error
+from penstock.estimate import SHARE, bounds_of
 from penstock.show.numbers import scale
 
 _GOAL = re.compile(r"\s*(?P<metric>\w+)\s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<bound>.*?)\s*")
@@ -128,7 +129,7 @@ def metric_named(name: str, where: str) -> str:
 
 def is_share(metric: str) -> bool:
     """Returns whether a metric lies between 0 and 1."""
-    return metric in ("utilization", "jain") or metric.endswith("_ratio")
+    return bounds_of(metric) == SHARE
 
 
 def _quantity(metric: str, bound: str, whole: str) -> float:

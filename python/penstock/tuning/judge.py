@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from penstock import _penstock
 from penstock.errors import Error
-from penstock.estimate import Estimate
+from penstock.estimate import ANYWHERE, Bounds, Estimate, bounds_of
 from penstock.tuning.goals import Aims, Goal, Objective
 
 Array: TypeAlias = NDArray[np.float64]
@@ -103,27 +103,31 @@ class Over:
     binds: the number of the condition that decides.
     conditions: the metric's mean and interval under each.
     pseudo: a value for each seed, for comparisons.
+    bounds: where the metric can be.
     """
 
     estimate: Estimate
     binds: int
     conditions: Sequence[Estimate]
     pseudo: Array
+    bounds: Bounds
 
 
-def over(judge: Judge, values: Array, lower: bool) -> Over:
+def over(judge: Judge, wanted: Goal | Objective, values: Array) -> Over:
     """Returns a metric over the range; `values` has a row for each condition."""
+    lower, bounds = wanted.lower, bounds_of(wanted.metric)
     value, pseudo = jackknife({"": values}, lambda means: np.array([judge.over(means[""], lower)]))
     means = _means(values)
-    each = [Estimate.of([float(v) for v in row if not math.isnan(v)]) for row in values]
-    return Over(_estimate(float(value[0]), pseudo[:, 0]), judge.binds(means, lower), each, pseudo[:, 0])
+    each = [Estimate.of([float(v) for v in row if not math.isnan(v)], bounds) for row in values]
+    found = _estimate(float(value[0]), pseudo[:, 0], bounds)
+    return Over(found, judge.binds(means, lower), each, pseudo[:, 0], bounds)
 
 
 def difference(ours: Over, theirs: Over) -> Estimate:
     """Returns ours − theirs over the same range and seeds, paired by seed."""
     if ours.estimate.mean is None or theirs.estimate.mean is None:
         return Estimate(mean=None, ci95=None, n=0)
-    return _estimate(ours.estimate.mean - theirs.estimate.mean, ours.pseudo - theirs.pseudo)
+    return _estimate(ours.estimate.mean - theirs.estimate.mean, ours.pseudo - theirs.pseudo, ANYWHERE).cut(ours.bounds)
 
 
 def verdict(goal: Goal, found: Over, judge: Judge) -> Verdict:
@@ -136,16 +140,16 @@ def verdict(goal: Goal, found: Over, judge: Judge) -> Verdict:
     interval.
     """
     if judge.share != 1.0:
-        return _side(goal, found.estimate, 1)
-    sides = [_side(goal, each, 1) for each in found.conditions]
+        return _side(goal, found.estimate, 1, found.bounds)
+    sides = [_side(goal, each, 1, found.bounds) for each in found.conditions]
     if all(each is Verdict.MET for each in sides):
         return Verdict.MET
     count = len(found.conditions)
-    broken = any(_side(goal, each, count) is Verdict.MISSED for each in found.conditions)
+    broken = any(_side(goal, each, count, found.bounds) is Verdict.MISSED for each in found.conditions)
     return Verdict.MISSED if broken else Verdict.UNDECIDED
 
 
-def _side(goal: Goal, estimate: Estimate, tests: int) -> Verdict:
+def _side(goal: Goal, estimate: Estimate, tests: int, bounds: Bounds) -> Verdict:
     """Returns on which side of the bound an interval lies; `tests`: of so many, each gets its share
     of the 5 %.
     """
@@ -153,8 +157,10 @@ def _side(goal: Goal, estimate: Estimate, tests: int) -> Verdict:
         return Verdict.MISSED  # it does not apply: nothing was sent, say
     if estimate.ci95 is None:
         return Verdict.UNDECIDED
-    half = estimate.ci95 * _wider(estimate.n, tests)
-    if abs(goal.margin(estimate.mean)) * (abs(goal.bound) or 1.0) <= half:
+    wide = Estimate.around(estimate.mean, estimate.ci95 * _wider(estimate.n, tests), estimate.n, bounds)
+    assert wide.low is not None
+    assert wide.high is not None
+    if wide.low <= goal.bound <= wide.high:
         return Verdict.UNDECIDED
     return Verdict.MET if goal.margin(estimate.mean) > 0 else Verdict.MISSED
 
@@ -230,11 +236,11 @@ def _means(values: Array) -> Array:
     return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
 
 
-def _estimate(value: float, pseudo: Array) -> Estimate:
+def _estimate(value: float, pseudo: Array, bounds: Bounds) -> Estimate:
     n = len(pseudo)
     if not math.isfinite(value):
         return Estimate(mean=None, ci95=None, n=0)
     t = _penstock.t95(n)
     if t is None or not np.all(np.isfinite(pseudo)):
         return Estimate(mean=value, ci95=None, n=n)
-    return Estimate(mean=value, ci95=t * float(np.std(pseudo, ddof=1)) / math.sqrt(n), n=n)
+    return Estimate.around(value, t * float(np.std(pseudo, ddof=1)) / math.sqrt(n), n, bounds)

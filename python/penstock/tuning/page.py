@@ -136,7 +136,7 @@ def _rules(statement: Statement, candidates: Sequence[Candidate]) -> list[dict[s
                 cells.append("–")
                 continue
             part = each.part(range(len(statement.seen)), each.seeds)
-            cells.append(said(wanted.metric, over(statement.judge, part[wanted.metric], wanted.lower).estimate))
+            cells.append(said(wanted.metric, over(statement.judge, wanted, part[wanted.metric]).estimate))
         rows.append({"name": each.origin, "source": each.source, "cells": cells})
     return rows
 

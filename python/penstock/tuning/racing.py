@@ -135,5 +135,5 @@ class Race:
         """Counts which conditions decided."""
         self._whole += 1
         for wanted in self._aims.wanted:
-            found = over(self._judge, each.part(range(self._conditions), each.seeds)[wanted.metric], wanted.lower)
+            found = over(self._judge, wanted, each.part(range(self._conditions), each.seeds)[wanted.metric])
             self._bound[found.binds] += 1

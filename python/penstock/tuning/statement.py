@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.estimate import Estimate
-from penstock.show.numbers import number, scale
+from penstock.show.numbers import IDENTICAL, number, scale
 from penstock.tuning.compare import Finals, Measured, Neighbour, Standing
 from penstock.tuning.conditions import Condition
 from penstock.tuning.goals import Aims, Goal, Objective
@@ -78,7 +78,19 @@ class Statement:
             *self._sensitivity(),
             *self._validation(),
             self._method(),
+            *self._sameness(),
         ]
+
+    def _sameness(self) -> Iterator[str]:
+        if self.identical:
+            yield f"{IDENTICAL[0].upper()}{IDENTICAL[1:]} whatever the seed: nothing random acts in these scenarios."
+
+    @property
+    def identical(self) -> bool:
+        """Returns whether no seed changes any wanted metric, of any setting under any condition."""
+        several = [self._seen, self.finals.again, *self.finals.beside, *self.finals.held_out]
+        widths = [cell.ci95 for each in several for want in self.aims.wanted for cell in each.over(want).conditions]
+        return all(width in (None, 0.0) for width in widths) and 0.0 in widths
 
     def at(self, measured: Measured, wanted: Goal | Objective) -> str:
         """Returns a metric over the range with its interval: `"18.2 ± 0.5 ms"`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.show.table import Table, literal
+from penstock.show.table import Table
 from penstock.tuning.statement import change, said
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def settings_table(done: Tuning) -> Table:
     for name, measured in [*rows, *((f"unseen: {each.name}", each) for each in finals.held_out)]:
         cells = [statement.at(measured, wanted) for wanted in statement.aims.wanted]
         goals = [measured.standing(statement.aims).name.lower()] if statement.aims.goals else []
-        table.add_row(*literal([name, *cells, *goals]))
+        table.add_row(name, *cells, *goals)
     return table
 
 
@@ -50,7 +50,7 @@ def parameters_table(done: Tuning) -> Table:
             for wanted, effect in zip(statement.aims.wanted, each.effects, strict=False)
         ]
         effects = effects or ["not allowed", *([""] * (len(statement.aims.wanted) - 1))]
-        table.add_row(*literal([each.changed, values, defaults, change(each.factor), *effects]))
+        table.add_row(each.changed, values, defaults, change(each.factor), *effects)
     return table
 
 
@@ -64,5 +64,5 @@ def front_table(done: Tuning) -> Table:
     for each in statement.finals.front:
         name = f"{each.name}, chosen" if each is statement.finals.best else each.name
         values = [key.text(each.values.get(key.name)) for key in statement.space.keys]
-        table.add_row(*literal([name, *values, *(statement.at(each, wanted) for wanted in statement.aims.wanted)]))
+        table.add_row(name, *values, *(statement.at(each, wanted) for wanted in statement.aims.wanted))
     return table

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.grids import Grid
@@ -33,20 +34,20 @@ from penstock.reproduce.repairs.scenarios import (
     names,
     shares,
 )
-from penstock.reproduce.runs import Runs
+from penstock.reproduce.runs import Run, Runs, within
 from penstock.reproduce.words import minus
-from penstock.show import style
+from penstock.show import style, ticks
+from penstock.show.numbers import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from penstock.reproduce.runs import Run
-
 
 # ---- what is measured
 
 
+@within(FROM_ZERO)
 def delay_sd_s(run: Run) -> float | None:
     """The standard deviation of the queueing delay."""
     variance = run.metrics["delay_var_s2"]
@@ -55,13 +56,15 @@ def delay_sd_s(run: Run) -> float | None:
 
 #: What AMECN's figures 5 to 8 ask of avg, asked of the queue: others keep no average.
 QUEUE = "queue_pkts"
-back_s = partial(return_s, column=QUEUE)
+back_s = within(FROM_ZERO)(partial(return_s, column=QUEUE))
 
 JITTER = Measure(quantity=delay_sd_s, scale=1e3, unit="ms", axis="standard deviation of the delay [ms]")
 GOODPUT = Measure(quantity="goodput_bps", scale=1e-6, unit="Mbit/s", axis="goodput [Mbit/s]")
 THROUGHPUT = Measure(quantity="throughput_bps", scale=1e-6, unit="Mbit/s", axis="throughput [Mbit/s]")
 OFF_TARGET = Measure(
-    quantity=partial(off_target, column=QUEUE), unit="packets", axis="distance from the target [packets]"
+    quantity=within(FROM_ZERO)(partial(off_target, column=QUEUE)),
+    unit="packets",
+    axis="distance from the target [packets]",
 )
 
 #: What everything is compared by.
@@ -143,8 +146,7 @@ def _shown(runs: Runs, of: Measure, **labels: str | float | int) -> str:
     found = runs.estimate(of.quantity, **labels)
     if found.mean is None:
         return "–"
-    half = "" if found.ci95 is None else f" ± {found.ci95 * of.scale:.2f}"
-    return f"{found.mean * of.scale:.2f}{half}"
+    return f"{found.mean * of.scale:.2f}{spread(found, 2, of.scale)}"
 
 
 # ---- the range
@@ -192,6 +194,7 @@ def _against(ax: Axes, means: Means, ours: str, theirs: str) -> None:
     """One panel: a mark for every point of the range, ECN filled, without it open."""
     ax.set_xscale("log", base=2)
     ax.set_yscale("symlog", linthresh=2.0)
+    ticks.plain(ax.xaxis, ax.yaxis)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.axvline(1, color=style.MUTED, linewidth=0.8)
     for ecn in (True, False):

@@ -11,6 +11,7 @@ from penstock.reproduce.repairs.claims import CLAIMS, back_key
 from penstock.reproduce.repairs.exhibits import EXHIBITS
 from penstock.reproduce.repairs.scenarios import AMECN, NRED, RARED, RED_AT, Repair, names
 from penstock.reproduce.words import held, minus
+from penstock.show.numbers import spread
 
 Found = Mapping[str, Finding]
 
@@ -83,8 +84,7 @@ def asked(found: Found, exhibit: str, measure: str, other: str) -> Finding | Non
 
 def number(finding: Finding, unit: str) -> str:
     """The mean over the points with its interval: `"−7.9 ± 2.9 %"`."""
-    half = "" if finding.high is None or finding.estimate is None else f" ± {finding.high - finding.estimate:.1f}"
-    return minus(f"{finding.estimate:+.1f}{half} {unit}")
+    return minus(f"{finding.estimate:+.1f}{spread(finding.interval, 1)} {unit}")
 
 
 def beside(found: Found, exhibit: str, other: str) -> str:

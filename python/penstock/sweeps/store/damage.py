@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from penstock.sweeps.store import schemas
@@ -135,7 +136,7 @@ def _schema(folder: Path) -> Iterator[DamagedError]:
 
 
 def _schema_anew(manifest: Manifest) -> None:
-    """Writes `schema.json` from what the Parquet files hold."""
+    """Writes `schema.json` from what the Parquet files hold. Those that are damaged, too, say nothing."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -143,13 +144,16 @@ def _schema_anew(manifest: Manifest) -> None:
     content = about(folder)
     kinds = {pa.bool_(): "bool", pa.int64(): "int", pa.float64(): "float", pa.string(): "text"}
     fixed = set(schemas.schema({}).names)
-    for part in parts(folder, RUNS)[:1]:
-        found = {field.name: kinds[field.type] for field in pq.read_schema(part)}
-        content["parameters"] = {name: kind for name, kind in found.items() if name not in fixed}
-    for part in parts(folder, "queue")[:1]:
-        with open_part(manifest, part) as file:
+    for part in parts(folder, RUNS):
+        with suppress(pa.ArrowException, OSError):
+            keys = [field for field in pq.read_schema(part) if field.name not in fixed and field.type in kinds]
+            content["parameters"] = {field.name: kinds[field.type] for field in keys}
+            break
+    for part in parts(folder, "queue"):
+        with suppress(DamagedError, KeyError, StopIteration), open_part(manifest, part) as file:
             # A queue is sampled at every interval, from 0 on.
             times = next(file.iter_batches(2, columns=["t_s"]))["t_s"].to_pylist()
             if len(times) == 2 and times[1] > 0:
                 content["series_s"] = times[1]
+            break
     write_about(folder, content)

@@ -66,6 +66,13 @@ def read(
     return pa.concat_tables(tables) if tables else empty.select(names) if names is not None else empty
 
 
+def warnings(folder: Path) -> tuple[str, ...]:
+    """Returns what is to be said of the runs in a folder beside their numbers: how many have a warning, and one of
+    them; nothing where none has."""
+    said = [text for run in read(folder, ["warnings"])["warnings"].to_pylist() for text in run or ()]
+    return (f"{len(said)} runs in {folder} have a warning, such as: {min(said)}",) if said else ()
+
+
 def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:
     """Gives a table in the order of its keys, one part at a time: equal sweeps give equal rows."""
     import pyarrow.parquet as pq

@@ -43,7 +43,7 @@ def schema(parameters: Mapping[str, str]) -> pa.Schema:
     run = journaled()
     of_point = [(name, pa.string()) for name in ("version", "name", "variant", "scenario")]
     given = [(path, types[kind]) for path, kind in parameters.items()]
-    numbers = [run.field(name) for name in (*metrics(), "groups", "links")]
+    numbers = [run.field(name) for name in (*metrics(), "groups", "links", "warnings")]
     return pa.schema(
         [
             *(run.field(name) for name in ("key", "point", "seed")),
@@ -71,6 +71,7 @@ def journaled() -> pa.Schema:
             *((name, pa.float64()) for name in metrics()),
             ("groups", pa.list_(group)),
             ("links", pa.list_(link)),
+            ("warnings", pa.list_(pa.string())),
         ]
     )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from penstock._text import visible
 from penstock.errors import Error
 from penstock.runs.tasks import Outcome, Tables, simulator
 from penstock.sweeps.store import adopt, schemas
@@ -178,7 +179,8 @@ class Store:
                 "seed": seed,
                 "events": outcome.events,
             }
-            self._rows.append({**run, **metrics, "groups": groups, "links": links})
+            warnings = outcome.numbers["warnings"]
+            self._rows.append({**run, **metrics, "groups": groups, "links": links, "warnings": warnings})
             for name, table in outcome.tables.items():
                 self._bytes += table_bytes(table)
                 self._tables.setdefault(name, []).append(_owned(name, table, run))
@@ -282,4 +284,4 @@ def _owned(name: str, table: pa.Table, run: Mapping[str, Any]) -> pa.Table:
 
 
 def _say(message: str) -> None:
-    print(f"penstock: {message}", file=sys.stderr)
+    print(visible(f"penstock: {message}"), file=sys.stderr)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.emulation import Emulated, EmulationError, Status, emulate
-from penstock.estimate import Estimate
+from penstock.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
 from penstock.model.scenario import Scenario
 from penstock.runs.result import Result
 from penstock.show.plot import window_s
@@ -138,12 +138,18 @@ class Pair:
     @property
     def real(self) -> Estimate:
         """Over the real runs."""
-        return Estimate.of(self.real_values)
+        return Estimate.of(self.real_values, compared_bounds(self.metric))
 
     @property
     def simulated(self) -> Estimate:
         """Over the simulated ones."""
-        return Estimate.of(self.simulated_values)
+        return Estimate.of(self.simulated_values, compared_bounds(self.metric))
+
+
+def compared_bounds(metric: str) -> Bounds:
+    """Where a compared metric can be; what is no run's own is a rate, which is not below 0."""
+    found = bounds_of(metric)
+    return FROM_ZERO if found == ANYWHERE else found
 
 
 class TooFewValidError(EmulationError):
@@ -234,15 +240,18 @@ class Agreement:
             "scenario": self.real.scenario.resolved,
         }
 
-    def plot(self) -> Figure:
-        """Every metric against reality's, the distribution of the delay, a stretch of the queue on each side."""
+    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
+        """Every metric against reality's, the distribution of the delay, a stretch of the queue on each side.
+
+        size: width and height in inches.
+        """
         from penstock.validate.real.figure import draw
 
-        return draw(self)
+        return draw(self, size)
 
 
 def _side(estimate: Estimate, values: Sequence[float]) -> dict[str, Any]:
-    return {"mean": estimate.mean, "ci95": estimate.ci95, "n": estimate.n, "values": list(values)}
+    return {**estimate.row(), "values": list(values)}
 
 
 def _verdict(c: Compared, real: Sequence[float], simulated: Sequence[float]) -> Verdict:

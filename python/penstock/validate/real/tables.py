@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock._text import visible
 from penstock.show.numbers import number, scale
-from penstock.show.table import Table, literal
+from penstock.show.table import Bold, Table
 from penstock.validate.real.summary import HEADLINES, word
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def agreement_table(agreement: Agreement) -> Group:
             number(pair.simulated, factor),
             unit,
             pair.verdict.difference,
-            f"[bold]{said}[/bold]" if pair.verdict.agrees is False else said,
+            Bold(said) if pair.verdict.agrees is False else said,
         )
     table.caption = "mean ± 95 % interval (Student's t); the difference is that of the simulated mean to the real one"
     late = max(e["late_p99_s"] or 0.0 for e in agreement.emulations)
@@ -47,7 +48,7 @@ def agreement_table(agreement: Agreement) -> Group:
         *(f"not counted, seed {each.seed}: {'; '.join(each.because)}" for each in agreement.invalid),
         *(f"note: {note}" for note in dict.fromkeys(n for e in agreement.emulations for n in e["notes"])),
     ]
-    return Group(table, *(Text(line) for line in lines))
+    return Group(table, *(Text(visible(line)) for line in lines))
 
 
 def agreements_table(agreements: Sequence[Agreement]) -> Table:
@@ -64,5 +65,5 @@ def agreements_table(agreements: Sequence[Agreement]) -> Table:
             for name in HEADLINES
         ]
         differ = ", ".join(pair.metric for pair in each.pairs if pair.verdict.agrees is False)
-        table.add_row(*literal([each.name, *cells, differ or "–"]))
+        table.add_row(each.name, *cells, differ or "–")
     return table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO
 from penstock.reproduce.comparisons import (
     MEAN,
     Comparison,
@@ -43,9 +43,7 @@ from penstock.reproduce.papers.amecn.scenarios import (
     OPEN,
     PARKING_LOT,
 )
-
-if TYPE_CHECKING:
-    from penstock.reproduce.runs import Quantity, Run, Runs
+from penstock.reproduce.runs import Quantity, Run, Runs, within
 
 #: "Throughput" and "link utilisation" as what the receivers get.
 GOODPUT = Reading(
@@ -163,6 +161,7 @@ def in_time(run: Run) -> float:
 def misses(aqm: str, ratio: Callable[[Run], float]) -> Values:
     """|measured/target − 1| in percent, at every target."""
 
+    @within(FROM_ZERO)
     def values(runs: Runs) -> Numbers:
         return {
             f"{at} ms": [float(100 * abs(v - 1)) for v in runs.values(ratio, aqm=aqm, target_ms=at)]

@@ -17,7 +17,7 @@ import penstock as ps
 from penstock import _penstock
 from penstock.reproduce.model import Case, Reading, Settings, TableData
 from penstock.reproduce.papers.amecn.scenarios import load_change
-from penstock.runs.result import recorded
+from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
     from penstock.reproduce.runs import Run, Runs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO, PERCENT
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import Measure
@@ -32,13 +33,12 @@ from penstock.reproduce.papers.amecn.scenarios import (
     load_changes,
     profiles,
 )
+from penstock.reproduce.runs import Run, Runs, within
 from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
-    from penstock.reproduce.runs import Run, Runs
 
 
 # ---- what is measured
@@ -49,11 +49,13 @@ def mean_between(run: Run, since: float, until: float, column: str = "avg_pkts")
     return float(np.mean(run.recorded(column, since, until)))
 
 
+@within(FROM_ZERO)
 def settled_avg(run: Run) -> float:
     """Mean of avg from 15 s after the change to the end: packets."""
     return mean_between(run, SETTLED_S, run.scenario.duration_s)
 
 
+@within(FROM_ZERO)
 def before_change(run: Run) -> float:
     """Mean of avg from 10 to 25 s: packets."""
     return mean_between(run, 10.0, CHANGE_S)
@@ -64,11 +66,13 @@ def after_change(run: Run) -> float:
     return settled_avg(run) - before_change(run)
 
 
+@within(FROM_ZERO)
 def off_target(run: Run, column: str = "avg_pkts") -> float:
     """How far the mean of a column is from the middle of the target range at the end: packets."""
     return abs(mean_between(run, SETTLED_S, run.scenario.duration_s, column) - sum(TARGET) / 2)
 
 
+@within(FROM_ZERO)
 def return_s(run: Run, column: str = "avg_pkts") -> float:
     """Seconds from the change until a column's mean over 5 s is in the target range, or infinity."""
     window = 5.0
@@ -84,6 +88,7 @@ def p_max(run: Run, since: float = 0.0) -> NDArray[Any]:
     return run.recorded("p1_max" if "p1_max" in run.trace.column_names else "max_p", since)
 
 
+@within(FROM_ZERO)
 def reaches_s(run: Run) -> float:
     """Seconds until P_max has gone from one of its bounds to the other, or infinity."""
     values = p_max(run)
@@ -91,11 +96,13 @@ def reaches_s(run: Run) -> float:
     return float(run.recorded("t_s")[int(np.argmax(there))]) if there.any() else float("inf")
 
 
+@within(PERCENT)
 def percent_used(run: Run) -> float:
     """Utilization in percent."""
     return 100.0 * (run.metrics["utilization"] or 0.0)
 
 
+@within(PERCENT)
 def percent_received(run: Run) -> float:
     """What the receivers get, in percent of the link's rate."""
     rate = 1.5e6 if "load" in run.labels else 1e3 * 8 * DUMBBELL_PKTS_S
@@ -107,11 +114,13 @@ def target_pkts(run: Run) -> float:
     return float(run.labels["target_ms"]) * 1e-3 * DUMBBELL_PKTS_S
 
 
+@within(FROM_ZERO)
 def summed_delay_ms(run: Run) -> float:
     """Mean queueing delays of the parking lot's three links, forward, added up."""
     return 1e3 * sum(run.links[name]["delay_mean_s"] or 0.0 for name in ("R0-R1", "R1-R2", "R2-R3"))
 
 
+@within(FROM_ZERO)
 def long_goodput_bps(run: Run) -> float:
     """What the flows over more than one link receive: the groups before the one-hop flows'."""
     return sum(group["goodput_bps"] or 0.0 for group in run.groups[:-1])
@@ -264,7 +273,7 @@ def show_equation_2(runs: Runs) -> Figure:
             points = runs.curve("p_max", quantity)
             at, avg = [x for x, _ in points], [y.mean or 0.0 for _, y in points]
             look = style.look(i)
-            half = [y.ci95 or 0.0 for _, y in points]
+            half = [[y.below for _, y in points], [y.above for _, y in points]]
             ax.errorbar(at, avg, yerr=half, color=look.colour, marker=look.marker, linestyle=look.line, capsize=2)
             ax.plot(at, [avg[0] * at[0] / x for x in at], color=look.colour, linestyle=":", linewidth=1)
             draw.write(ax, name, (at[-1], avg[-1]), look.colour, xytext=(6, 0), textcoords="offset points", va="center")

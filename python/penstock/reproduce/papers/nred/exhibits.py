@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.measures import DELAY, LOSS
 from penstock.reproduce.model import Exhibit, TableData
 from penstock.reproduce.papers.nred.scenarios import EXPONENTS, FLOOD_BUFFER, OVER_BUFFER, OVER_LOAD, QUEUES, profiles
+from penstock.reproduce.runs import Run, Runs, within
 from penstock.show import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from penstock.reproduce.runs import Run, Runs
 
 
 def show_profiles(runs: Runs) -> Figure:
@@ -79,6 +79,7 @@ def show_exponents(runs: Runs) -> TableData:
     return TableData(("N", "mean of n", "highest n", "most changes in a run", "n at the end"), rows)
 
 
+@within(FROM_ZERO)
 def mean_exponent(run: Run) -> float:
     """The mean of NRED's exponent over a run."""
     return float(np.mean(run.recorded("n")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import DELAY, LOSS, Measure
@@ -17,11 +18,10 @@ from penstock.reproduce.papers.rared.scenarios import (
     QUEUES,
     STRONG_RED,
 )
+from penstock.reproduce.runs import Run, Runs, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from penstock.reproduce.runs import Run, Runs
 
 
 JITTER = Measure(quantity="delay_var_s2", scale=1e6, unit="ms²", axis="variance of the queueing delay [ms²]")
@@ -34,6 +34,7 @@ DATA_DELAY, DATA_JITTER, DATA_LOSS = (
 )
 
 
+@within(FROM_ZERO)
 def swing(run: Run) -> float | None:
     """The standard deviation of the queue's length as a share of its mean."""
     sd, mean = run.metrics["queue_sd_pkts"], run.metrics["queue_mean_pkts"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO, SHARE
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import LOSS, Measure
@@ -26,7 +27,7 @@ from penstock.reproduce.papers.red_at.scenarios import (
     bounds,
     one_flow,
 )
-from penstock.reproduce.runs import Run, Runs
+from penstock.reproduce.runs import Run, Runs, within
 from penstock.show import style
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
 SETTLED_S = 20.0
 
 
+@within(FROM_ZERO)
 def jitter_s(run: Run) -> float | None:
     """The standard deviation of the queueing delay."""
     variance = run.metrics["delay_var_s2"]
     return None if variance is None else float(np.sqrt(variance))
 
 
+@within(FROM_ZERO)
 def goodput_bps(run: Run) -> float:
     """What all sources get through, FTP and HTTP: payload acknowledged, each byte once."""
     return sum(group["goodput_bps"] or 0.0 for group in run.groups)
@@ -53,7 +56,8 @@ def goodput_bps(run: Run) -> float:
 
 def settled(column: str, of: Callable[[NDArray[np.float64]], Any]) -> Measure:
     """A number of a recorded series from `SETTLED_S` on, in packets."""
-    return Measure(quantity=lambda run: float(of(run.recorded(column, since=SETTLED_S))), unit="packets")
+    asked = within(FROM_ZERO)(lambda run: float(of(run.recorded(column, since=SETTLED_S))))
+    return Measure(quantity=asked, unit="packets")
 
 
 DROPS = replace(LOSS, axis="drop rate [%]")
@@ -67,6 +71,7 @@ UTILIZATION = Measure(quantity="utilization", scale=100, unit="percentage points
 MAX_TH = PARAMETERS["max_th"]
 
 
+@within(SHARE)
 def forced(run: Run) -> float:
     """The share of the time in which the average is at or above max_th as it stands."""
     assert run.trace is not None
@@ -78,7 +83,8 @@ def forced(run: Run) -> float:
 FORCED = Measure(quantity=forced, scale=100, unit="percentage points of the time")
 #: The same with the nominal threshold.
 FORCED_NOMINAL = replace(
-    FORCED, quantity=lambda run: float(np.mean(run.recorded("avg_pkts", since=SETTLED_S) >= MAX_TH))
+    FORCED,
+    quantity=within(SHARE)(lambda run: float(np.mean(run.recorded("avg_pkts", since=SETTLED_S) >= MAX_TH))),
 )
 
 # ---- figures

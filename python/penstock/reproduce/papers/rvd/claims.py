@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.estimate import SHARE
 from penstock.reproduce.comparisons import Comparison, difference, of_one_case, percent_at_each
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Above, Below, Claim, Numbers, Reading, Sense, Within
@@ -31,9 +31,7 @@ from penstock.reproduce.papers.rvd.scenarios import (
     QUEUES,
     over_flows,
 )
-
-if TYPE_CHECKING:
-    from penstock.reproduce.runs import Runs
+from penstock.reproduce.runs import Runs, within
 
 #: Those of each single alternative, and of the two that fill the link together.
 READINGS = (*OPEN.touching(*QUEUES), OPEN.joint("duration=30s", "window=64"))
@@ -68,6 +66,7 @@ def steps(runs: Runs) -> Numbers:
     return found
 
 
+@within(SHARE)
 def indices(runs: Runs) -> Numbers:
     """The fairness index of either queue at each D."""
     return {

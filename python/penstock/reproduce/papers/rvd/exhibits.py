@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.comparisons import Values
 from penstock.reproduce.grids import Grid
@@ -25,21 +26,23 @@ from penstock.reproduce.papers.rvd.scenarios import (
     TABLE_4,
     Printed,
 )
+from penstock.reproduce.runs import Quantity, Run, Runs, within
 from penstock.reproduce.words import minus
 from penstock.show import style
+from penstock.show.numbers import spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from penstock.reproduce.runs import Quantity, Run, Runs
 
-
+@within(FROM_ZERO)
 def throughput_mbit_s(run: Run) -> float | None:
     """What crosses the link, headers and packets sent again included."""
     bps = run.metrics["throughput_bps"]
     return None if bps is None else 1e-6 * bps
 
 
+@within(FROM_ZERO)
 def received_mbit_s(run: Run) -> float | None:
     """What the receivers get, once, without headers."""
     bps = run.metrics["goodput_bps"]
@@ -89,9 +92,8 @@ class Part:
                 ours = runs.estimate(self.measure.quantity, **{self.cases.along: at, "aqm": queue})
                 said = self.printed.of(queue, float(at))
                 assert ours.mean is not None
-                half = "" if ours.ci95 is None else f" ± {ours.ci95:.{digits}f}"
                 off = minus(f"{100 * (ours.mean / said - 1):+.0f} %")
-                row += [f"{said:.{digits}f}", f"{ours.mean:.{digits}f}{half}", off]
+                row += [f"{said:.{digits}f}", f"{ours.mean:.{digits}f}{spread(ours, digits)}", off]
             rows.append(row)
         heads = [(f"{queue}: paper", f"{queue}: here", "off by") for queue in QUEUES]
         return TableData((self.head if self.head == "N" else "D [ms]", *heads[0], *heads[1]), rows)
@@ -102,6 +104,7 @@ class Part:
         quantity: what is taken for the printed quantity, in its unit; left out, the part's measure.
         """
 
+        @within(FROM_ZERO)
         def values(runs: Runs) -> Numbers:
             along = self.cases.along
             found = {}

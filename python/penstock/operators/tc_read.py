@@ -1,0 +1,342 @@
+"""The numbers of each queue discipline that a scenario can run, from `tc`'s state to its keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.errors import ScenarioError
+from penstock.operators.state import Given, number, rate_text, table, whole
+from penstock.operators.tc_delays import FRAME_MEMORY, PIE_GAIN, PIE_MOST, cake_times_us, pie_reported
+from penstock.operators.tc_forms import cell_size
+from penstock.operators.tc_line import FRAME
+from penstock.operators.tc_tree import Node
+
+#: A frame's IP packet; the state does not say the mean packet.
+PACKET = 1500
+MOST = 2**32 - 1
+#: Packets that FQ-CoDel of the simulator holds at most.
+MOST_LIMIT = 10**6
+#: Which of cake's tins has what nobody set a DSCP for, as `-s` lists them, and its share of the rate.
+BEST_EFFORT = {"besteffort": (0, 1.0), "diffserv3": (1, 1.0), "diffserv4": (1, 1.0), "precedence": (0, 1.0)}
+BEST_EFFORT["diffserv8"] = (2, (7 / 8) ** 2)
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A queue discipline as a scenario has it.
+
+    buffer: what may wait.
+    special: field → what is lost by it here; `None`: nothing.
+    notes: what whoever reads the scenario should know, a sentence each.
+    """
+
+    aqm: dict[str, object]
+    buffer: str
+    special: dict[str, str | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Box:
+    """A queue discipline with what stands around it.
+
+    ramp: the fields of RED's average, wherever they stand.
+    default_to: field → the key that carries it, where that is not the usual one.
+    """
+
+    def __init__(self, node: Node, given: Given, shaper: Node | None, has_classes: bool) -> None:
+        self.options = node.options()
+        self.where = f"{node.dev}: {node.kind}"
+        self.given = given
+        self.ramp: Options = self.options
+        self.default_to: dict[str, str] = {}
+        self._node, self._shaper, self._has_classes = node, shaper, has_classes
+
+    def own_rate(self) -> float | None:
+        """Returns the rate that the state says, in bit/s; `tc` has bytes per second."""
+        above = self._shaper.entry.get("options") if self._shaper is not None else None
+        told = self.options.get("bandwidth") if self._node.kind == "cake" else None
+        told = above.get("rate") if isinstance(above, dict) and told is None else told
+        return 8 * told if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told < 1e12 else None
+
+    def rate(self) -> str:
+        """Returns the bottleneck's rate. Raises `ScenarioError` where neither the state nor the user
+        says it.
+        """
+        hint = "; `tc class show` says the classes'" if self._has_classes else ""
+        return rate_text(self.own_rate(), self.given, self.where, hint)
+
+    def tin(self) -> Mapping[str, Any]:
+        """Returns what `-s` says of cake's best-effort tin; nothing where it does not."""
+        tins = self._node.entry.get("tins")
+        place = BEST_EFFORT.get(str(self.options.get("diffserv")), (0, 1.0))[0]
+        found = tins[place] if isinstance(tins, list) and place < len(tins) else None
+        return found if isinstance(found, dict) else {}
+
+    def statistic(self, name: str) -> Any:
+        """Returns what stands beside the options."""
+        return self._node.entry.get(name)
+
+
+def _on(options: Options, key: str) -> bool:
+    return options.get(key) is True
+
+
+def _ramp(box: Box, unit: str) -> Read:
+    """Returns RED and its kin. unit: `B` or `packets`."""
+    options, where = box.ramp, box.where
+    low = whole(options, "min", where, 1, MOST)
+    high = whole(options, "max", where, low + 1, MOST)
+    if "ewma" not in options:
+        raise ScenarioError(f"{where}: has no ewma: read the state with `tc -d -s -j qdisc show`, which has it")
+    if "probability" not in options and "Plog" in options:  # kernels before 3.3: a power of two for each byte
+        max_p = min(1.0, (high - low) * 2.0 ** -whole(options, "Plog", where, 0, 63))
+    else:
+        max_p = number(options, "probability", where, 0, 1)
+    ecn = _on(options, "ecn")
+    aqm: dict[str, object] = {
+        "kind": "red",
+        "unit": "bytes" if unit == "B" else "packets",
+        "mean_packet": f"{PACKET} B",
+        "min_th": f"{low} {unit}",
+        "max_th": f"{high} {unit}",
+        "max_p": max(2.0**-32, max_p),
+        "w_q": 2.0 ** -whole(options, "ewma", where, 0, 31),
+        "gate": "uniform",
+        "gentle": False,
+        "ecn": ecn,
+        "forced": "mark" if ecn and not _on(options, "harddrop") else "drop",
+    }
+    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} {unit}")
+
+
+def _red(box: Box) -> Read:
+    return _ramp(box, "B")
+
+
+def _choke(box: Box) -> Read:
+    read = _ramp(box, "packets")
+    del read.aqm["gentle"]
+    return Read({**read.aqm, "kind": "choke"}, read.buffer)
+
+
+def _gred(box: Box) -> Read:
+    queues = box.options.get("vqs")
+    if not isinstance(queues, list) or len(queues) != 1:
+        count = len(queues) if isinstance(queues, list) else 0
+        raise ScenarioError(f"{box.where}: has {count} virtual queues; a scenario has one")
+    queue = table(queues[0], box.where)
+    flags = {flag: _on(queue, flag) or _on(box.options, flag) for flag in ("ecn", "harddrop")}
+    box.ramp = {**queue, **flags}
+    read = _ramp(box, "B")
+    if "limit" not in box.options:
+        return read
+    all_of_them, own = (whole(each, "limit", box.where, 1, MOST) for each in (box.options, queue))
+    larger = "limit" if all_of_them >= own else "vq limit"
+    return Read(read.aqm, f"{min(all_of_them, own)} B", {larger: None})
+
+
+def codel_time(reported_us: int) -> int:
+    """Returns the round number of microseconds that the kernel was given, from those that it
+    reports.
+
+    It counts in units of 1024 ns and rounds down twice: 5000 µs are reported as 4999.
+
+    >>> codel_time(4999), codel_time(99999)
+    (5000, 100000)
+    """
+    ticks = math.ceil(reported_us * 1000 / 1024)
+    return math.ceil(ticks * 1024 / 1000)
+
+
+def _codel(box: Box) -> Read:
+    options, where = box.options, box.where
+    aqm: dict[str, object] = {
+        "kind": "codel",
+        "mean_packet": f"{PACKET} B",
+        "ecn": _on(options, "ecn"),
+        "target": f"{codel_time(whole(options, 'target', where, 1, MOST))} us",
+        "interval": f"{codel_time(whole(options, 'interval', where, 1, MOST))} us",
+    }
+    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
+
+
+def _fq_codel(box: Box) -> Read:
+    options, where = box.options, box.where
+    told = whole(options, "limit", where, 1, MOST)
+    limit = min(MOST_LIMIT, told)
+    special: dict[str, str | None] = {}
+    if limit < told:
+        special["limit"] = f"the simulator holds {MOST_LIMIT} packets at most"
+    if "memory_limit" in options:
+        frames = max(1, whole(options, "memory_limit", where, 1, MOST) // FRAME_MEMORY)
+        if frames < limit:
+            limit = frames
+            special["memory_limit"] = (
+                f"is carried as {frames} full frames, each of about {FRAME_MEMORY} B of the kernel's memory; small "
+                "packets take less, so that more of them fit"
+            )
+            special["limit"] = "the memory is used up before so many full frames wait"
+    aqm: dict[str, object] = {
+        **_codel(box).aqm,
+        "kind": "fq-codel",
+        "flows": whole(options, "flows", where, 1, 65536),
+        "quantum": f"{whole(options, 'quantum', where, 256, 2**20)} B",
+        "limit": limit,
+    }
+    if "drop_batch" in options:
+        aqm["drop_batch"] = whole(options, "drop_batch", where, 1, 65536)
+    if "ce_threshold" in options:
+        aqm["ce_threshold"] = f"{codel_time(whole(options, 'ce_threshold', where, 0, MOST))} us"
+    else:
+        special |= {"ce_threshold_selector": None, "ce_threshold_mask": None}
+    return Read(aqm, f"{limit} packets", special)
+
+
+def _pie(box: Box) -> Read:
+    options, where = box.options, box.where
+    target = whole(options, "target", where, 1, MOST)
+    target += pie_reported(target) < target  # rounded down once: the next higher is what it was given
+    aqm: dict[str, object] = {
+        "kind": "pie",
+        "mean_packet": f"{PACKET} B",
+        "ecn": _on(options, "ecn"),
+        "qdelay_ref": f"{target} us",
+        "t_update": f"{whole(options, 'tupdate', where, 1, MOST)} us",
+        "alpha": whole(options, "alpha", where, 0, PIE_MOST) / PIE_GAIN,
+        "beta": whole(options, "beta", where, 0, PIE_MOST) / PIE_GAIN,
+        "delay_from": "rate-estimate" if _on(options, "dq_rate_estimator") else "timestamps",
+    }
+    return Read(aqm, f"{whole(options, 'limit', where, 1, MOST)} packets")
+
+
+def _cake(box: Box) -> Read:
+    options, where = box.options, box.where
+    rtt = whole(options, "rtt", where, 1, MOST)
+    rate = box.own_rate()
+    share = BEST_EFFORT.get(str(options.get("diffserv")), (0, 1.0))[1]
+    times = cake_times_us(rtt, share * rate) if rate else (max(1, rtt // 20) * 1000, rtt * 1000)
+    target_ns, interval_ns = (
+        _measured(rule, box.tin().get(name)) for rule, name in zip(times, ("target_us", "interval_us"), strict=True)
+    )
+    quantum = max(min(int(share * rate / 8) >> 12, FRAME), 300) if rate else FRAME
+    buffer = max(1, _cake_memory(box, rtt, rate) // FRAME_MEMORY)
+    aqm: dict[str, object] = {
+        "kind": "fq-codel",
+        "mean_packet": f"{PACKET} B",
+        "ecn": True,
+        "target": f"{target_ns / 1e3:.10g} us",
+        "interval": f"{interval_ns / 1e3:.10g} us",
+        "flows": 1 if options.get("flowmode") == "flowblind" else 1024,
+        "quantum": f"{quantum} B",
+        "limit": min(MOST_LIMIT, buffer),
+    }
+    if options.get("flowmode") == "flowblind":
+        box.default_to["flowmode"] = "aqm.flows"
+    special = framing(options, 14 if _on(options, "raw") else 0, rate)
+    return Read(aqm, f"{min(MOST_LIMIT, buffer)} packets", special)
+
+
+def _measured(rule_ns: int, told_us: Any) -> int:
+    """Returns what the box reports of itself where that is not what the rule says, but for the rounding of the
+    text.
+    """
+    plain = isinstance(told_us, int) and not isinstance(told_us, bool) and 1 <= told_us <= MOST
+    return 1000 * told_us if plain and abs(1e3 * told_us / rule_ns - 1) > 0.01 else rule_ns
+
+
+def _cake_memory(box: Box, rtt: int, rate: float | None) -> int:
+    """Returns the bytes of memory that cake's queue may take: as told, as `-s` says, or by the rule of
+    sch_cake (cake_reconfigure): four intervals' worth of the rate, 4 MiB at least, and never more than
+    10240 frames.
+    """
+    told = whole(box.options, "memlimit", box.where, 0, MOST) if "memlimit" in box.options else 0
+    reported = box.statistic("memory_limit")
+    if told:
+        return told
+    if isinstance(reported, int) and not isinstance(reported, bool) and 0 < reported <= MOST:
+        return reported
+    most = 10240 * FRAME
+    return min(most, max(4 << 20, int(rate / 8 * rtt / 250_000))) if rate else most
+
+
+def framed(options: Options, header: int) -> int:
+    """Returns the bytes of the rate that a full packet takes, as sch_cake and the size table count.
+
+    header: bytes beside the packet's own that count without being told.
+    """
+    own = options.get("overhead", 0)
+    size = PACKET + header + (own if isinstance(own, int) and abs(own) < 1000 else 0)
+    layer = options.get("atm", options.get("linklayer"))
+    if layer in ("atm", "adsl"):
+        return -(-size // 48) * 53
+    return size + -(-size // 64) if layer == "ptm" else size
+
+
+def framing(options: Options, header: int, rate: float | None = None) -> dict[str, str | None]:
+    """Returns what is lost by `raw`, `atm`, `linklayer` and `overhead`, in bytes of a full packet.
+
+    rate: of the shaper, in bit/s, where it counts so.
+    """
+    size = framed(options, header)
+    why = f"a packet of {PACKET} B takes {size} B of the rate, in the scenario {PACKET} B"
+    if rate:
+        why += f"; --rate '{rate * PACKET / size / 1e3:.6g} kbit/s' makes up for it with full packets"
+    costs = {
+        "raw": options.get("raw") is True,
+        "atm": options.get("atm") in ("atm", "ptm"),
+        "linklayer": options.get("linklayer") not in (None, "ethernet"),
+        "overhead": options.get("overhead", 0) != 0,
+    }
+    return {name: why if cost else None for name, cost in costs.items()}
+
+
+def _tbf(box: Box) -> Read:
+    """Returns a shaper alone: its own queue is a plain one."""
+    options, where = box.options, box.where
+    rate = number(options, "rate", where, 1)
+    if "limit" in options:
+        limit = whole(options, "limit", where, 1, MOST)
+    else:
+        limit = round(
+            rate * number(options, "lat", where, 0) / 1e6 + cell_size(options.get("burst"), f"{where}: burst")
+        )
+    if not 1 <= limit <= MOST:
+        raise ScenarioError(f"{where}: lat and burst make a limit of {limit} B, which is none")
+    return Read({"kind": "droptail", "mean_packet": f"{PACKET} B"}, f"{limit} B", framing(options, 14, 8 * rate))
+
+
+def _fifo(unit: str) -> Callable[[Box], Read]:
+    def read_fifo(box: Box) -> Read:
+        limit = whole(box.options, "limit", box.where, 1, 10**9)
+        return Read({"kind": "droptail", "mean_packet": f"{PACKET} B"}, f"{limit} {unit}")
+
+    return read_fifo
+
+
+def _pfifo_fast(box: Box) -> Read:
+    note = (
+        "pfifo_fast holds as many packets as the interface's txqueuelen (`ip link`), which the state does not say: the "
+        "usual 1000 are taken"
+    )
+    return Read({"kind": "droptail", "mean_packet": f"{PACKET} B"}, "1000 packets", notes=(note,))
+
+
+#: Queue discipline → its reader.
+READ: Mapping[str, Callable[[Box], Read]] = {
+    "red": _red,
+    "gred": _gred,
+    "choke": _choke,
+    "codel": _codel,
+    "fq_codel": _fq_codel,
+    "pie": _pie,
+    "cake": _cake,
+    "pfifo": _fifo("packets"),
+    "bfifo": _fifo("B"),
+    "pfifo_fast": _pfifo_fast,
+    "tbf": _tbf,
+}
