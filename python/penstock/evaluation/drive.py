@@ -73,7 +73,7 @@ def _run_own(points: Sequence[Planned], folder: Path, jobs: int, total: Sweep, p
             record = TABLES.recording(each.point.scenario)
             for result in execute(each.scenario.core, missing, jobs, **record) if missing else ():
                 task = Task(run_key(each.point.identity, result.seed), each.point.scenario, result.seed, TABLES)
-                kept.put(each.point, result.seed, outcome(task, result))
+                kept.put(each.point, result.seed, outcome(task, result, each.scenario.core))
             total.ran += len(each.seeds)
             if progress is not None:
                 progress(total)

@@ -100,8 +100,11 @@ def run_task(task: Task) -> Outcome:
     return outcome(task, result)
 
 
-def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
-    """The numbers of a finished run, and its tables."""
+def outcome(task: Task, result: _penstock.RunResult, made: _penstock.Scenario | None = None) -> Outcome:
+    """The numbers of a finished run, and its tables.
+
+    made: the scenario that ran, where its text cannot say it: with a discipline in Python.
+    """
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
@@ -113,7 +116,7 @@ def outcome(task: Task, result: _penstock.RunResult) -> Outcome:
         tables[MEASURES] = measured(result, scenario_of(task.scenario))
     if task.tables.series_s is not None:
         tables |= {name: recorded(result, name) for name in SERIES}
-    return Outcome(task.key, numbers(core(task.scenario), result), None, result.events, tables)
+    return Outcome(task.key, numbers(made or core(task.scenario), result), None, result.events, tables)
 
 
 def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
