@@ -876,7 +876,7 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
         (["link.toml", "--to", "eos", "--against", "link.toml"], "is not read"),
         (["link.toml", "--to", "tc", "--against", "link.toml"], "link.toml: is not JSON"),
         (["link.toml", "--to", "tc", "--parent", "1:1"], "goes with --from"),
-        (["link.toml", "--from", "tc", "--rate", "10"], "penstock: --rate "10": needs a unit"),
+        (["link.toml", "--from", "tc", "--rate", "10"], 'penstock: --rate "10": needs a unit'),
         (["link.toml", "--to", "sonic", "--shape"], "for tc alone"),
         (["link.toml", "--from", "tc", "--as", "gred"], "goes with --to"),
         (["link.toml", "--from", "tc"], "link.toml: is not JSON"),

@@ -262,10 +262,10 @@ def test_the_comment_on_the_round_trip_stands_at_the_delay() -> None:
 @pytest.mark.parametrize(
     ("given_", "said"),
     [
-        (Given(rate="10"), "--rate 10: needs a unit"),
-        (Given(rate="fast"), "--rate fast: "),
-        (Given(rate="1 Mbit/s", rtt="7"), "--rtt 7: needs a unit"),
-        (Given(rate="1 Mbit/s", buffer="many"), "--buffer many: "),
+        (Given(rate="10"), '--rate "10": needs a unit'),
+        (Given(rate="fast"), '--rate "fast": '),
+        (Given(rate="1 Mbit/s", rtt="7"), '--rtt "7": needs a unit'),
+        (Given(rate="1 Mbit/s", buffer="many"), '--buffer "many": '),
         (Given(dev="eht0"), "nearest: eth0"),
     ],
 )
