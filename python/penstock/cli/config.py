@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from penstock._files import write
+from penstock._json import document
 from penstock.cli import options
 from penstock.cli.inputs import scenario_of
 from penstock.cli.output import draw, say, tell, warn
@@ -18,6 +19,7 @@ from penstock.model.scenario import read_text
 from penstock.operators import command as work
 from penstock.operators.changes import text as changed
 from penstock.operators.model import Place
+from penstock.operators.platforms import PLATFORMS
 from penstock.operators.show import difference_table, platforms_table, values_table
 from penstock.operators.state import Given
 from penstock.show.progress import Bar
@@ -89,6 +91,13 @@ def command(
     The configuration or the scenario goes to the standard output or to --out; what the box will
     really use, what is lost, and what the rounding costs in a simulation go to the standard error.
     """
+    if only_list and as_json:
+        listed = [
+            {"name": name, "doc": each.doc, "disciplines": list(each.kinds), "checked": each.checked}
+            for name, each in PLATFORMS.items()
+        ]
+        say(document({"platforms": listed}))
+        return
     if only_list:
         draw(platforms_table())
         return

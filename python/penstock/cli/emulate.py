@@ -10,7 +10,7 @@ import click
 from penstock import emulation
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, seconds_of, series_interval
-from penstock.cli.output import EXIT_SIGNAL, fail, report, warn, write_result
+from penstock.cli.output import EXIT_SIGNAL, alone, fail, report, warn, write_result
 from penstock.emulation.ends import Signalled, heard
 from penstock.emulation.screen import Screen
 from penstock.emulation.table import emulated_table
@@ -82,7 +82,7 @@ def command(
     interval = series_interval(scenario, series, out)
     check_writable(out=out, pcap=pcap)
     try:
-        with heard(), Screen(scenario, live=live, own=own is not None) as screen:
+        with alone(as_json), heard(), Screen(scenario, live=live, own=own is not None) as screen:
             result = emulation.emulate(
                 scenario,
                 client=own,

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from penstock._json import document
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, tell
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, alone, draw, fail, report, say, tell
 from penstock.errors import ScenarioError
 from penstock.evaluation.command import chosen
+from penstock.evaluation.rfc import Experiment
 from penstock.evaluation.start import evaluate
 from penstock.evaluation.tables import answers_table, experiments_table
 from penstock.runs.blame import of_discipline
@@ -33,6 +35,7 @@ from penstock.sweeps.drive import Sweep
     help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
 )
 @click.option("--list", "only_list", is_flag=True, help="Show the scenarios of RFC 7928; run nothing.")
+@options.as_json()
 def command(
     disciplines: tuple[str, ...],
     changes: tuple[str, ...],
@@ -44,12 +47,16 @@ def command(
     jobs: int | None,
     scheduler: str | None,
     only_list: bool,
+    as_json: bool,
 ) -> int:
     """Judge disciplines by RFC 7928, with DropTail beside them.
 
     DISCIPLINE is a kind such as red, "all", or one of your own: my_aqm.py:Mine. DIR/index.html compares them, and
     each has a page with its numbers. Killed at any moment, the same command goes on.
     """
+    if only_list and as_json:
+        say(document({"scenarios": [_scenario(each) for each in chosen(only, quick=False)]}))
+        return 0
     if only_list:
         draw(experiments_table(chosen(only, quick=False)))
         return 0
@@ -58,7 +65,7 @@ def command(
     check_writable(out=out)
     wanted = assignments(changes, "--set")
     try:
-        with Bar("evaluating") as bar:
+        with alone(as_json), Bar("evaluating") as bar:
             done = evaluate(
                 disciplines,
                 set=wanted,
@@ -81,9 +88,15 @@ def command(
         return fail(fault, EXIT_FAILED)
     for note in done.notes:
         tell(note)
-    draw(answers_table(done))
-    say(str(done.page))
+    report(as_json, done.json, lambda: answers_table(done))
+    if not as_json:
+        say(str(done.page))
     return 0
+
+
+def _scenario(each: Experiment) -> dict[str, object]:
+    forms = [variant.key for variant in each.variants if variant.key]
+    return {"key": each.key, "section": each.section, "level": each.level, "title": each.title, "forms": forms}
 
 
 def _advance(bar: Bar, now: Sweep) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
@@ -70,6 +71,27 @@ def draw(table: Table | Group, file: TextIO | None = None) -> None:
 
     console = Console(file=file, highlight=False, width=None if terminal else WIDE)
     console.print(table)
+
+
+@contextlib.contextmanager
+def alone(as_json: bool) -> Iterator[None]:
+    """Within it nothing but a document may go to the standard output: what anything else prints, a child or a worker
+    process or a discipline of the user's, goes to the standard error.
+    """
+    if not as_json:
+        yield
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, ValueError):  # a standard output that is no file
+            out, error = sys.stdout.fileno(), sys.stderr.fileno()
+            kept = os.dup(out)
+            stack.callback(os.close, kept)
+            os.dup2(error, out)
+            stack.callback(os.dup2, kept, out)
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield
 
 
 def report(as_json: bool, document: Callable[[], str], table: Callable[[], Table | Group]) -> None:

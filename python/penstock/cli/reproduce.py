@@ -8,9 +8,10 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import check_writable
-from penstock.cli.output import EXIT_INTERRUPTED, draw, fail, say
+from penstock.cli.output import EXIT_INTERRUPTED, alone, draw, fail, report, say
 from penstock.reproduce import papers as papers_
 from penstock.reproduce.command import reproduce
+from penstock.reproduce.document import document_of
 from penstock.reproduce.model import LOOKS, QUICK_LOOKS, Settings
 from penstock.reproduce.nearest import anew
 from penstock.reproduce.papers import choose
@@ -42,6 +43,7 @@ from penstock.runs.execute import cores
 @options.jobs
 @click.option("--timing", type=options.PATH, metavar="FILE", help="Write where the time went.")
 @click.option("--list", "only_list", is_flag=True, help="Show every exhibit and claim; run nothing.")
+@options.as_json()
 def command(
     papers: tuple[str, ...],
     only: tuple[str, ...],
@@ -52,6 +54,7 @@ def command(
     jobs: int | None,
     timing: Path | None,
     only_list: bool,
+    as_json: bool,
 ) -> int:
     """Reproduce the papers' figures, and judge their claims.
 
@@ -61,6 +64,9 @@ def command(
     goes on.
     """
     chosen = choose(("all", "repairs") if only_list and not papers and not only else papers, only)
+    if only_list and as_json:
+        say(document_of(chosen, Settings(), ()))
+        return 0
     if only_list:
         draw(papers_table(chosen))
         return 0
@@ -68,14 +74,16 @@ def command(
     settings = Settings.of_seeds(seeds) if seeds else Settings(looks=QUICK_LOOKS if quick else LOOKS)
     settings = settings.quickly(nearest) if quick else settings
     try:
-        if nearest:
-            chosen = anew(chosen, papers_.paper, out / "nearest.json", jobs or cores())
-        done = reproduce(chosen, settings, out, jobs or cores(), timing)
+        with alone(as_json):
+            if nearest:
+                chosen = anew(chosen, papers_.paper, out / "nearest.json", jobs or cores())
+            done = reproduce(chosen, settings, out, jobs or cores(), timing)
     except KeyboardInterrupt:
         kept = out / "runs"
         return fail(
             f"interrupted; what has run is kept in {kept}: the same command goes on from there", EXIT_INTERRUPTED
         )
-    draw(findings_table(done.findings))
-    say(str(done.page))
+    report(as_json, done.json, lambda: findings_table(done.findings))
+    if not as_json:
+        say(str(done.page))
     return 0

@@ -8,7 +8,7 @@ import click
 
 from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable, scenario_of
-from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, draw, fail, say, warn
+from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, alone, draw, fail, say, warn
 from penstock.show.progress import Bar
 from penstock.sweeps import store
 from penstock.sweeps.drive import FailFastError, Sweep
@@ -51,6 +51,7 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
     metavar="ADDRESS",
     help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
 )
+@options.as_json("tables")
 def command(
     file: str,
     kind: str,
@@ -67,6 +68,7 @@ def command(
     out: Path,
     jobs: int | None,
     scheduler: str | None,
+    as_json: bool,
 ) -> int:
     """Find a discipline's parameters for a range of conditions.
 
@@ -80,12 +82,16 @@ def command(
     fixed = assignments(fix, "--fix")
     wanted = Wanted(scenario, Path(file), kind, goals, maximize, minimize, judge, vary, fixed, runs, time, seeds)
     try:
-        with Bar("tuning") as bar:
+        with alone(as_json), Bar("tuning") as bar:
             done = run(wanted, out, jobs, scheduler, lambda now: _advance(bar, now))
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
     except FailFastError as error:
         return fail(str(error), EXIT_FAILED)
+    warn(store.warnings(out))
+    if as_json:
+        say(done.json())
+        return 0
     draw(settings_table(done))
     draw(parameters_table(done))
     if len(done.statement.finals.front) > 1:
@@ -93,7 +99,6 @@ def command(
     for sentence in done.statement.sentences():
         say(sentence)
     say(f"{done.page}, {out / 'tuned.toml'}")
-    warn(store.warnings(out))
     return 0
 
 

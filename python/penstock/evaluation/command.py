@@ -12,6 +12,7 @@ from penstock._names import known
 from penstock.evaluation import drive, real
 from penstock.evaluation.candidates import candidates
 from penstock.evaluation.cost import Costs, costs
+from penstock.evaluation.document import document_of
 from penstock.evaluation.judge import Answer, Judgement, judge
 from penstock.evaluation.numbers import Numbers
 from penstock.evaluation.page import Evaluated, write_pages
@@ -44,6 +45,7 @@ class Evaluation:
     costs: what each of them costs.
     real: what came of real packets, where they were asked for.
     notes: of each discipline whose runs were not kept, why.
+    document: all of it as the text of a document.
     """
 
     page: Path
@@ -54,6 +56,11 @@ class Evaluation:
     costs: Costs
     real: Sequence[real.Carried] = ()
     notes: Sequence[str] = ()
+    document: str = ""
+
+    def json(self) -> str:
+        """Returns all answers with their numbers as one document."""
+        return self.document
 
     def answer(self, question: str, candidate: str) -> Answer:
         """One answer. Raises `Error` for a question or candidate that does not exist."""
@@ -115,4 +122,6 @@ def run(wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, told: To
     done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changes, carried)
     page = write_pages(folder, done, jobs or cores())
     notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
-    return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes)
+    asked = {"set": wanted.changes, "seeds": n, "quick": wanted.quick, "only": wanted.only, "real": wanted.real}
+    document = document_of(done, {"disciplines": names[1:], **asked})
+    return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document)

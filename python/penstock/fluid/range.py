@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
+from penstock._json import document
 from penstock.errors import ScenarioError
 from penstock.fluid import rared
 from penstock.fluid.limits import FEW_SIGNALS, SMALL_WINDOW
@@ -116,8 +117,8 @@ class Stability:
 
     def json(self) -> str:
         """Returns all of it as one document."""
-        document = {"scenario": self.name, "aqm": self.kind, "points": [case.row() for case in self.cases]}
-        return json.dumps(document, ensure_ascii=False)
+        points = [case.row() for case in self.cases]
+        return document({"scenario": self.name, "aqm": self.kind, "axes": list(self.axes), "points": points})
 
     def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
         """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock._files import replacing, write
 from penstock.reproduce import lab, report
+from penstock.reproduce.document import document_of
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
 from penstock.reproduce.model import (
@@ -103,10 +104,19 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What came of it: the report's path, and every claim's finding under each of its readings."""
+    """What came of it: the report's path, and every claim's finding under each of its readings.
+
+    papers, settings: what was asked.
+    """
 
     page: Path
     findings: Sequence[Finding]
+    papers: Sequence[Paper]
+    settings: Settings
+
+    def json(self) -> str:
+        """Returns every claim with its findings as one document."""
+        return document_of(self.papers, self.settings, self.findings)
 
 
 def reproduce(
@@ -130,7 +140,7 @@ def reproduce(
     clock.ended("write")
     if timing is not None:
         write(timing, json.dumps(clock.report(jobs, spent), indent=1) + "\n")
-    return Reproduced(page, findings)
+    return Reproduced(page, findings, papers, settings)
 
 
 def _decide(

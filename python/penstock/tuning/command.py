@@ -21,7 +21,7 @@ from penstock.tuning.candidates import Ask, Setting
 from penstock.tuning.compare import Ground, beside, feasible_alone, finals
 from penstock.tuning.conditions import conditions, unseen
 from penstock.tuning.facts import Facts, amount, facts
-from penstock.tuning.files import tuned_toml, write_files, written
+from penstock.tuning.files import document_of, tuned_toml, write_files, written
 from penstock.tuning.goals import Aims, Goal, aims
 from penstock.tuning.hunt import Budget, Hunt
 from penstock.tuning.judge import Judge
@@ -71,6 +71,7 @@ class Tuning:
         `None`: not decided.
     statement: all of it; `sentences()` is the text.
     page: the page.
+    document: all of it as the text of a document, as `statement.json` has it.
     """
 
     scenario: Scenario
@@ -78,6 +79,11 @@ class Tuning:
     met: bool | None
     statement: Statement
     page: Path
+    document: str
+
+    def json(self) -> str:
+        """Returns all of it as one document."""
+        return self.document
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +245,25 @@ def _finish(task: _Task, statement: Statement, hunt: Hunt, folder: Path) -> Tuni
     base = under(task.scenario, task.wanted.kind, plain=False)
     tuned = base.set_all({f"aqm.{name}": value for name, value in values.items()})
     text = tuned_toml(task.wanted.file, tuned, task.wanted.scenario, changes)
-    write_files(folder, statement, hunt.candidates, text)
+    document = document_of(statement, _asked(task.wanted))
+    write_files(folder, statement, hunt.candidates, text, document)
     page = write_page(folder, statement, hunt.candidates)
     met = {"MET": True, "MISSED": False, "UNDECIDED": None}[statement.standing.name]
-    return Tuning(tuned, {f"aqm.{name}": value for name, value in values.items()}, met, statement, page)
+    return Tuning(tuned, {f"aqm.{name}": value for name, value in values.items()}, met, statement, page, document)
+
+
+def _asked(wanted: Wanted) -> dict[str, Any]:
+    """Returns what was asked, as plain values."""
+    return {
+        "file": wanted.file and wanted.file.name,
+        "aqm": wanted.kind,
+        "goals": [str(goal) for goal in wanted.goals],
+        "maximize": list(wanted.maximize),
+        "minimize": list(wanted.minimize),
+        "judge": wanted.judge,
+        "vary": list(wanted.vary),
+        "fix": dict(wanted.fix),
+        "runs": wanted.runs,
+        "time": wanted.time,
+        "seeds": wanted.seeds,
+    }

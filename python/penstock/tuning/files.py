@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock._files import write
+from penstock._json import document
 from penstock.errors import ScenarioError
 from penstock.estimate import Estimate
 from penstock.model.scenario import Scenario, literal
@@ -23,10 +23,10 @@ _HEADER = re.compile(r"\s*\[aqm\]\s*(#.*)?")
 _ANY_HEADER = re.compile(r"\s*\[")
 
 
-def write_files(out: Path, statement: Statement, candidates: Sequence[Candidate], tuned: str) -> None:
+def write_files(out: Path, statement: Statement, candidates: Sequence[Candidate], tuned: str, document: str) -> None:
     """Writes `tuned.toml`, `statement.json` and the tables."""
     write(out / "tuned.toml", tuned)
-    write(out / "statement.json", json.dumps(document(statement), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write(out / "statement.json", document + "\n")
     write(out / "candidates.csv", _csv(_candidates(statement, candidates)))
     write(out / "range.csv", _csv(_range(statement)))
     write(out / "sensitivity.csv", _csv(_sensitivity(statement)))
@@ -34,10 +34,14 @@ def write_files(out: Path, statement: Statement, candidates: Sequence[Candidate]
         write(out / "front.csv", _csv(_front(statement)))
 
 
-def document(statement: Statement) -> dict[str, Any]:
-    """Returns the statement as one document; `docs/tune.md` describes it."""
-    best = statement.finals.best
-    return {
+def document_of(statement: Statement, asked: Mapping[str, Any]) -> str:
+    """Returns the statement as one document; `docs/json.md` describes it.
+
+    asked: what was to be tuned, and how.
+    """
+    best, finals = statement.finals.best, statement.finals
+    parts = {
+        "asked": dict(asked),
         "aqm": statement.kind,
         "aims": [str(each) for each in statement.aims.wanted],
         "judge": statement.judge.name,
@@ -46,8 +50,54 @@ def document(statement: Statement) -> dict[str, Any]:
         "range": {each.metric: _plain(best.over(each)) for each in statement.aims.wanted},
         "other_seeds": {each.metric: _plain(statement.finals.again.over(each)) for each in statement.aims.wanted},
         "held_out": {each.metric: _plain(statement.finals.held_out[0].over(each)) for each in statement.aims.wanted},
+        "settings": [
+            *(_setting(statement, each, "range") for each in (best, *finals.beside)),
+            _setting(statement, finals.again, "other_seeds"),
+            *(_setting(statement, each, "held_out") for each in finals.held_out),
+        ],
+        "sensitivity": [
+            {
+                "changed": each.changed,
+                "factor": each.factor,
+                "values": dict(each.values),
+                "refused": each.refused,
+                "standing": each.standing and each.standing.name.lower(),
+                "effects": {
+                    wanted.metric: effect.row()
+                    for wanted, effect in zip(statement.aims.wanted, each.effects, strict=False)
+                },
+            }
+            for each in finals.neighbours
+        ],
+        "front": [_setting(statement, each, "range") for each in finals.front],
+        "conditions": {
+            "range": [each.name for each in statement.seen],
+            "held_out": [each.name for each in statement.unseen],
+        },
+        "seeds": {"range": list(statement.seeds), "held_out": list(statement.unseen_seeds)},
+        "runs": statement.runs,
         "identical": statement.identical,
         "statement": statement.sentences(),
+    }
+    return document(parts)
+
+
+def _setting(statement: Statement, measured: Measured, where: str) -> dict[str, Any]:
+    """Returns a setting as a row of the document.
+
+    where: `range`, `other_seeds` or `held_out`.
+    """
+    conditions = statement.unseen if where == "held_out" else statement.seen
+    metrics = {}
+    for wanted in statement.aims.wanted:
+        found = measured.over(wanted)
+        metrics[wanted.metric] = {**found.estimate.row(), "condition": conditions[found.binds].name}
+    return {
+        "name": "tuned" if measured is statement.finals.best or measured is statement.finals.again else measured.name,
+        "where": where,
+        "values": written(statement, measured),
+        "standing": measured.standing(statement.aims).name.lower() if statement.aims.goals else None,
+        "metrics": metrics,
     }
 
 

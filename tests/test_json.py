@@ -1,0 +1,173 @@
+"""`--json`: one document on the standard output and nothing else there, whatever anything prints."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from conftest import SMALL, Command
+from penstock.cli.app import COMMANDS, program
+
+#: A discipline that talks, in its own process and by way of another.
+LOUD = """\
+import os
+import subprocess
+
+import penstock as ps
+
+print("imported")
+
+
+class Loud(ps.Aqm):
+    def setup(self, link):
+        subprocess.run(["echo", "from a child"])
+
+    def arrive(self, now, packet, queue):
+        if queue.pkts > 30:
+            print("dropped")
+            os.write(1, b"to the descriptor\\n")
+            return ps.DROP
+        return ps.PASS
+"""
+STATE = '[{"kind":"red","dev":"eth0","root":true,"options":{"limit":400000,"min":30000,"max":90000,"ewma":5,"Plog":20,\
+"Scell_log":10}}]'
+TUNED = SMALL + '\n[sweep]\n"traffic.0.flows" = [2, 6]\n'
+
+#: Every command that takes `--json`, as it is called; several ways where its documents differ.
+CALLS: dict[str, list[list[str]]] = {
+    "compare": [["small.toml", "--aqm", "droptail", "--aqm", "red", "--seeds", "2"]],
+    "config": [
+        ["small.toml", "--to", "tc", "--seeds", "0"],
+        ["state.json", "--from", "tc", "--rate", "10mbit"],
+        ["small.toml", "--to", "tc", "--against", "state.json", "--rate", "10mbit"],
+        ["--list"],
+    ],
+    "emulate": [["link.toml", "--", "echo", "from the program"]],
+    "evaluate": [
+        ["loud.py:Loud", "--quick", "--only", "unresponsive-alone", "--seeds", "2", "--out", "e", "--jobs", "2"],
+        ["--list"],
+    ],
+    "list": [[], ["aqm"], ["aqm", "red"]],
+    "probe": [["red"], ["small.toml"]],
+    "reproduce": [["--only", "nred.fig1.profile", "--quick", "--seeds", "2", "--out", "r"], ["--list"]],
+    "run": [["small.toml"], ["small.toml", "--seeds", "2", "--warm-up-check", "--out", "o"]],
+    "show": [["s", "utilization"], ["s"]],
+    "stability": [["hollot.toml"], ["hollot.toml", "--flows", "20:60"]],
+    "tune": [["tuned.toml", "--aqm", "red", "--maximize", "utilization", "--runs", "60", "--seeds", "2", "--out", "t"]],
+    "validate-real": [],
+}
+#: What a document says whose shape the page describes: its first keys.
+SHAPES: dict[str, list[str]] = {
+    "evaluate": ["version", "asked", "candidates", "scenarios", "seeds", "questions", "costs", "real"],
+    "reproduce": ["version", "asked", "papers"],
+    "stability": ["version", "scenario", "aqm", "axes", "points"],
+    "tune": ["version", "asked", "aqm", "aims", "judge", "standing", "parameters"],
+}
+HOLLOT = """\
+duration = "20 s"
+[topology]
+bottleneck = { rate = "15 Mbit/s", delay = "100 ms", buffer = "800 packets" }
+[aqm]
+kind = "red"
+min_th = 150
+max_th = 200
+[[traffic]]
+kind = "ftp"
+flows = 60
+tcp = "newreno"
+ecn = "off"
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name, text in {
+        "small.toml": SMALL,
+        "tuned.toml": TUNED,
+        "hollot.toml": HOLLOT,
+        "state.json": STATE,
+        "loud.py": LOUD,
+        "link.toml": '[topology.bottleneck]\nrate = "10mbit"\ndelay = "5msec"\n',
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def options_of(name: str) -> set[str]:
+    command = program.get_command(click.Context(program), name)
+    assert command is not None
+    return {opt for param in command.params for opt in param.opts}
+
+
+def one_document(text: str) -> Any:
+    """The one document of a text, which has no infinity and no end but a line's."""
+
+    def never(word: str) -> Any:
+        raise ValueError(f"{word} is no JSON")
+
+    found, end = json.JSONDecoder(parse_constant=never).raw_decode(text)
+    assert text[end:] == "\n"
+    return found
+
+
+def test_every_command_with_json_is_tried() -> None:
+    assert {name for name in COMMANDS if "--json" in options_of(name)} == {
+        name for name in CALLS if name != "validate-real" or "--json" in options_of(name)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [(name, call) for name, calls in CALLS.items() for call in calls],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_one_document_and_nothing_else(penstock: Command, place: Path, name: str, arguments: list[str]) -> None:
+    if name == "show":
+        assert penstock("sweep", "tuned.toml", "--seeds", 2, "--out", "s").returncode == 0
+    own = ["--"] if "--" in arguments else []
+    before, behind = (arguments[: arguments.index("--")], arguments[arguments.index("--") :]) if own else (arguments, [])
+    done = penstock(name, *before, "--json", *behind)
+    if name == "emulate" and "namespaces" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    found = one_document(done.stdout)
+    assert place.exists()
+    if name in SHAPES and arguments != ["--list"]:
+        assert list(found)[: len(SHAPES[name])] == SHAPES[name]
+    if name == "emulate":
+        assert "from the program" in done.stderr
+    if name == "evaluate" and "loud.py:Loud" in arguments:
+        assert {"imported", "from a child", "dropped", "to the descriptor"} <= set(done.stderr.splitlines())
+        assert found["asked"]["disciplines"] == ["Loud"]
+        answers = [each["answers"]["Loud"] for each in found["questions"]]
+        assert answers
+        assert all(each["answer"] in ("yes", "no", "undecided", "not asked") for each in answers)
+        assert any(math.isfinite(each["value"]["mean"]) for each in answers if each["value"]["mean"] is not None)
+    if name == "evaluate" or name == "reproduce" or name == "tune":
+        assert penstock(name, *arguments, "--json").stdout == done.stdout, "the same input, the same document"
+
+
+def test_a_tuning_s_document_is_its_file(penstock: Command, place: Path) -> None:
+    done = penstock("tune", *CALLS["tune"][0], "--json")
+    assert (place / "t" / "statement.json").read_text(encoding="utf-8") == done.stdout
+    found = json.loads(done.stdout)
+    assert [each["name"] for each in found["settings"]].count("tuned") == 3
+    assert {each["where"] for each in found["settings"]} == {"range", "other_seeds", "held_out"}
+    for each in found["settings"]:
+        assert set(each["metrics"]["utilization"]) >= {"mean", "ci95", "n", "low", "high", "condition"}
+
+
+def test_a_claim_s_findings_have_their_intervals(penstock: Command, place: Path) -> None:
+    found = json.loads(penstock("reproduce", *CALLS["reproduce"][0], "--json").stdout)
+    assert place.exists()
+    (paper,) = found["papers"]
+    findings = [each for claim in paper["claims"] for each in claim["findings"]]
+    assert findings
+    for each in findings:
+        assert each["verdict"] in ("holds", "does not hold", "undecided", "cannot tell", "not judged")
+        assert {"estimate", "low", "high", "n", "unit", "rule"} <= set(each)
