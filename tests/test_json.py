@@ -129,9 +129,8 @@ def test_every_command_with_json_is_tried() -> None:
 def test_one_document_and_nothing_else(penstock: Command, place: Path, name: str, arguments: list[str]) -> None:
     if name == "show":
         assert penstock("sweep", "tuned.toml", "--seeds", 2, "--out", "s").returncode == 0
-    own = ["--"] if "--" in arguments else []
-    before, behind = (arguments[: arguments.index("--")], arguments[arguments.index("--") :]) if own else (arguments, [])
-    done = penstock(name, *before, "--json", *behind)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    done = penstock(name, *arguments[:end], "--json", *arguments[end:])
     if name == "emulate" and "namespaces" in done.stderr:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr

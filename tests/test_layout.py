@@ -19,8 +19,8 @@ FILES = {
 
 #: The packages from the lowest floor up. A package imports from its own floor only itself, and from those below.
 FLOORS = (
-    {"_files", "_penstock", "errors"},
-    {"_names", "estimate"},
+    {"_files", "_penstock", "_text", "errors"},
+    {"_json", "_names", "estimate"},
     {"model"},
     {"show"},
     {"runs"},

@@ -233,7 +233,7 @@ def test_another_discipline_than_the_file_s(tiny: Path, tmp_path: Path) -> None:
         (["--maximize", "utilization", "--vary", "aqm.max_pp"], "nearest: max_p"),
         (["--maximize", "utilization", "--runs", "3"], "one candidate takes 12 runs"),
         (["--maximize", "utilization", "--runs", "300", "--time", "5s"], "give one of them"),
-        (["--maximize", "utilization", "--time", "soon"], "--time soon"),
+        (["--maximize", "utilization", "--time", "soon"], '--time "soon"'),
         (["--maximize", "utilization", "--aqm", "redd"], "nearest: red"),
         (["--maximize", "utilization", "--aqm", "droptail"], "it has no parameters"),
         (["--maximize", "utilization", "--fix", "w_q=2"], "w_q"),
