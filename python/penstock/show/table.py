@@ -48,7 +48,8 @@ class Table:
 
     def add_row(self, *cells: str, style: str | None = None) -> None:
         """Adds a row. A cell is text as it is, whatever it says; `Bold` makes it bold."""
-        self.rows.append((cells, style))
+        missing = len(self.columns) - len(cells)
+        self.rows.append(((*cells, *[""] * missing), style))
 
     def plain(self, width: int) -> str | None:
         """Returns what rich would write into a file, or `None` where only rich knows: if a line is wider than `width`
