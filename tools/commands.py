@@ -32,6 +32,55 @@ EXITS = (
     ("1", "A run failed, or the machine did (a full disk)."),
     ("2", "The input was wrong. One message says where; nothing was run or written."),
     ("130", "Ctrl-C."),
+    ("141", "Who read the output went away: `| head`."),
+    (
+        "other",
+        "`emulate` with a program: the program's own status, 128 + n where signal n ended it.",
+    ),
+)
+
+#: What `--json` prints: command → its document.
+DOCUMENTS = {
+    "compare": "`baseline`, `compared` (discipline → a document of `run`), `difference` "
+    "(discipline → metric → an estimate of the differences, paired by seed).",
+    "config": "`version`, `platform`, `text`. With --to also `values` (each as wanted and as "
+    "used), `lost`, `notes`, `box`, and what the rounding does in a simulation. With --from "
+    "also `carried`, `lost`, `statistics`, `notes`. With --against `changes` instead of "
+    "`text`. With --list `platforms`.",
+    "emulate": "A document of `run`, and `emulation`: how late packets were, whether the run "
+    "is valid, the program's exit code.",
+    "evaluate": "`version`, `asked` (disciplines and options), `candidates`, `scenarios`, "
+    "`seeds`, `questions` (each with its section, rule, unit and `best`, and of each "
+    "candidate `answer`, `value` and `minus_droptail`, which are estimates in that unit, and "
+    "`differs_from_droptail`), `costs` (null for a discipline of one's own, which is timed at "
+    "every call), `real`. With --list `scenarios`.",
+    "list": "The lists, or one list, or one entry of it.",
+    "probe": "`aqm`, `queue` or `load` (the points), `shares` (of each time the share of "
+    "packets for each level).",
+    "reproduce": "`version`, `asked` (seeds and readings), `papers` (each with its `claims`, "
+    "and of each claim the paper's number and its `findings`: reading, verdict, estimate, "
+    "low, high, n, unit, rule, points). The intervals are of 99 %. With --list there are no "
+    "findings.",
+    "run": "`scenario` (every key with its value in force), `version`, `runs` (each with "
+    "seed, metrics, groups, links, flows), `summary` (metric → estimate), `identical`, and "
+    "`warnings` where there are some.",
+    "show": "`axes`, `metrics`, `pooled`, `runs`, `ci`, `identical`, `rows` (each with `at` "
+    "and `values`), and `against` where it was given.",
+    "stability": "`version`, `scenario`, `aqm`, `axes`, `points` (each with its balance and "
+    "margins, or `why` it has none, and with --simulate `simulated`).",
+    "tune": "What `statement.json` holds: `version`, `asked` (goals and options), `aqm`, "
+    "`aims`, `judge`, `standing`, `parameters`, `range`, `other_seeds`, `held_out`, "
+    "`settings` (of each setting its values, standing and metrics, which are estimates with "
+    "the `condition` that decides), `sensitivity`, `front`, `conditions`, `seeds`, `runs`, "
+    "`identical`, `statement` (its sentences).",
+}
+DOCUMENTS_HEAD = (
+    "With `--json` the standard output is one JSON document and nothing else, whatever a",
+    "program, a worker process or a discipline of one's own prints: that goes to the standard",
+    "error. The same input gives the same document, byte for byte (`emulate` takes real time,",
+    "and does not). Numbers have the unit that the key's name ends in, and what has no value is",
+    "null. An estimate is `mean`, `ci95` (the half-width of its 95 % interval), `n` (the runs",
+    "in it), `low` and `high`.",
 )
 
 
@@ -83,7 +132,9 @@ def markdown() -> str:
             f"| `{_cell(names)}` | {_cell(what)} |" for names, what in options(command, context)
         ]
         lines.append("")
-    lines += ["## Exit status", "", "| status | |", "| --- | --- |"]
+    lines += ["## Documents", "", *DOCUMENTS_HEAD, "", "| command | document |", "| --- | --- |"]
+    lines += [f"| {name} | {_cell(what)} |" for name, what in DOCUMENTS.items()]
+    lines += ["", "## Exit status", "", "| status | |", "| --- | --- |"]
     lines += [f"| {code} | {what} |" for code, what in EXITS]
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from penstock import _penstock
+from penstock.errors import ScenarioError
 
 Row = Mapping[str, Any]
 
@@ -19,6 +20,27 @@ Made by `tools/reference.py` from the declarations in Rust; `make generate` writ
 test fails while it is stale. `penstock list` shows the same on the terminal. A quantity is text
 with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue counts packets.
 *ns-2* is the default under `profile = "ns-2"`, where it differs; a key that is set wins over both.
+"""
+
+UNITS = """## Quantities
+
+A number and a unit, with or without a space. These spellings are taken; those of `tc` and netem are
+among them (tc(8)). In units that say *bit*, upper and lower case are the same.
+
+| quantity | units |
+| --- | --- |
+"""
+#: How each quantity is read.
+READ = {
+    "time": _penstock.parse_duration,
+    "rate": _penstock.parse_rate,
+    "size": _penstock.parse_size,
+    "length of a queue": _penstock.parse_queue,
+}
+UNITS_END = """
+A spelling that others read in another way is refused, and the message names the readings: `bps`,
+`kbps`, `mbps` and `gbps` (bytes per second to `tc`, bits elsewhere), `k`, `kb`, `mb` and `gb` of a
+size (1024 to `tc`, 1000 elsewhere), `m` of a time.
 """
 
 #: Headings and the lists that fill them.
@@ -33,7 +55,7 @@ SECTIONS = (
 
 def source() -> str:
     """The text of `docs/reference.md`."""
-    lines = [HEAD]
+    lines = [HEAD, units()]
     shared = shared_keys(json.loads(_penstock.list_json("aqm")))
     for title, what in SECTIONS:
         lines.append(f"## {title}\n")
@@ -45,6 +67,17 @@ def source() -> str:
     lines.append("## Metrics\n")
     lines.extend(_metrics(json.loads(_penstock.list_json("metrics"))))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def units() -> str:
+    """The section of units, from what the parsers themselves list."""
+    rows = []
+    for name, read in READ.items():
+        try:
+            read("")
+        except ScenarioError as error:
+            rows.append(f"| {name} | {', '.join(f'`{unit}`' for unit in error.allowed)} |\n")
+    return UNITS + "".join(rows) + UNITS_END
 
 
 def shared_keys(kinds: Iterable[Row]) -> frozenset[str]:
