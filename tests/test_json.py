@@ -60,6 +60,7 @@ CALLS: dict[str, list[list[str]]] = {
     "show": [["s", "utilization"], ["s"]],
     "stability": [["hollot.toml"], ["hollot.toml", "--flows", "20:60"]],
     "tune": [["tuned.toml", "--aqm", "red", "--maximize", "utilization", "--runs", "60", "--seeds", "2", "--out", "t"]],
+    "validate-real": [["small.toml", "--runs", "2", "--seeds", "2", "--duration", "3 s"]],
 }
 #: What a document says whose shape the page describes: its first keys.
 SHAPES: dict[str, list[str]] = {
@@ -130,9 +131,10 @@ def test_one_document_and_nothing_else(penstock: Command, place: Path, name: str
         assert penstock("sweep", "tuned.toml", "--seeds", 2, "--out", "s").returncode == 0
     end = arguments.index("--") if "--" in arguments else len(arguments)
     done = penstock(name, *arguments[:end], "--json", *arguments[end:])
-    if name == "emulate" and "namespaces" in done.stderr:
+    if name in ("emulate", "validate-real") and ("namespaces" in done.stderr or "iperf3" in done.stderr):
         pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
+    # A busy machine may have no valid run on real packets: then there is a document without cases.
+    assert done.returncode == 0 or (name == "validate-real" and "valid" in done.stderr), done.stderr
     found = one_document(done.stdout)
     assert place.exists()
     if name in SHAPES and arguments != ["--list"]:

@@ -73,6 +73,8 @@ DOCUMENTS = {
     "`settings` (of each setting its values, standing and metrics, which are estimates with "
     "the `condition` that decides), `sensitivity`, `front`, `conditions`, `seeds`, `runs`, "
     "`identical`, `statement` (its sentences).",
+    "validate-real": "`version`, `cases` (of each FILE both sides' numbers by metric, and "
+    "whether they agree).",
 }
 DOCUMENTS_HEAD = (
     "With `--json` the standard output is one JSON document and nothing else, whatever a",

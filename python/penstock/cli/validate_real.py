@@ -10,8 +10,8 @@ import click
 
 from penstock._files import write
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, scenario_of
-from penstock.cli.output import EXIT_FAILED, draw, fail, say
+from penstock.cli.inputs import assignments, check_writable, scenario_of, seconds_of
+from penstock.cli.output import EXIT_FAILED, alone, draw, fail, say
 from penstock.cli.picture import Picture
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
@@ -64,6 +64,8 @@ def command(
     what it can be told of Linux's TCP; docs/validation-real.md lists it. Only valid real runs count: others are
     repeated, and reported. Each real run takes the scenario's duration.
     """
+    if duration is not None:
+        seconds_of("--duration", duration)
     changes = changes if duration is None else (*changes, f"duration={duration}")
     task = _Task(_scenarios(files, changes), runs, seeds, assignments(simulated, "--set-simulated"), rootless)
     for scenario in task.scenarios.values():
@@ -72,7 +74,8 @@ def command(
     picture = Picture(figure, style)
     if figure is not None and len(files) > 1:
         raise ScenarioError("--figure: one FILE; --out DIR draws a figure for each of several")
-    task.run(out, as_json)
+    with alone(as_json):
+        task.run(out, as_json)
     if task.done:
         picture.draw(task.done[0].plot)
     if as_json:

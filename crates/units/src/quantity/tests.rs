@@ -46,6 +46,8 @@ fn rates() {
         ("150 kbit/s", 150_000),
         ("1 bit/s", 1),
         ("45 Mbps", 45_000_000),
+        ("9600 bps", 9_600),
+        ("150 kbps", 150_000),
         ("1.5 Gbps", 1_500_000_000),
         ("10mbit", 10_000_000),
         ("10Mbit", 10_000_000),
@@ -177,8 +179,7 @@ fn several_readings() {
         _ => panic!("{error}"),
     };
     for (text, both, likely) in [
-        ("1 bps", ["B/s", "bit/s"], "bit/s"),
-        ("1kbps", ["kB/s", "kbit/s"], "kbit/s"),
+        ("1Kbps", ["kB/s", "kbit/s"], "kbit/s"),
         ("1mbps", ["MB/s", "Mbit/s"], "Mbit/s"),
         ("1gbps", ["GB/s", "Gbit/s"], "Gbit/s"),
         ("10M", ["MB/s", "Mbit/s"], "Mbit/s"),

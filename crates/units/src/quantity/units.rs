@@ -2,7 +2,8 @@
 //!
 //! Beside this project's spellings stand those of `tc` and netem (tc(8), "PARAMETERS": `10mbit`,
 //! `20msec`, `1500b`, `1000p`) wherever they can mean nothing else. A spelling with two readings is
-//! refused, and the message names both.
+//! refused, and the message names both. `bps` and `kbps` are bits, as they always were in scenario
+//! files, though tc reads them as bytes.
 
 /// A unit: its spelling and how many of the smallest unit it holds.
 pub(crate) type Unit = (&'static str, u64);
@@ -37,6 +38,8 @@ const RATE: &[Unit] = &[
     ("kB/s", 8_000),
     ("MB/s", 8_000_000),
     ("GB/s", 8_000_000_000),
+    ("bps", 1),
+    ("kbps", 1_000),
     ("Mbps", 1_000_000),
     ("Gbps", 1_000_000_000),
     ("b/s", 1),
@@ -76,9 +79,8 @@ const TIMES_AMBIGUOUS: &[Ambiguous] =
     &[(&["m", "M"], "it is read as minutes, as milliseconds or as months: write min or ms", "ms")];
 
 const RATES_AMBIGUOUS: &[Ambiguous] = &[
-    (&["bps"], "tc reads it as bytes per second, others as bits: write B/s or bit/s", "bit/s"),
     (
-        &["kbps", "Kbps"],
+        &["Kbps"],
         "tc reads it as kilobytes per second, others as kilobits: write kB/s or kbit/s",
         "kbit/s",
     ),
