@@ -108,7 +108,7 @@ def test_the_home_line_loses_nothing_on_openwrt() -> None:
     done = ps.config(ps.Scenario.load(SCENARIOS / "operators" / "home-uplink.toml"), "sqm", seeds=0)
     assert "\toption upload '47500'\n\toption download '95000'\n" in done.text
     assert done.written.lost == ()
-    assert max(each.error for each in done.written.values) < 0.001
+    assert max(each.error for each in done.written.values if each.name != "maxpacket") < 0.001
 
 
 def test_the_wan_edge_is_what_the_page_says() -> None:
@@ -301,7 +301,9 @@ def test_tc_is_told_a_burst_from_which_it_makes_the_weight() -> None:
     assert (low, high) == (30_000, 90_000)
     assert arithmetic.weight_log(low, burst, avpkt) == 9
     assert "limit 300000 " in text
-    assert text.startswith("tc qdisc replace dev eth0 root handle 1: red ")
+    gone, line = text.splitlines()
+    assert gone == "tc qdisc del dev eth0 root 2>/dev/null || true"
+    assert line.startswith("tc qdisc add dev eth0 root handle 1: red ")
 
 
 @settings(PATIENT)
@@ -334,9 +336,9 @@ def test_the_kernel_keeps_32_bits_of_a_threshold() -> None:
 
 
 def test_a_shaper_stands_above_on_request() -> None:
-    head, line = write("tc", Place(dev="wan", shape=True)).text.splitlines()
-    assert head == "tc qdisc replace dev wan root handle 1: tbf rate 10000000bit burst 5000 limit 300000"
-    assert line.startswith("tc qdisc replace dev wan parent 1:1 handle 10: red ")
+    _, head, line = write("tc", Place(dev="wan", shape=True)).text.splitlines()
+    assert head == "tc qdisc add dev wan root handle 1: tbf rate 10000000bit burst 5000 limit 300000"
+    assert line.startswith("tc qdisc add dev wan parent 1:1 handle 10: red ")
     assert "idle" in write("tc", Place(shape=True)).lost[-1]
     assert "tbf" not in write("tc", Place(variant="cake", shape=True), kind="fq-codel").text
 
@@ -420,13 +422,16 @@ def test_cisco_takes_whole_packets_powers_and_denominators() -> None:
     far = write("cisco-ios", min_th=5000, max_th=9000, w_q=1e-9)
     assert "precedence 0 4095 4096 " in far.text
     assert "constant 16\n" in far.text
+    assert value(far, "max_th").why == "random-detect maximum takes 2 to 4096 packets"
 
 
 def test_junos_draws_the_ramp_in_per_cent_of_the_buffer() -> None:
-    text = write("junos", w_q=1.0, gate="geometric").text
+    fast = scenario(w_q=1.0, gate="geometric").set("topology.bottleneck.rate", "20 Mbit/s")
+    text = command.write(fast, "junos", Place()).text
     assert "fill-level [ 0 10 30 31 100 ]\n" in text
     assert "drop-probability [ 0 0 10 100 100 ]\n" in text
-    gentle = write("junos", w_q=1.0, gate="geometric", gentle=True).text
+    assert "buffer-size temporal 120000\n" in text
+    gentle = command.write(fast.set("aqm.gentle", True), "junos", Place()).text
     assert "fill-level [ 0 10 30 60 100 ]\n" in gentle
     with pytest.raises(RefusedError, match="above the buffer"):
         write("junos", max_th=250)
@@ -447,8 +452,8 @@ def test_eos_has_units_and_a_weight() -> None:
         in write("eos", ecn=True).text
     )
     assert "random-detect drop minimum-threshold 30000 bytes " in write("eos").text
-    with pytest.raises(RefusedError, match="256000000"):
-        write("eos", min_th="100 MB", max_th="300 MB")
+    far = write("eos", min_th="100 MB", max_th="300 MB")
+    assert value(far, "max_th").why == "maximum-threshold takes 1 to 256000000 B"
 
 
 def test_openconfig_writes_large_numbers_as_strings() -> None:
@@ -877,7 +882,7 @@ def test_what_runs_becomes_a_file_that_runs(penstock: Command, tmp_path: Path) -
         (["link.toml", "--to", "tc", "--against", "link.toml"], "link.toml: is not JSON"),
         (["link.toml", "--to", "tc", "--parent", "1:1"], "goes with --from"),
         (["link.toml", "--from", "tc", "--rate", "10"], 'penstock: --rate "10": needs a unit'),
-        (["link.toml", "--to", "sonic", "--shape"], "for tc alone"),
+        (["link.toml", "--to", "sonic", "--shape"], "goes with --to tc alone; sonic has no shaper here"),
         (["link.toml", "--from", "tc", "--as", "gred"], "goes with --to"),
         (["link.toml", "--from", "tc"], "link.toml: is not JSON"),
         (["missing.json", "--from", "tc"], "No such file"),

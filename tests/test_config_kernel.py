@@ -8,6 +8,8 @@ import functools
 import json
 import math
 import random
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,9 @@ import oracle
 import penstock as ps
 import qdiscs
 from conftest import SCENARIOS
-from penstock.operators import tc
+from penstock.operators import tc, vyos
 from penstock.operators import tc_arithmetic as arithmetic
-from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, Step, Tail, Wanted, Written
+from penstock.operators.model import Codel, Discipline, Pie, Place, Ramp, RefusedError, Step, Tail, Wanted, Written
 
 CACHE = Path.home() / ".cache" / "penstock-oracle"
 #: Random parameter sets, and how many of each qdisc.
@@ -101,8 +103,11 @@ def cases() -> list[tuple[Wanted, Place]]:
     for qdisc, count in COUNTS.items():
         variant = qdisc if qdisc in ("gred", "cake") else None
         made += [(wanted(rng, qdisc), Place(dev=qdiscs.DEVICE, variant=variant)) for _ in range(count)]
-    # Below a shaper, too.
+    # Below a shaper, too, and both directions at once.
     made += [(wanted(rng, qdisc), Place(dev=qdiscs.DEVICE, shape=True)) for qdisc in ("red", "codel", "pie")]
+    for qdisc, back in (("fq_codel", "red"), ("pfifo", "cake"), ("pie", "gred")):
+        both = replace(wanted(rng, qdisc), opposite=wanted(rng, back))
+        made.append((both, Place(dev=qdiscs.DEVICE, shape=True)))
     # What an automatic burst would do: tc's own arithmetic at the border between two exponents.
     for low, n in ((5000, 1), (5000, 9), (30000, 9), (900_000, 12), (2_000, 3)):
         edge = Ramp(kind="red", min_bytes=low, max_bytes=3 * low, max_p=1.0, w_q=2.0**-n)
@@ -118,39 +123,165 @@ RUNNING = (
 STATE = SCENARIOS / "operators" / "running-red.json"
 
 
+#: What may run before a line is pasted, by hand and with handles that the lines have, too.
+BEFORE: dict[str, list[str]] = {
+    "nothing": [],
+    "red": ["root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn nodrop bandwidth 10Mbit"],
+    "gred": [
+        "root handle 1: gred setup vqs 2 default 0 grio limit 90000",
+        "root handle 1: gred vq 0 prio 2 limit 60000 min 15000 max 45000 avpkt 1000 burst 30 bandwidth 10Mbit ecn",
+    ],
+    "choke": ["root handle 1: choke limit 1000 min 60 max 180 avpkt 1000 burst 80 bandwidth 10Mbit ecn"],
+    "codel": ["root handle 1: codel limit 500 target 7ms interval 70ms ce_threshold 3ms ecn"],
+    "fq_codel": [
+        "root handle 1: fq_codel limit 5000 flows 512 target 7ms interval 70ms ce_threshold 3ms memory_limit 9Mb"
+    ],
+    "pie": ["root handle 1: pie limit 500 target 9ms tupdate 9ms alpha 4 beta 8 ecn bytemode dq_rate_estimator"],
+    "cake": ["root handle 1: cake bandwidth 9mbit diffserv4 dual-dsthost nat wash ack-filter rtt 30ms atm overhead -4"],
+    "pfifo": ["root handle 1: pfifo limit 7"],
+    "bfifo": ["root handle 1: bfifo limit 7000"],
+    "sfq": ["root handle 1: sfq perturb 10"],
+    "prio": ["root handle 1: prio bands 3", "parent 1:1 handle 10: pfifo limit 9"],
+    "mq": ["root handle 1: mq", "parent 1:1 handle 10: fq_codel"],
+    "tbf": ["root handle 1: tbf rate 3mbit burst 4000 limit 9000", "parent 1:1 handle 10: fq_codel limit 77"],
+    "htb": ["root handle 1: htb default 10"],
+    "tree": ["root handle 10: htb default 10", "parent 10:10 handle 1: sfq"],
+    "ingress": ["handle ffff: ingress"],
+    "clsact": ["clsact"],
+}
+CLASSES = {"htb": ["parent 1: classid 1:10"], "tree": ["parent 10: classid 10:10"]}
+
+
+def before(name: str) -> list[str]:
+    """The commands that set up what runs before."""
+    root, *rest = [f"tc qdisc add dev {qdiscs.DEVICE} {each}" for each in BEFORE[name]] or [""]
+    if root and name == "gred":
+        rest = [each.replace(" add ", " change ") for each in rest]
+    classes = [f"tc class add dev {qdiscs.DEVICE} {each} htb rate 5mbit" for each in CLASSES.get(name, ())]
+    return [each for each in (root, *classes, *rest) if each]
+
+
 @functools.cache
-def asked_kernel() -> tuple[list[Written], list[Any]]:
-    """What was written, and what the kernel reports of each and of `RUNNING`; asked once."""
-    written = [tc.write(*case) for case in cases()]
+def pasted() -> list[tuple[str, str, Written]]:
+    """What is pasted over what: each form over each thing that may run, and over itself."""
+    rng = random.Random(16)
+    forms: dict[str, tuple[Wanted, Place]] = {}
+    for qdisc in COUNTS:
+        variant = qdisc if qdisc in ("gred", "cake") else None
+        forms[qdisc] = (wanted(rng, qdisc), Place(dev=qdiscs.DEVICE, variant=variant))
+    forms["bfifo"] = (replace(wanted(rng, "pfifo"), buffer_counted=True), Place(dev=qdiscs.DEVICE))
+    shaped = Place(dev=qdiscs.DEVICE, shape=True)
+    forms["shaped red"] = (wanted(rng, "red"), shaped)
+    forms["both directions"] = (replace(wanted(rng, "fq_codel"), opposite=wanted(rng, "pie")), shaped)
+    written = {name: tc.write(*form) for name, form in forms.items()}
+    return [(name, over, each) for name, each in written.items() for over in (*BEFORE, "itself")]
+
+
+def vyos_cases() -> list[tuple[Wanted, Written]]:
+    """What VyOS is told, with the commands that it makes of it."""
+    rng = random.Random(17)
+    made: list[tuple[Wanted, Written]] = []
+    while len(made) < 25:
+        qdisc = ("red", "red", "fq_codel", "pfifo")[len(made) % 4]
+        asked = replace(wanted(rng, qdisc), ecn=False)
+        if rng.random() < 0.2:  # larger than an interface may hold
+            asked = replace(asked, buffer_bytes=asked.mean_packet * 20_000)
+        try:
+            made.append((asked, vyos.write(asked, Place(dev=qdiscs.DEVICE))))
+        except RefusedError:
+            continue
+    return made
+
+
+def vyos_commands(text: str) -> list[str]:
+    """The commands of tc that VyOS runs for a policy: of python/vyos/qos, randomdetect.py, fqcodel.py and
+    droptail.py.
+    """
+    told = dict(re.findall(r"^set qos policy \S+ \S+ (?:precedence 0 )?([a-z-]+) (\d+)", text, re.MULTILINE))
+    dev = f"tc qdisc add dev {qdiscs.DEVICE} root"
+    if " fq-codel " in text:
+        times = " ".join(f"{key} {int(told[key]) * 1000}" for key in ("interval", "target"))
+        sizes = f"quantum {told['codel-quantum']} flows {told['flows']} limit {told['queue-limit']}"
+        return [f"{dev} fq_codel {sizes} {times} noecn"]
+    if " drop-tail " in text:
+        return [f"{dev} pfifo limit {told['queue-limit']}"]
+    number = {key: int(each) for key, each in told.items()}
+    mean, low, high = number["average-packet"], number["minimum-threshold"], number["maximum-threshold"]
+    ramp = f"limit {number['queue-limit'] * mean} min {low * mean} max {high * mean} avpkt {mean}"
+    ramp += (
+        f" burst {(2 * low + high) // 3} bandwidth {number['bandwidth']} probability {1 / number['mark-probability']}"
+    )
+    change = f"tc qdisc change dev {qdiscs.DEVICE} handle 1:0 gred"
+    others = [f"{change} limit 73728 min {9216 + 512 * n} max 18432 avpkt 1024 burst {(18 + 18 + n) // 3} bandwidth "
+              f"{number['bandwidth']} probability 0.1 DP {n} prio {8 - n}" for n in range(1, 8)]  # fmt: skip
+    return [f"{dev} handle 1:0 gred setup DPs 8 default 0 grio", f"{change} {ramp} DP 0 prio 8", *others]
+
+
+@functools.cache
+def asked_kernel() -> dict[str, list[Any]]:
+    """What the kernel reports: of what was written, of `RUNNING`, of what was pasted over something, and of
+    VyOS's commands; asked once.
+    """
+    sets: dict[str, list[list[str]]] = {
+        "written": [tc.write(*case).text.splitlines() for case in cases()],
+        "running": [[RUNNING]],
+        "pasted": [
+            [*(each.text.splitlines() if over == "itself" else before(over)), *each.text.splitlines()]
+            for _, over, each in pasted()
+        ],
+        "vyos": [vyos_commands(each.text) for _, each in vyos_cases()],
+    }
     try:
-        said = qdiscs.loaded([*(each.text.splitlines() for each in written), [RUNNING]], CACHE)
+        said = iter(qdiscs.loaded([case for each in sets.values() for case in each], CACHE))
     except debian.UnavailableError as error:
         pytest.skip(str(error))
-    return written, said
+    return {name: [next(said) for _ in each] for name, each in sets.items()}
 
 
-def answers() -> list[tuple[Wanted, Any, Any]]:
+def answers() -> list[tuple[Wanted, Written, Any]]:
     """What was wanted, what was written, and what the kernel reports."""
-    written, said = asked_kernel()
-    return [(case[0], each, answer) for case, each, answer in zip(cases(), written, said, strict=False)]
+    said = asked_kernel()["written"]
+    return [(case[0], tc.write(*case), answer) for case, answer in zip(cases(), said, strict=True)]
 
 
-def found(answer: Any, kind: str) -> dict[str, Any]:
-    return next(each for each in answer if each["kind"] == kind)
+#: What is counted of gred's virtual queues, beside their options.
+STATISTICS = {
+    *("qave", "backlog", "forced_drop", "prob_drop", "pdrop", "other", "forced_mark", "prob_mark", "packets", "bytes"),
+}
 
 
-def reported(options: dict[str, Any], tins: list[dict[str, Any]], key: str) -> Any:
-    if key in ("target_us", "interval_us"):
-        return tins[0][key]
-    return options.get(key, False if key in ("ecn", "harddrop", "adaptive", "nodrop") else None)
+def found(answer: Any, kind: str, dev: str | None = None) -> dict[str, Any]:
+    """The qdisc of a kind, on the device beside `v0` where one is named."""
+    return next(each for each in answer if each["kind"] == kind and (dev is None or each.get("dev") == dev))
 
 
-def flat(qdisc: dict[str, Any]) -> dict[str, Any]:
-    """What the kernel reports of a qdisc, gred's only virtual queue included."""
-    options = dict(qdisc["options"])
-    for queue in options.pop("vqs", []):
-        options |= queue
-    return options
+def flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options, those of gred's virtual queues beside the others, without what is counted."""
+    made = dict(options)
+    for queue in made.pop("vqs", []):
+        made |= {f"vq {key}": value for key, value in queue.items() if key not in STATISTICS}
+    return made
+
+
+def differences(predicted: Mapping[str, Any], answer: Any, dev: str | None = None) -> list[str]:
+    """What the kernel reports otherwise than predicted, of the discipline, its shaper and what arrives."""
+    qdisc = found(answer, predicted["kind"], dev)
+    pairs = [(predicted["options"], qdisc["options"])]
+    pairs += [(there, qdisc["tins"][0]) for there in predicted.get("tins", ())]
+    if "shaper" in predicted:
+        pairs.append((predicted["shaper"]["options"], found(answer, predicted["shaper"]["kind"], dev)["options"]))
+    wrong = []
+    for asked, said in pairs:
+        one, other = flat(asked), flat(said)
+        if "target_us" not in one:
+            wrong += [f"{key} is not predicted: {other[key]!r}" for key in other.keys() - one.keys()]
+        for key, value in one.items():
+            got = other.get(key)
+            same = math.isclose(got or 0, value, rel_tol=1e-5) if key.endswith("probability") else got == value
+            wrong += [] if same else [f"{key}: predicted {value!r}, reported {got!r}"]
+    if "reverse" in predicted:
+        wrong += differences(predicted["reverse"], answer, predicted["reverse"]["dev"])
+    return wrong
 
 
 def test_a_hundred_random_parameter_sets_are_accepted() -> None:
@@ -161,22 +292,55 @@ def test_a_hundred_random_parameter_sets_are_accepted() -> None:
 
 
 def test_the_kernel_reports_what_was_predicted() -> None:
-    wrong = []
-    for _, written, answer in answers():
-        qdisc = found(answer, written.readback["kind"])
-        options = flat(qdisc)
-        for key, predicted in written.readback["options"].items():
-            value = reported(options, qdisc.get("tins", []), key)
-            same = math.isclose(value, predicted, rel_tol=1e-5) if key == "probability" else value == predicted
-            if not same:
-                wrong.append(f"{written.text.strip()}: {key}: predicted {predicted}, reported {value}")
+    """All of it: an option that the kernel has and the prediction lacks is a fault, too."""
+    wrong = [
+        f"{written.text.strip()}: {each}"
+        for _, written, answer in answers()
+        for each in differences(written.readback, answer)
+    ]
     assert wrong == []
+
+
+def test_a_line_replaces_whatever_runs_before_and_itself() -> None:
+    wrong = []
+    for (name, over, written), answer in zip(pasted(), asked_kernel()["pasted"], strict=True):
+        said = [answer] if isinstance(answer, str) else differences(written.readback, answer)
+        wrong += [f"{name} over {over}: {each}" for each in said]
+    assert wrong == []
+
+
+def test_the_kernel_does_what_is_predicted_of_vyos() -> None:
+    kinds = set()
+    for (asked, written), answer in zip(vyos_cases(), asked_kernel()["vyos"], strict=True):
+        assert not isinstance(answer, str), answer
+        (qdisc,) = answer
+        kinds.add(qdisc["kind"])
+        options, aqm = qdisc["options"], written.aqm
+        if qdisc["kind"] == "gred":
+            queue = options["vqs"][0]
+            assert (options["dp_default"], len(options["vqs"])) == (0, 8)
+            assert (f"{queue['min']} B", f"{queue['max']} B") == (aqm["min_th"], aqm["max_th"])
+            assert (2.0 ** -queue["ewma"], queue["ecn"]) == (aqm["w_q"], False)
+            assert queue["probability"] == pytest.approx(aqm["max_p"], rel=1e-5)
+            assert f"{queue['limit']} B" == written.buffer, (asked, written.text)
+        elif qdisc["kind"] == "fq_codel":
+            assert (options["limit"], options["flows"], options["drop_batch"]) == tuple(
+                aqm[key] for key in ("limit", "flows", "drop_batch")
+            )
+            assert (f"{options['quantum']} B", options.get("ecn", False)) == (aqm["quantum"], False)
+            for key in ("target", "interval"):
+                assert options[key] == int(float(aqm[key].split()[0]))
+        else:
+            assert f"{options['limit']} packets" == written.buffer
+    assert kinds == {"gred", "fq_codel", "pfifo"}
 
 
 @pytest.mark.filterwarnings("ignore:lost")  # nodrop, and what the average does while the link is idle
 def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
     """There and back: the state of a box, written for the same box again, changes nothing on it."""
     for asked, written, answer in answers():
+        if "reverse" in written.readback:
+            continue
         state = json.dumps(answer)
         rate = f"{round(asked.rate_bps)} bit/s"
         kind = written.readback["kind"]
@@ -184,17 +348,20 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
         configured = ps.config(
             again, "tc", dev=qdiscs.DEVICE, variant=kind if kind in ("gred", "cake") else None, seeds=0
         )
-        told = configured.written.readback["options"]
-        for key, value in written.readback["options"].items():
-            if key == "Scell_log" or (key == "nodrop" and value):  # by the mean packet, which no state has
+        told = flat(configured.written.readback["options"])
+        for key, value in flat(written.readback["options"]).items():
+            if key.endswith("Scell_log") or (key == "nodrop" and value):  # by the mean packet, which no state has
                 continue
             got = told.get(key)
-            assert got == pytest.approx(value, rel=1e-5), (written.text, key)
+            assert got == value if isinstance(value, str) else got == pytest.approx(value, rel=1e-5), (
+                written.text,
+                key,
+            )
 
 
 def test_the_state_that_the_page_reads_is_the_kernels() -> None:
     kept = json.loads(STATE.read_text(encoding="utf-8"))
-    *_, running = asked_kernel()[1]
+    (running,) = asked_kernel()["running"]
     assert found(kept, "red")["options"] == found(running, "red")["options"]
 
 
@@ -219,7 +386,7 @@ def test_the_tables_of_the_arithmetic() -> None:
 def test_an_answer_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdiscs, "packages", lambda cache: None)
     monkeypatch.setattr(qdiscs, "image", lambda *arguments: b"")
-    monkeypatch.setattr(oracle, "said", lambda *arguments: "[]\nrefused: tc x: no\n")
+    monkeypatch.setattr(oracle, "said", lambda *arguments: "[[], []]\nrefused: tc x: no\n")
     assert qdiscs.loaded([["a"], ["b"]], CACHE) == [[], "refused: tc x: no"]
     with pytest.raises(oracle.GuestError, match="3 cases have 2 answers"):
         qdiscs.loaded([["a"], ["b"], ["c"]], CACHE)

@@ -38,9 +38,9 @@ READ = {
     "length of a queue": _penstock.parse_queue,
 }
 UNITS_END = """
-A spelling that others read in another way is refused, and the message names the readings: `bps`,
-`kbps`, `mbps` and `gbps` (bytes per second to `tc`, bits elsewhere), `k`, `kb`, `mb` and `gb` of a
-size (1024 to `tc`, 1000 elsewhere), `m` of a time.
+A spelling that others read in another way is refused, and the message names the readings: `mbps`
+and `gbps` (bytes per second to `tc`, bits elsewhere), `k`, `kb`, `mb` and `gb` of a size (1024 to
+`tc`, 1000 elsewhere), `m` of a time. `bps`, `kbps`, `Mbps` and `Gbps` are bits.
 """
 
 #: Headings and the lists that fill them.

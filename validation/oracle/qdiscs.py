@@ -18,14 +18,19 @@ from image import image
 
 #: The device that the commands name.
 DEVICE = "v0"
-MODULES = ("veth", "sch_red", "sch_gred", "sch_choke", "sch_codel", "sch_fq_codel", "sch_pie", "sch_cake", "sch_tbf")
+#: The device through which what arrives there is sent.
+IFB = "ifb4v0"
+MODULES = (
+    *("veth", "ifb", "sch_ingress", "cls_matchall", "act_mirred", "sch_tbf", "sch_htb", "sch_prio", "sch_sfq"),
+    *("sch_red", "sch_gred", "sch_choke", "sch_codel", "sch_fq_codel", "sch_pie", "sch_cake"),
+)
 
 
 def loaded(cases: Sequence[Sequence[str]], cache: Path, limit_s: float = 600) -> list[list[dict[str, Any]] | str]:
     """Returns what the kernel reports for each case, or what tc said where it or the kernel
-    refused.
+    refused. Reports of `IFB`, where a case makes it, follow those of `DEVICE` and name it as `dev`.
 
-    cases: each the commands of tc that set up `DEVICE`.
+    cases: each the command lines of a shell that set up `DEVICE`.
 
     Raises `UnavailableError` where there is no virtual machine, `GuestError` where it failed.
     """
@@ -37,4 +42,12 @@ def loaded(cases: Sequence[Sequence[str]], cache: Path, limit_s: float = 600) ->
         answers = oracle.said(fetched, archive, 1, limit_s).splitlines()
     if len(answers) != len(cases):
         raise oracle.GuestError(f"{len(cases)} cases have {len(answers)} answers: {answers[-3:]}")
-    return [answer if answer.startswith("refused: ") else json.loads(answer) for answer in answers]
+    return [answer if answer.startswith("refused: ") else _both(json.loads(answer)) for answer in answers]
+
+
+def _both(answer: list[Any]) -> list[dict[str, Any]]:
+    """Returns the reports of both devices as one list."""
+    if not answer:
+        return []
+    own, there = answer
+    return [*own, *({**each, "dev": IFB} for each in there)]

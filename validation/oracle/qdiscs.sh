@@ -1,22 +1,31 @@
 #!/bin/bash
-# The guest: loads queue disciplines and prints what the kernel reports of each. /cases holds commands of tc, a line
-# each, and `show` after those of a case: its answer is a line of JSON, or what tc said where it refused.
+# The guest: loads queue disciplines and prints what the kernel reports of each. /cases holds command lines of a shell,
+# and `show` after those of a case: its answer is a line of JSON, the reports of v0 and of ifb4v0, or what a command
+# said where it was refused.
 set -u
 
-while read -r module; do insmod "/modules/$module.ko"; done </modules/order
-ip link add v0 type veth peer name v1
+while read -r module; do insmod "/modules/$module.ko" $(case $module in ifb) echo numifbs=0 ;; esac); done </modules/order
+ip link add v0 numtxqueues 2 numrxqueues 2 type veth peer name v1
 ip link set v0 up
 ip link set v1 up
+
+reported() {
+  local said
+  said=$(tc -d -s -j qdisc show dev "$1" 2>/dev/null | tr -d '\n')
+  echo "${said:-[]}"
+}
 
 echo 'penstock-oracle begin'
 refused=
 while read -r line; do
   if [ "$line" = show ]; then
-    if [ -n "$refused" ]; then echo "$refused"; else tc -d -s -j qdisc show dev v0 | tr -d '\n'; echo; fi
+    if [ -n "$refused" ]; then echo "$refused"; else echo "[$(reported v0), $(reported ifb4v0)]"; fi
     tc qdisc del dev v0 root 2>/dev/null
+    tc qdisc del dev v0 parent ffff:fff1 2>/dev/null
+    ip link del ifb4v0 2>/dev/null
     refused=
   else
-    $line >/tmp/said 2>&1 || refused="refused: $line: $(tr '\n' ' ' </tmp/said)"
+    eval "$line" >/tmp/said 2>&1 || refused="refused: $line: $(tr '\n' ' ' </tmp/said)"
   fi
 done </cases
 echo 'penstock-oracle end'

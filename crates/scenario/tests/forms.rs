@@ -286,7 +286,7 @@ fn a_document_has_no_clock() {
     let d: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         d.as_object().unwrap().keys().collect::<Vec<_>>(),
-        ["scenario", "version", "runs", "summary"]
+        ["scenario", "version", "runs", "summary", "identical"]
     );
     assert_eq!((&d["runs"][1]["seed"], &d["runs"][0]["flows"][0]["group"]), (&json!(2), &json!(0)));
     assert!(d["runs"][0]["groups"]["0"].is_object());

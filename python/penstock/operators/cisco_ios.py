@@ -1,43 +1,86 @@
 """Cisco IOS: WRED in a policy map.
 
-Facts: Cisco's command references and "Cisco IOS in a Nutshell" (random-detect precedence,
-exponential-weighting- constant, ecn): thresholds in packets 1 to 4096, the share at max_th as one
-over a whole number, the weight as 2^-n with n from 1 to 16. Not checked on a router: that each
-packet is decided by itself, and that packets above max_th are dropped with ECN, too.
+Facts, from Cisco's documents: the command references of the ME 3800X (random-detect precedence:
+thresholds of 1 to 4096 packets) and the Catalyst 3750 Metro (one over 1 to 65535), "Cisco IOS in a
+Nutshell" (exponential-weighting-constant: 2^-n, n from 1 to 16), the command reference of the ASR
+901 (shape average: 30,000 to 10,000,000,000 bit/s) and the configuration guide of the 10000 series
+(queue-limit: up to 64,000 packets). Other routers take other shapes and queues. Not checked on a
+router: that each packet is decided by itself, and that packets above max_th are dropped with ECN,
+too.
 """
 
 from __future__ import annotations
 
 from penstock.operators import wred
-from penstock.operators.model import Place, RefusedError, Value, Wanted, Written, power_of_two, slug, weight_value
+from penstock.operators.model import Names, Place, Range, RefusedError, Value, Wanted, Written, exponent, ranges, slug
 
-MOST_PACKETS = 4096
-MOST_DENOMINATOR = 65535
-MOST_EXPONENT = 16
+INTERFACE = Names(
+    first="GigabitEthernet0/0",
+    pattern=r"[A-Za-z][A-Za-z-]{0,30} ?[0-9][0-9/.:]{0,20}",
+    said="letters and - and a number of digits and / . :",
+)
 PRECEDENCES = range(8)
+_PRECEDENCE = "Cisco ME 3800X command reference, random-detect precedence"
+#: The minimum stays below the maximum, so that there is a ramp.
+RANGES = ranges(
+    Range(name="random-detect minimum", low=1, high=4095, unit="packets", source=_PRECEDENCE),
+    Range(name="random-detect maximum", low=2, high=4096, unit="packets", source=_PRECEDENCE),
+    Range(
+        name="mark-probability-denominator",
+        low=1,
+        high=65535,
+        source="Cisco Catalyst 3750 Metro command reference, random-detect precedence",
+    ),
+    Range(
+        name="exponential-weighting-constant",
+        low=1,
+        high=16,
+        source="Cisco IOS in a Nutshell, random-detect exponential-weighting-constant",
+    ),
+    Range(
+        name="shape average",
+        low=30_000,
+        high=10**10,
+        unit="bit/s",
+        source="Cisco ASR 901 command reference, shape (policy-map class)",
+    ),
+    Range(
+        name="queue-limit",
+        low=1,
+        high=64_000,
+        unit="packets",
+        source="Cisco 10000 series QoS configuration guide, packets per queue",
+    ),
+)
 
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns a policy map that shapes to the bottleneck's rate, so that the queue forms at this
     router.
     """
+    dev = INTERFACE.chosen(place)
     if wanted.aqm.kind == "step":
         raise RefusedError(
             "cisco-ios: WRED drops above max_th, also with ECN, so it cannot mark everything above a step"
         )
     ramp = wred.ramp_of(wanted, "cisco-ios")
     mean = wanted.mean_packet
-    low = min(MOST_PACKETS - 1, max(1, round(ramp.min_bytes / mean)))
-    high = min(MOST_PACKETS, max(low + 1, round(ramp.max_bytes / mean)))
-    denominator = min(MOST_DENOMINATOR, max(1, round(1 / ramp.share())))
-    n = power_of_two(ramp.w_q, 1, MOST_EXPONENT)
-    name, dev = slug(wanted.name), place.dev or "GigabitEthernet0/0"
-    lost = wred.losses(ramp, wanted.ecn, beyond="drop")
+    low, high, thresholds = wred.thresholds(
+        (ramp.min_bytes / mean, ramp.max_bytes / mean),
+        (RANGES["random-detect minimum"], RANGES["random-detect maximum"]),
+        "whole packets",
+    )
+    inverse = RANGES["mark-probability-denominator"]
+    denominator = inverse.fit(1 / ramp.share())
+    n, weight = exponent(ramp.w_q, RANGES["exponential-weighting-constant"])
+    rate = RANGES["shape average"].value("rate", wanted.rate_bps, "whole bit/s")
+    buffer = RANGES["queue-limit"].value("buffer", wanted.buffer_bytes / mean, "whole packets")
+    name = slug(wanted.name)
     lines = [
         f"policy-map {name}",
         " class class-default",
-        f"  shape average {round(wanted.rate_bps)}",
-        f"  queue-limit {wanted.buffer_pkts} packets",
+        f"  shape average {rate.used:.0f}",
+        f"  queue-limit {buffer.used:.0f} packets",
         "  random-detect precedence-based",
         f"  random-detect exponential-weighting-constant {n}",
         *(f"  random-detect precedence {each} {low} {high} {denominator}" for each in PRECEDENCES),
@@ -48,12 +91,10 @@ def write(wanted: Wanted, place: Place) -> Written:
         "!",
         "end",
     ]
-    values = [
-        *wred.threshold_values(ramp.min_bytes / mean, ramp.max_bytes / mean, low, high, "packets", "whole packets"),
-        weight_value(ramp.w_q, n, "the weight is 2^-n, n from 1 to 16"),
-        wred.share_value(ramp, 1 / denominator, "one over a whole number", f"1/{denominator}"),
-        Value(name="buffer", wanted=wanted.buffer_bytes / mean, used=wanted.buffer_pkts, unit="packets"),
-    ]
+    one_over = wred.share_value(
+        ramp, 1 / denominator, inverse.why(1 / ramp.share(), "one over a whole number"), f"1/{denominator}"
+    )
+    values: list[Value] = [*thresholds, weight, one_over, *([rate] if rate.error else []), buffer]
     return Written(
         text="\n".join(lines) + "\n",
         values=tuple(values),
@@ -65,8 +106,8 @@ def write(wanted: Wanted, place: Place) -> Written:
             w_q=2.0**-n,
             beyond="drop",
         ),
-        buffer=f"{wanted.buffer_pkts} packets",
-        lost=tuple(lost),
+        buffer=f"{buffer.used:.0f} packets",
+        lost=tuple(wred.losses(ramp, wanted.ecn, beyond="drop")),
         notes=(
             "all eight precedences are alike, as the scenario has no classes; `shape average` makes the rate",
             "some releases take `random-detect` for `random-detect precedence-based`; line cards may count cells",

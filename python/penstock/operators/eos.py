@@ -1,33 +1,43 @@
 """Arista EOS: WRED and ECN thresholds of a transmit queue, in a QoS profile.
 
-Facts: the schema of aristanetworks/avd (qos_profiles: units, thresholds 1 to 256000000, per cent 1
-to 100, weight 0 to 15) and published configurations (`random-detect ecn minimum-threshold …
-max-mark-probability … weight …`). A weight n is taken for 2^-n, 0 for no average. Not checked on a
-switch: the hardware also rounds thresholds to its own cells.
+Facts: the schema of aristanetworks/avd (ethernet_interfaces and qos_profiles: units, thresholds 1
+to 256000000, per cent 1 to 100, weight 0 to 15) and published configurations (`random-detect ecn
+minimum-threshold … max-mark-probability … weight …`). A weight n is taken for 2^-n, 0 for no
+average. Not checked on a switch: the hardware also rounds thresholds to its own cells.
 """
 
 from __future__ import annotations
 
-from penstock.operators import wred
-from penstock.operators.model import (
-    Place,
-    RefusedError,
-    Wanted,
-    Written,
-    bytes_text,
-    slug,
-)
+from dataclasses import replace
 
-MOST = 256_000_000
-MOST_WEIGHT = 15
+from penstock.operators import wred
+from penstock.operators.model import Names, Place, Range, Step, Wanted, Written, bytes_text, ranges, slug
+
+INTERFACE = Names(
+    first="Ethernet1",
+    pattern=r"[A-Za-z][A-Za-z-]{0,30} ?[0-9][0-9/.]{0,20}",
+    said="letters and - and a number of digits and / .",
+)
+_ENDS = "aristanetworks/avd, ethernet_interfaces.uc_tx_queues.random_detect.ecn.threshold"
+_REST = "aristanetworks/avd, qos_profiles.uc_tx_queues.random_detect.ecn.threshold"
+RANGES = ranges(
+    Range(name="minimum-threshold", low=1, high=255_999_999, unit="B", source=_ENDS),
+    Range(name="maximum-threshold", low=1, high=256_000_000, unit="B", source=_ENDS),
+    Range(name="max-mark-probability", low=1, high=100, unit="%", source=_REST),
+    Range(name="weight", low=0, high=15, source=_REST),
+)
 
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns a QoS profile with one queue, and the interface that has it."""
-    told = wred.in_bytes(wanted, "eos", (MOST_WEIGHT, "the weight is 2^-n, n from 0 to 15"))
-    if told.high > MOST:
-        raise RefusedError(f"max_th = {told.high} B: EOS takes at most {MOST}")
-    name, dev = slug(wanted.name), place.dev or "Ethernet1"
+    dev, name = INTERFACE.chosen(place), slug(wanted.name)
+    told = wred.in_bytes(
+        wanted,
+        "eos",
+        (RANGES["minimum-threshold"], RANGES["maximum-threshold"]),
+        RANGES["max-mark-probability"],
+        RANGES["weight"],
+    )
     ends = f"minimum-threshold {told.low} bytes maximum-threshold {told.high} bytes"
     rule = (
         f"random-detect ecn {ends} max-mark-probability {told.share} weight {told.weight}"
@@ -35,7 +45,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         else f"random-detect drop {ends} drop-probability {told.share} weight {told.weight}"
     )
     text = f"qos profile {name}\n   uc-tx-queue 0\n      {rule}\n!\ninterface {dev}\n   service-profile {name}\n!\n"
-    return Written(
+    written = Written(
         text=text,
         values=told.values,
         aqm=told.aqm,
@@ -43,6 +53,10 @@ def write(wanted: Wanted, place: Place) -> Written:
         lost=told.lost,
         notes=(
             "some platforms say `tx-queue` for `uc-tx-queue`, and round thresholds to their own cells",
-            "the switch's buffer settings, which are not here, say how much may wait",
+            wred.elsewhere(wanted, "in the switch's buffer settings"),
         ),
     )
+    if isinstance(wanted.aqm, Step) and told.lost:
+        note = "`qos random-detect ecn allow non-ect` lets packets pass that cannot be marked, on the whole switch"
+        return replace(written, notes=(*written.notes, note))
+    return written

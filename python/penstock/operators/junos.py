@@ -1,17 +1,49 @@
 """Junos: drop profiles.
 
-Facts: Juniper's "RED Drop Profiles Overview" and the statements drop-profiles, schedulers: fill
-level and probability in whole per cent, up to 64 points with straight lines between them, a random
-number for each packet, no average on most hardware, drops at the head of the queue. Not checked on
+Facts: Juniper's "RED Drop Profiles Overview" and the statements drop-profiles, drop-probability and
+buffer-size: fill level and probability in whole per cent, up to 64 points with straight lines
+between them, a random number for each packet, no average on most hardware, drops at the head of the
+queue; a buffer in whole microseconds of the interface's speed, at most 200,000 on M series routers
+and half or a quarter of that on some cards. QFX switches take 2 points, QFX10000 32. Not checked on
 a router.
 """
 
 from __future__ import annotations
 
 from penstock.operators import wred
-from penstock.operators.model import Place, Ramp, RefusedError, Value, Wanted, Written, bytes_text, per_cent, slug
+from penstock.operators.model import (
+    Names,
+    Place,
+    Ramp,
+    Range,
+    RefusedError,
+    Value,
+    Wanted,
+    Written,
+    bytes_text,
+    per_cent,
+    ranges,
+    slug,
+)
 
 MOST_POINTS = 64
+INTERFACE = Names(
+    first="ge-0/0/0",
+    pattern=r"[a-z][a-z0-9/.:*-]{0,62}",
+    said="a small letter, then small letters, digits and / . : * -",
+)
+_PROFILES = "Juniper, drop-profiles: 0 through 100 per cent"
+RANGES = ranges(
+    Range(name="fill-level", low=0, high=100, unit="%", source=_PROFILES),
+    Range(name="drop-probability", low=0, high=100, unit="%", source=_PROFILES),
+    Range(
+        name="buffer-size temporal",
+        low=1,
+        high=200_000,
+        unit="us",
+        source="Juniper, buffer-size (Dynamic Scheduling): M Series routers",
+    ),
+)
 
 Points = list[tuple[int, int]]
 
@@ -20,32 +52,40 @@ def write(wanted: Wanted, place: Place) -> Written:
     """Returns a drop profile, a scheduler with a buffer of the scenario's size, and its place at
     the interface.
     """
+    dev = INTERFACE.chosen(place)
     if wanted.aqm.kind == "step":
         raise RefusedError('junos: a step on fill levels of whole per cent of the buffer; give a ramp (kind = "red")')
     ramp = wred.ramp_of(wanted, "junos", ["nlred"])
-    buffer = wanted.buffer_bytes
-    low, high = _level(ramp.min_bytes, buffer), _level(ramp.max_bytes, buffer)
-    high = max(high, low + 1)
-    if high > 100:
+    bytes_per_us = wanted.rate_bps / 8e6
+    time = RANGES["buffer-size temporal"].value(
+        "buffer", wanted.buffer_bytes / bytes_per_us, "whole microseconds of the rate"
+    )
+    buffer = time.used * bytes_per_us
+    low, high = (100 * each / buffer for each in (ramp.min_bytes, ramp.max_bytes))
+    level = RANGES["fill-level"]
+    if round(high) > level.high or round(low) >= level.high:
         raise RefusedError(
-            f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; levels end at 100 %"
+            f"max_th = {round(ramp.max_bytes)} B: above the buffer of {round(buffer)} B; {level.said} of it"
         )
+    low, high = level.fit(low), max(level.fit(high), level.fit(low) + 1)
     gentle = ramp.gentle and 2 * high <= 100
+    takes = RANGES["drop-probability"]
     share = per_cent(ramp.share())
     points = profile(ramp, low, high, gentle)
     lost = wred.losses(ramp, wanted.ecn, gentle=gentle, beyond="mark")
     used_low, used_high = buffer * low / 100, buffer * high / 100
     why = f"whole per cent of the buffer of {round(buffer)} B"
     values = [
-        *wred.threshold_values(ramp.min_bytes, ramp.max_bytes, used_low, used_high, "B", why),
+        Value(name="min_th", wanted=ramp.min_bytes, used=used_low, unit="B", why=why),
+        Value(name="max_th", wanted=ramp.max_bytes, used=used_high, unit="B", why=why),
         wred.instantaneous(ramp, lost),
-        wred.share_value(ramp, share / 100, "whole per cent"),
-        Value(name="buffer", wanted=buffer, used=buffer, unit="B"),
+        wred.share_value(ramp, share / 100, takes.why(100 * ramp.share(), "whole per cent")),
+        Value(name="buffer", wanted=wanted.buffer_bytes, used=buffer, unit="B", why=time.why),
     ]
     kind = "nlred" if ramp.kind == "nlred" else "red"
     max_p = share / 100 / (1.5 if kind == "nlred" else 1)
     return Written(
-        text=_text(wanted, place, points),
+        text=_text(slug(wanted.name), dev, points, int(time.used), wanted.ecn),
         values=tuple(values),
         aqm=wred.aqm(
             wanted,
@@ -62,6 +102,8 @@ def write(wanted: Wanted, place: Place) -> Written:
         notes=(
             "packets are dropped at the head of the queue; the simulation drops the arriving one",
             "levels are per cent of the buffer that the box really gives the queue: check it, and give that here",
+            f"the buffer is a time at the interface's speed, taken to be {round(wanted.rate_bps)} bit/s; this does not "
+            "shape",
         ),
     )
 
@@ -95,22 +137,16 @@ def _ascending(points: Points) -> Points:
     return kept
 
 
-def _level(size: float, buffer: float) -> int:
-    return max(0, round(100 * size / buffer))
-
-
-def _text(wanted: Wanted, place: Place, points: Points) -> str:
-    name, dev = slug(wanted.name), place.dev or "ge-0/0/0"
+def _text(name: str, dev: str, points: Points, time_us: int, ecn: bool) -> str:
     levels = " ".join(str(level) for level, _ in points)
     chances = " ".join(str(chance) for _, chance in points)
-    time_us = max(1, round(wanted.buffer_bytes * 8 / wanted.rate_bps * 1e6))
     top = "set class-of-service"
     lines = [
         f"{top} drop-profiles {name} interpolate fill-level [ {levels} ]",
         f"{top} drop-profiles {name} interpolate drop-probability [ {chances} ]",
         f"{top} schedulers {name} buffer-size temporal {time_us}",
         f"{top} schedulers {name} drop-profile-map loss-priority any protocol any drop-profile {name}",
-        *([f"{top} schedulers {name} explicit-congestion-notification"] if wanted.ecn else []),
+        *([f"{top} schedulers {name} explicit-congestion-notification"] if ecn else []),
         f"{top} scheduler-maps {name} forwarding-class best-effort scheduler {name}",
         f"{top} interfaces {dev} scheduler-map {name}",
     ]

@@ -74,11 +74,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codel:
-    """CoDel. `flows` and what follows is FQ-CoDel's; `None` and zero in CoDel itself."""
+    """CoDel. `flows` and what follows is FQ-CoDel's; `None` and zero in CoDel itself.
+
+    maxpacket_bytes: nothing is dropped while no more waits behind; 1514 is what Linux finds on
+        Ethernet.
+    """
 
     kind: str
     target_s: float
     interval_s: float
+    maxpacket_bytes: int = 1514
     flows: int | None = None
     quantum_bytes: int = 0
     limit_pkts: int = 0
@@ -110,7 +115,14 @@ class Tail:
     kind: str = "droptail"
 
 
-Discipline: TypeAlias = Ramp | Step | Codel | Pie | Tail
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """A discipline that no platform has."""
+
+    kind: str
+
+
+Discipline: TypeAlias = Ramp | Step | Codel | Pie | Tail | Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +133,8 @@ class Wanted:
     rate_bps, reverse_rate_bps: of the bottleneck, and of the opposite direction.
     buffer_bytes: what may wait; `buffer_counted` says whether it counts bytes.
     mean_packet: bytes; packets and bytes are turned into each other by it.
+    opposite: what the scenario asks of the opposite direction; `None` where it says nothing of it.
+    lost: what it asks for and no platform has, a sentence each.
     """
 
     name: str
@@ -131,6 +145,8 @@ class Wanted:
     buffer_bytes: float
     buffer_counted: bool
     mean_packet: int
+    opposite: Wanted | None = None
+    lost: tuple[str, ...] = ()
 
     @property
     def buffer_pkts(self) -> int:
@@ -144,7 +160,8 @@ class Place:
 
     dev: the interface; `None`: the platform's usual first one.
     variant: which of several forms: tc's `gred` rather than `red`.
-    shape: whether tc makes the bottleneck's rate itself.
+    shape: whether tc makes the bottleneck's rate itself, in both directions where the scenario has
+        two.
     """
 
     dev: str | None = None
@@ -180,6 +197,57 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The whole numbers that a platform takes in one place, both ends among them.
+
+    name: what the platform calls the number.
+    source: where the range is said.
+    """
+
+    name: str
+    low: int
+    high: int
+    unit: str = ""
+    source: str
+
+    @property
+    def said(self) -> str:
+        """The range as a reason: `maximum-threshold takes 1 to 4096 packets`."""
+        return f"{self.name} takes {self.low} to {self.high} {self.unit}".rstrip()
+
+    def fit(self, wanted: float) -> int:
+        """Returns the nearest number that the platform takes."""
+        return round(min(self.high, max(self.low, wanted)))
+
+    def why(self, wanted: float, otherwise: str = "") -> str:
+        """Returns why the platform does not take a number as it is: the range where it lies
+        outside, else `otherwise`.
+        """
+        return otherwise if self.low <= round(wanted) <= self.high else self.said
+
+    def value(self, name: str, wanted: float, why: str = "", used: float | None = None) -> Value:
+        """Returns a number on its way to this place.
+
+        name: as the scenario calls it.
+        why: what rounds it inside the range.
+        used: what is written; `None`: the nearest that is taken.
+        """
+        told = self.fit(wanted) if used is None else used
+        return Value(name=name, wanted=wanted, used=told, unit=self.unit, why=self.why(wanted, why))
+
+    def check(self, name: str, wanted: float) -> int:
+        """Returns the nearest whole number. Raises `RefusedError` where it lies outside."""
+        if not self.low <= round(wanted) <= self.high:
+            raise RefusedError(f"{name} = {round(wanted)} {self.unit}".rstrip() + f": {self.said}")
+        return round(wanted)
+
+
+def ranges(*each: Range) -> Mapping[str, Range]:
+    """Returns ranges by their names."""
+    return {one.name: one for one in each}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """A platform's configuration.
 
@@ -189,8 +257,13 @@ class Written:
     notes: what whoever pastes it should know, a sentence each.
     aqm: the discipline that the box will really run, as a scenario's `[aqm]`.
     buffer: what may wait at the box, as a scenario says it.
-    readback: of tc: kind and options that `tc -j -d qdisc show` will report, to hold against a real
-        kernel.
+    reverse: `aqm` and `buffer` of the opposite direction; `None` where it is not written.
+    readback: of tc: what `tc -d -j qdisc show` will report of the discipline. It has `kind` and
+        `options`, which are complete: every option that tc prints, also those that the lines leave
+        at their defaults; flags that tc prints only where they are set are absent where they are
+        not. CAKE's `tins` have what `-s` adds of the target. Below a shaper `shaper` has the same
+        of the shaper; `reverse` the same of the opposite direction, with its device as `dev`.
+        Empty for other platforms.
     """
 
     text: str
@@ -199,6 +272,7 @@ class Written:
     buffer: str
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    reverse: tuple[Mapping[str, Any], str] | None = None
     readback: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -209,6 +283,41 @@ def power_of_two(weight: float, least: int, most: int) -> int:
     9
     """
     return min(most, max(least, round(-math.log2(weight))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names of interfaces that a platform's text may hold: none that could end a line or a word,
+    or mean something to a shell.
+
+    first: what is written where the user names none.
+    pattern: of the whole name. said: the same in words.
+    """
+
+    first: str
+    pattern: str
+    said: str
+
+    def chosen(self, place: Place) -> str:
+        """Returns the interface. Raises `RefusedError` for a name that the platform cannot have."""
+        dev = self.first if place.dev is None else place.dev
+        if not re.fullmatch(self.pattern, dev):
+            raise RefusedError(f"--dev {dev!a}: an interface's name here is {self.said}")
+        return dev
+
+
+#: Linux takes stranger names, but no script could be trusted with them.
+LINUX = Names(
+    first="eth0",
+    pattern=r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,14}",
+    said="at most 15 letters, digits and _ . : @ + -",
+)
+
+
+def exponent(weight: float, takes: Range) -> tuple[int, Value]:
+    """Returns n of the nearest weight 2^-n that a platform takes, and the value of the weight."""
+    n = power_of_two(weight, takes.low, takes.high)
+    return n, weight_value(weight, n, takes.why(-math.log2(weight), "the weight is 2^-n"))
 
 
 def weight_value(wanted: float, n: int, why: str) -> Value:

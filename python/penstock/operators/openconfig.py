@@ -1,9 +1,9 @@
 """OpenConfig: a queue-management profile, as gNMI and NETCONF take it.
 
-Facts: openconfig-qos-mem-mgmt.yang 0.11.1: thresholds in bytes (uint64), the weight n of 2^-n
-(uint32), the share in whole per cent, `enable-ecn`, `drop`. RFC 7951 writes a uint64 as a string.
-What a box makes of the numbers is its own affair; the simulation takes them as the model defines
-them.
+Facts: openconfig-qos-mem-mgmt.yang 0.11.1 to 2.2.0: thresholds in bytes (uint64), the weight n of
+2^-n (uint32), the share in whole per cent, `enable-ecn`, and `drop`, which says whether packets are
+dropped that are *not* capable of being marked. RFC 7951 writes a uint64 as a string. What a box
+makes of the numbers is its own affair; the simulation takes them as the model defines them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.operators import wred
-from penstock.operators.model import (
-    Place,
-    Wanted,
-    Written,
-    bytes_text,
-    slug,
-)
+from penstock.operators.model import Names, Place, Range, Step, Wanted, Written, bytes_text, ranges, slug
 
-#: The weight is a uint32; averages slower than this are of no use.
-MOST_WEIGHT = 31
+INTERFACE = Names(
+    first="eth0", pattern=r"[A-Za-z0-9][A-Za-z0-9_.:/@+ -]{0,62}", said="letters, digits and _ . : / @ + - and blanks"
+)
+_MODEL = "openconfig-qos-mem-mgmt.yang"
+RANGES = ranges(
+    Range(name="min-threshold", low=1, high=2**64 - 2, unit="B", source=f"{_MODEL}: uint64"),
+    Range(name="max-threshold", low=1, high=2**64 - 1, unit="B", source=f"{_MODEL}: uint64"),
+    # A uint32, but a slower average than this would not move in the life of a queue.
+    Range(name="weight", low=0, high=31, source=f"{_MODEL}: uint32, the n of 2^-n"),
+    Range(name="max-drop-probability-percent", low=1, high=100, unit="%", source=f"{_MODEL}: oc-types:percentage"),
+)
+#: What the model takes, for `mistakes`: a leaf's type in JSON and its largest value.
 LEAVES: Mapping[str, tuple[type, int]] = {
     "min-threshold": (str, 2**64 - 1),
     "max-threshold": (str, 2**64 - 1),
@@ -35,13 +39,21 @@ LEAVES: Mapping[str, tuple[type, int]] = {
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, and the queue of an interface that has it."""
-    told = wred.in_bytes(wanted, "openconfig", (MOST_WEIGHT, "the weight is 2^-n"))
-    name, dev = slug(wanted.name), place.dev or "eth0"
+    dev, name = INTERFACE.chosen(place), slug(wanted.name)
+    told = wred.in_bytes(
+        wanted,
+        "openconfig",
+        (RANGES["min-threshold"], RANGES["max-threshold"]),
+        RANGES["max-drop-probability-percent"],
+        RANGES["weight"],
+        passes=True,
+    )
+    passes = isinstance(wanted.aqm, Step) and wanted.aqm.not_capable == "pass"
     rule = {
         "min-threshold": str(told.low),
         "max-threshold": str(told.high),
         "enable-ecn": wanted.ecn,
-        "drop": True,
+        "drop": not passes,
         "weight": told.weight,
         "max-drop-probability-percent": told.share,
     }
@@ -51,7 +63,10 @@ def write(wanted: Wanted, place: Place) -> Written:
         aqm=told.aqm,
         buffer=bytes_text(wanted.buffer_bytes),
         lost=told.lost,
-        notes=("a box may do more rounding of its own: read `state` back after setting `config`",),
+        notes=(
+            "a box may do more rounding of its own: read `state` back after setting `config`",
+            wred.elsewhere(wanted, "in a buffer-allocation-profile"),
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.operators import wred
-from penstock.operators.model import Place, Wanted, Written, bytes_text, slug
+from penstock.operators.model import Names, Place, Range, Wanted, Written, bytes_text, ranges, slug
 
 NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 COLOURS = ("green", "yellow", "red")
@@ -30,19 +30,30 @@ ECN = (
 )
 #: The largest threshold, a uint64.
 MOST = 2**64 - 1
+INTERFACE = Names(
+    first="Ethernet0", pattern=r"[A-Za-z][A-Za-z0-9_./-]{0,62}", said="a letter, then letters, digits and _ . / -"
+)
+_MODEL = "sonic-wred-profile.yang"
+#: A threshold of 0, and a probability of 0, would make no ramp.
+RANGES = ranges(
+    Range(name="min_threshold", low=1, high=MOST - 1, unit="B", source=f"{_MODEL}: uint64"),
+    Range(name="max_threshold", low=1, high=MOST, unit="B", source=f"{_MODEL}: uint64"),
+    Range(name="drop_probability", low=1, high=100, unit="%", source=f"{_MODEL}: 0 to 100"),
+)
 
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the profile, all colours alike, and the queue that it is bound to."""
-    name = slug(wanted.name, "A-Za-z0-9_")
-    told = wred.in_bytes(wanted, "sonic", None)
+    dev, name = INTERFACE.chosen(place), slug(wanted.name, "A-Za-z0-9_")
+    told = wred.in_bytes(
+        wanted, "sonic", (RANGES["min_threshold"], RANGES["max_threshold"]), RANGES["drop_probability"], None
+    )
     profile = {f"wred_{colour}_enable": "true" for colour in COLOURS}
     profile["ecn"] = "ecn_all" if wanted.ecn else "ecn_none"
     for colour in COLOURS:
         profile[f"{colour}_min_threshold"] = str(told.low)
         profile[f"{colour}_max_threshold"] = str(told.high)
         profile[f"{colour}_drop_probability"] = str(told.share)
-    dev = place.dev or "Ethernet0"
     document = {"WRED_PROFILE": {name: profile}, "QUEUE": {f"{dev}|0": {"wred_profile": name}}}
     return Written(
         text=json.dumps(document, indent=4) + "\n",
@@ -52,7 +63,7 @@ def write(wanted: Wanted, place: Place) -> Written:
         lost=told.lost,
         notes=(
             "load it with `sonic-cfggen -j FILE --write-to-db`; QUEUE binds it to queue 0 of the port",
-            "the switch's buffer profiles, which are not here, say how much may wait",
+            wred.elsewhere(wanted, "in the switch's buffer profiles"),
         ),
     )
 

@@ -1,9 +1,11 @@
 """OpenWrt's SQM: /etc/config/sqm.
 
-Facts: OpenWrt's "SQM configuration" and sqm-scripts (functions.sh, simplest.qos,
-piece_of_cake.qos). Rates are whole kbit/s; `qdisc_really_really_advanced` makes the scripts read
-targets and further options. Not checked on a router; the qdiscs that the scripts set are what `tc`
-is tested for.
+Facts: OpenWrt's "SQM configuration" and sqm-scripts of June 2024 (functions.sh, defaults.sh,
+simplest.qos, piece_of_cake.qos): rates are whole kbit/s; a target that is not given follows from
+the rate (adapt_target_to_slow_link: the time of 33 ATM cells' worth of 53 B, at least 5 ms, and
+interval = 95 ms + target); `qdisc_advanced` and `qdisc_really_really_advanced` show the further
+options in the router's pages. Not checked on a router; the qdiscs that the scripts set are what
+`tc` is tested for.
 """
 
 from __future__ import annotations
@@ -11,74 +13,139 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.operators import tc
-from penstock.operators.model import Codel, Place, RefusedError, Value, Wanted, Written
-from penstock.operators.tc_delays import FRAME_MEMORY
+from penstock.operators.model import LINUX, Codel, Place, Range, RefusedError, Tail, Wanted, Written, ranges
+from penstock.operators.tc_delays import asked_limit, memory_for
+from penstock.operators.tc_line import RANGES as TC
+from penstock.operators.tc_line import Line
 
 #: Qdisc → the script that sets it without classes.
 SCRIPTS = {"fq_codel": "simplest.qos", "cake": "piece_of_cake.qos"}
+INTERFACE = replace(LINUX, first="eth1")
+RANGES = ranges(
+    # 0 switches a direction off; the scripts reckon with 32 bits of kbit/s and of the bytes of a
+    # millisecond.
+    *(
+        Range(name=name, low=1, high=2**31 - 1, unit="kbit/s", source="sqm-scripts, functions.sh: sqm_start_default")
+        for name in ("upload", "download")
+    ),
+    *(TC[f"codel {name}"] for name in ("limit", "target", "interval", "ce_threshold")),
+    *(TC[f"fq_codel {name}"] for name in ("flows", "quantum", "drop_batch", "memory_limit")),
+    *(TC[f"cake {name}"] for name in ("rtt", "memlimit")),
+)
 
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the configuration of both directions: forward is the upload."""
-    wants = wanted.aqm
-    if not isinstance(wants, Codel) or not wants.flows:
+    dev, wants = INTERFACE.chosen(place), wanted.aqm
+    if not isinstance(wants, Codel) or wants.flows is None:
         raise RefusedError(f"sqm: it sets fq_codel and cake, which run fq-codel, not {wants.kind}")
     qdisc = place.variant or "fq_codel"
     if qdisc not in SCRIPTS:
         raise RefusedError(f"--as {qdisc}: sqm sets {' or '.join(SCRIPTS)}")
-    up, down = (max(1, round(rate / 1e3)) for rate in (wanted.rate_bps, wanted.reverse_rate_bps))
-    line = tc.line_of(replace(wanted, rate_bps=up * 1e3), qdisc)
+    arriving, lost, notes = _arriving(wanted)
+    rates = {
+        name: RANGES[name].value(word, each.rate_bps / 1e3, "whole kbit/s")
+        for name, word, each in (("upload", "rate", wanted), ("download", "reverse rate", arriving))
+    }
+    up, down = (
+        tc.line_of(replace(each, rate_bps=rate.used * 1e3), qdisc)
+        for each, rate in zip((wanted, arriving), rates.values(), strict=True)
+    )
     options = {
         "enabled": "1",
-        "interface": place.dev or "eth1",
-        "upload": str(up),
-        "download": str(down),
+        "interface": dev,
+        **{name: f"{rate.used:.0f}" for name, rate in rates.items()},
         "qdisc": qdisc,
         "script": SCRIPTS[qdisc],
         "linklayer": "none",
         "qdisc_advanced": "1",
-        "ingress_ecn": "ECN" if wanted.ecn else "NOECN",
+        "ingress_ecn": "ECN" if arriving.ecn else "NOECN",
         "egress_ecn": "ECN" if wanted.ecn else "NOECN",
         "qdisc_really_really_advanced": "1",
-        **(_fq_codel(wanted, wants) if qdisc == "fq_codel" else _cake(wanted, wants)),
     }
+    for letter, each, line, rate in (("i", arriving, down, rates["download"]), ("e", wanted, up, rates["upload"])):
+        more, said = _fq_codel(each, letter, round(rate.used)) if qdisc == "fq_codel" else _cake(line, letter)
+        options |= more
+        notes += said
+    same = down.values == up.values
     text = "config queue\n" + "".join(f"\toption {key} '{value}'\n" for key, value in options.items())
-    rate = Value(name="rate", wanted=wanted.rate_bps / 1e3, used=up, unit="kbit/s", why="whole kbit/s")
     return Written(
         text=text,
-        values=(rate, *line.values),
-        aqm=line.aqm,
-        buffer=line.buffer,
-        lost=line.lost,
+        values=(
+            rates["upload"],
+            rates["download"],
+            *up.values,
+            *(replace(each, name=f"reverse {each.name}") for each in (() if same else down.values)),
+        ),
+        aqm=up.aqm,
+        buffer=up.buffer,
+        reverse=(down.aqm, down.buffer),
+        lost=(*up.lost, *lost, *(f"download: {each}" for each in down.lost if each not in up.lost)),
         notes=(
             "upload is the scenario's forward direction, download the opposite one (reverse_rate)",
             "the queue forms in the router only if both rates are a little below what the line really carries",
+            "linklayer 'none': the line's own framing is not counted; on DSL and cable set linklayer and overhead",
+            *notes,
         ),
     )
 
 
-def _microseconds(time_s: float) -> int:
-    return max(1, round(time_s * 1e6))
+def _arriving(wanted: Wanted) -> tuple[Wanted, tuple[str, ...], list[str]]:
+    """Returns what the download gets, what is lost of what was wanted there, and what should be known
+    of it: SQM gives it a queue of the upload's kind in any case.
+    """
+    there = wanted.opposite
+    if there is not None and isinstance(there.aqm, Codel) and there.aqm.flows is not None:
+        return there, there.lost, []
+    like = replace(there or wanted, aqm=wanted.aqm, ecn=wanted.ecn, rate_bps=wanted.reverse_rate_bps)
+    if there is None or isinstance(there.aqm, Tail):
+        return like, (), ["the download gets the upload's discipline; the scenario has a plain queue there"]
+    lost = f"opposite direction: SQM gives the download the upload's discipline, not {there.aqm.kind}"
+    return like, (lost,), []
 
 
-def _fq_codel(wanted: Wanted, wants: Codel) -> dict[str, str]:
-    limit = min(wants.limit_pkts, wanted.buffer_pkts)
-    more = f"interval {_microseconds(wants.interval_s)}us flows {wants.flows} quantum {wants.quantum_bytes}"
-    more += f" drop_batch {wants.drop_batch}"
+def adapted_us(kbit_per_s: int) -> tuple[int, int]:
+    """Returns target and interval that SQM takes where none is given, in microseconds.
+
+    >>> adapted_us(47500), adapted_us(1000)
+    ((5000, 100000), (13992, 108992))
+    """
+    target = max(5000, 33 * 53 * 8 * 1000 // kbit_per_s)
+    return target, 95_000 + target
+
+
+def _fq_codel(wanted: Wanted, letter: str, kbit_per_s: int) -> tuple[dict[str, str], list[str]]:
+    """Returns the options of one direction, `i`ngress or `e`gress."""
+    wants = wanted.aqm
+    assert isinstance(wants, Codel)
+    target, interval = (
+        TC[f"codel {name}"].fit(each * 1e6)
+        for name, each in (("target", wants.target_s), ("interval", wants.interval_s))
+    )
+    own = adapted_us(kbit_per_s)
+    pinned = (target, interval) != own
+    limit = TC["codel limit"].fit(asked_limit(wanted, wants))
+    numbers = {"flows": wants.flows or 0, "quantum": wants.quantum_bytes, "drop_batch": wants.drop_batch}
+    more = {"interval": f"{interval}us"} if pinned else {}
+    more |= {key: str(TC[f"fq_codel {key}"].fit(number)) for key, number in numbers.items()}
+    if (memory := memory_for(limit)) is not None:
+        more["memory_limit"] = str(memory)
     if wants.ce_threshold_s is not None:
-        more += f" ce_threshold {_microseconds(wants.ce_threshold_s)}us"
-    target = f"{_microseconds(wants.target_s)}us"
-    return {
-        "ilimit": str(limit),
-        "elimit": str(limit),
-        "itarget": target,
-        "etarget": target,
-        "iqdisc_opts": more,
-        "eqdisc_opts": more,
-    }
+        more["ce_threshold"] = f"{TC['codel ce_threshold'].fit(wants.ce_threshold_s * 1e6)}us"
+    options = {f"{letter}limit": str(limit)}
+    options |= {f"{letter}target": f"{target}us"} if pinned else {}
+    options[f"{letter}qdisc_opts"] = " ".join(f"{key} {each}" for key, each in more.items())
+    way = "upload" if letter == "e" else "download"
+    if not pinned:
+        return options, []
+    return options, [
+        f"{letter}target pins the {way}'s target, {target / 1000:g} ms; without it and `interval` SQM takes "
+        f"{own[0] / 1000:g} and {own[1] / 1000:g} ms at this rate"
+    ]
 
 
-def _cake(wanted: Wanted, wants: Codel) -> dict[str, str]:
-    limit = min(wants.limit_pkts, wanted.buffer_pkts)
-    more = f"rtt {_microseconds(wants.interval_s)}us flows nonat memlimit {limit * FRAME_MEMORY}"
-    return {"iqdisc_opts": f"{more} ingress", "eqdisc_opts": more}
+def _cake(line: Line, letter: str) -> tuple[dict[str, str], list[str]]:
+    """Returns CAKE's options of one direction."""
+    told = line.readback
+    more = f"rtt {told['rtt']}us flows nonat memlimit {told['memlimit']}"
+    return {f"{letter}qdisc_opts": f"{more} ingress" if letter == "i" else more}, []

@@ -1,48 +1,104 @@
 """Linux's queue disciplines, as commands of `tc`.
 
-tests/test_config_kernel.py loads what is written here into a real kernel and compares what it
-reports.
+The commands delete what is there first: the kernel refuses to make one qdisc of another under the
+same handle, and would keep options of a qdisc of the same kind that the new line does not name.
+tests/test_config_kernel.py loads what is written here into a real kernel, over each other kind of
+qdisc and over itself, and compares what it reports.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from penstock.operators import tc_delays as delays
 from penstock.operators import tc_ramps as ramps
-from penstock.operators.model import Place, RefusedError, Wanted, Written
-from penstock.operators.tc_line import FRAME, Line
+from penstock.operators.model import LINUX, Place, RefusedError, Value, Wanted, Written
+from penstock.operators.tc_line import RANGES, Line
+
+__all__ = ["INTERFACE", "QDISCS", "RANGES", "line_of", "write"]
+
+INTERFACE = LINUX
 
 
 def write(wanted: Wanted, place: Place) -> Written:
-    """Returns the commands."""
+    """Returns the commands: with `--shape` of both directions, where the scenario says anything of
+    the opposite one.
+    """
+    dev = INTERFACE.chosen(place)
+    ahead = _direction(wanted, place, dev)
+    if not place.shape or wanted.opposite is None:
+        return ahead
+    ifb = f"ifb4{dev}"[:15]
+    back = _direction(wanted.opposite, _back(wanted.opposite, place), ifb)
+    return Written(
+        text=ahead.text + _arriving(dev, ifb, back.text),
+        values=(*ahead.values, *(_named(each) for each in back.values)),
+        aqm=ahead.aqm,
+        buffer=ahead.buffer,
+        reverse=(back.aqm, back.buffer),
+        lost=(*ahead.lost, *(f"opposite direction: {each}" for each in (*wanted.opposite.lost, *back.lost))),
+        notes=(
+            *ahead.notes,
+            *(f"opposite direction: {each}" for each in back.notes if each not in ahead.notes),
+            f"what arrives at {dev}, the opposite direction, goes through the queue of {ifb}",
+        ),
+        readback={**ahead.readback, "reverse": {**back.readback, "dev": ifb}},
+    )
+
+
+def _back(opposite: Wanted, place: Place) -> Place:
+    """Returns the place of the opposite direction: the form that was chosen, where it runs there."""
+    able = place.variant is not None and opposite.aqm.kind in QDISCS.get(place.variant, ())
+    return Place(variant=place.variant if able else None, shape=True)
+
+
+def _named(value: Value) -> Value:
+    return replace(value, name=f"reverse {value.name}")
+
+
+def _arriving(dev: str, ifb: str, queue: str) -> str:
+    """Returns the commands that send what arrives through the queue of another interface."""
+    return (
+        f"ip link add {ifb} type ifb 2>/dev/null || true\n"
+        f"ip link set {ifb} up\n"
+        f"{queue}"
+        f"tc qdisc del dev {dev} parent ffff:fff1 2>/dev/null || true\n"
+        f"tc qdisc add dev {dev} handle ffff: ingress\n"
+        f"tc filter add dev {dev} parent ffff: matchall action mirred egress redirect dev {ifb}\n"
+    )
+
+
+def _direction(wanted: Wanted, place: Place, dev: str) -> Written:
     line = line_of(wanted, place.variant)
-    dev = place.dev or "eth0"
-    head, parent = "", "root handle 1:"
-    lost, notes = line.lost, line.notes
-    if place.shape and line.qdisc != "cake":
-        burst = max(2 * FRAME, math.ceil(wanted.rate_bps / 8 / delays.HZ))
-        head = (
-            f"tc qdisc replace dev {dev} root handle 1: tbf rate {round(wanted.rate_bps)}bit burst {burst} "
-            f"limit {round(wanted.buffer_bytes)}\n"
-        )
+    above = delays.shaper(wanted) if place.shape and line.qdisc != "cake" else None
+    text = f"tc qdisc del dev {dev} root 2>/dev/null || true\n"
+    parent = "root handle 1:"
+    lost, notes, values = line.lost, line.notes, line.values
+    readback: dict[str, Any] = {"kind": line.qdisc, "options": line.readback}
+    if above is not None:
+        text += f"tc qdisc add dev {dev} {parent} tbf {above.arguments[0]}\n"
         parent = "parent 1:1 handle 10:"
-        if line.qdisc in ("red", "gred"):
+        values += above.values
+        readback["shaper"] = {"kind": above.qdisc, "options": above.readback}
+        if line.qdisc in ("red", "gred", "choke"):
             lost += ("below a shaper the average does not decay while the link is idle",)
     elif line.qdisc != "cake":
         notes += (f"the queue forms here only where {dev} itself is the bottleneck; --shape puts tbf above it",)
+    if line.tins:
+        readback["tins"] = line.tins
     first, *more = line.arguments
-    text = f"{head}tc qdisc replace dev {dev} {parent} {line.qdisc} {first}\n"
+    text += f"tc qdisc add dev {dev} {parent} {line.qdisc} {first}\n"
     text += "".join(f"tc qdisc change dev {dev} {parent} {line.qdisc} {each}\n" for each in more)
     return Written(
         text=text,
-        values=line.values,
+        values=values,
         aqm=line.aqm,
         buffer=line.buffer,
         lost=lost,
         notes=notes,
-        readback={"kind": line.qdisc, "options": line.readback},
+        readback=readback,
     )
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.operators.model import Codel, Pie, Tail, Value, Wanted, bytes_text
-from penstock.operators.tc_line import FRAME, Line
+from penstock.operators.tc_arithmetic import TICKS_PER_US
+from penstock.operators.tc_line import FRAME, RANGES, Line
 
 #: Timer interrupts a second of Debian's kernels; others have 100, 300 or 1000. PIE's period is
 #: whole ones.
@@ -18,9 +20,11 @@ HZ = 250
 #: What the kernel's PIE has built in (net/sched/sch_pie.c, include/net/pie.h).
 PIE_MAX_BURST_S, PIE_MARK_ECNTH, PIE_HIGH_DELAY_S, PIE_DQ_THRESHOLD = 0.15, 0.1, 0.25, 16384
 #: PIE's gains are whole sixteenths, at most two.
-PIE_GAIN, PIE_MOST = 16, 32
+PIE_GAIN, PIE_MOST = 16, RANGES["pie alpha"].high
 #: Memory that the kernel books for a full frame, about.
 FRAME_MEMORY = 2304
+#: fq_codel's memory, where it is not told (net/sched/sch_fq_codel.c: 32 MB).
+MEMORY_LIMIT = 32 << 20
 
 
 def codel_ticks(microseconds: int) -> int:
@@ -38,14 +42,27 @@ def codel_reported(microseconds: int) -> int:
 
 
 def _codel_time(name: str, wanted_s: float) -> tuple[int, Value]:
-    told = max(1, round(wanted_s * 1e6))
+    takes = RANGES[f"codel {name}"]
+    told = takes.fit(wanted_s * 1e6)
     used = (codel_ticks(told) << 10) / 1e6
-    why = "the kernel's CoDel counts time in units of 1024 ns"
+    why = takes.why(wanted_s * 1e6, "the kernel's CoDel counts time in units of 1024 ns")
     return told, Value(name=name, wanted=wanted_s * 1e3, used=used, unit="ms", why=why)
 
 
 def _seconds_text(milliseconds: float) -> str:
     return f"{milliseconds * 1e3:.10g} us"
+
+
+def asked_limit(wanted: Wanted, wants: Codel) -> float:
+    """Returns the packets that may wait: those of the buffer, or FQ-CoDel's own limit."""
+    room = wanted.buffer_bytes / wanted.mean_packet
+    return room if wants.flows is None else min(wants.limit_pkts, room)
+
+
+def memory_for(limit: int) -> int | None:
+    """Returns fq_codel's memory_limit where its default would not hold so many full frames."""
+    memory = limit * FRAME_MEMORY
+    return None if memory <= MEMORY_LIMIT else RANGES["fq_codel memory_limit"].fit(memory)
 
 
 def codel(wanted: Wanted) -> Line:
@@ -54,35 +71,52 @@ def codel(wanted: Wanted) -> Line:
     assert isinstance(wants, Codel)
     target, target_value = _codel_time("target", wants.target_s)
     interval, interval_value = _codel_time("interval", wants.interval_s)
-    limit = min(wants.limit_pkts, wanted.buffer_pkts) if wants.flows else wanted.buffer_pkts
+    buffer = RANGES["codel limit"].value("buffer", asked_limit(wanted, wants), "whole packets")
+    limit = int(buffer.used)
     values = [target_value, interval_value]
-    readback: dict[str, Any] = {"limit": limit, "ecn": wanted.ecn}
+    readback: dict[str, Any] = {"limit": limit}
     readback |= {"target": codel_reported(target), "interval": codel_reported(interval)}
+    readback |= {"ecn": True} if wanted.ecn else {}
     arguments = f"limit {limit} target {target}us interval {interval}us"
     aqm: dict[str, Any] = {"kind": wants.kind, "ecn": wanted.ecn, "mean_packet": bytes_text(wanted.mean_packet)}
     aqm |= {"target": _seconds_text(target_value.used), "interval": _seconds_text(interval_value.used)}
-    if wants.flows:
-        quantum = max(256, wants.quantum_bytes)
-        arguments += f" flows {wants.flows} quantum {quantum} drop_batch {wants.drop_batch}"
-        readback |= {"flows": wants.flows, "quantum": quantum, "drop_batch": wants.drop_batch}
-        aqm |= {"flows": wants.flows, "quantum": bytes_text(quantum), "drop_batch": wants.drop_batch, "limit": limit}
-        values.append(Value(name="quantum", wanted=wants.quantum_bytes, used=quantum, unit="B", why="256 B at least"))
+    if wants.flows is not None:
+        flows = RANGES["fq_codel flows"].value("flows", wants.flows)
+        quantum = RANGES["fq_codel quantum"].value("quantum", wants.quantum_bytes)
+        batch = RANGES["fq_codel drop_batch"].value("drop_batch", wants.drop_batch)
+        numbers = {"flows": int(flows.used), "quantum": int(quantum.used), "drop_batch": int(batch.used)}
+        memory = memory_for(limit)
+        if memory is not None and memory < limit * FRAME_MEMORY:
+            why = f"{RANGES['fq_codel memory_limit'].said}, and a full frame takes about {FRAME_MEMORY} B"
+            buffer = replace(buffer, used=memory // FRAME_MEMORY, why=why)
+        told = numbers | ({} if memory is None else {"memory_limit": memory})
+        arguments += "".join(f" {key} {number}" for key, number in told.items())
+        readback |= numbers | {"memory_limit": memory or MEMORY_LIMIT}
+        aqm |= numbers | {"quantum": bytes_text(quantum.used), "limit": int(buffer.used)}
+        # What is as it was asked for, and rarely chosen, needs no line of its own.
+        values += [*([flows] if flows.error else []), quantum, *([batch] if batch.error else [])]
         if wants.ce_threshold_s is not None:
-            told, value = _codel_time("ce_threshold", wants.ce_threshold_s)
-            arguments += f" ce_threshold {told}us"
-            readback["ce_threshold"] = codel_reported(told)
+            threshold, value = _codel_time("ce_threshold", wants.ce_threshold_s)
+            arguments += f" ce_threshold {threshold}us"
+            readback["ce_threshold"] = codel_reported(threshold)
             aqm["ce_threshold"] = _seconds_text(value.used)
             values.append(value)
     aqm["maxpacket"] = f"{FRAME} B"
-    values.append(Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=limit, unit="packets"))
+    values += [maxpacket(wants), buffer]
     return Line(
-        qdisc="fq_codel" if wants.flows else "codel",
+        qdisc="fq_codel" if wants.flows is not None else "codel",
         arguments=(f"{arguments} {'ecn' if wanted.ecn else 'noecn'}",),
         values=tuple(values),
         aqm=aqm,
-        buffer=f"{limit} packets",
+        buffer=f"{int(buffer.used)} packets",
         readback=readback,
     )
+
+
+def maxpacket(wants: Codel) -> Value:
+    """Returns what may always wait behind: the kernel takes the largest packet that it has sent."""
+    why = "the largest frame that it has sent"
+    return Value(name="maxpacket", wanted=wants.maxpacket_bytes, used=FRAME, unit="B", why=why)
 
 
 def pie_reported(microseconds: int) -> int:
@@ -96,14 +130,19 @@ def pie(wanted: Wanted) -> Line:
     """sch_pie."""
     wants = wanted.aqm
     assert isinstance(wants, Pie)
-    target, period = (max(1, round(each * 1e6)) for each in (wants.target_s, wants.t_update_s))
+    target, period = (
+        RANGES[f"pie {name}"].fit(each * 1e6)
+        for name, each in (("target", wants.target_s), ("tupdate", wants.t_update_s))
+    )
+    room = RANGES["pie limit"].value("buffer", wanted.buffer_bytes / wanted.mean_packet, "whole packets")
+    limit = int(room.used)
     target_used = (target * 1000 >> 6 << 6) / 1e6
     period_used = math.ceil(period / (1e6 / HZ)) * 1e3 / HZ
-    gains = {name: min(PIE_MOST, round(getattr(wants, name) * PIE_GAIN)) for name in ("alpha", "beta")}
-    words = [f"limit {wanted.buffer_pkts} target {target}us tupdate {period}us"]
+    gains = {name: RANGES[f"pie {name}"].fit(getattr(wants, name) * PIE_GAIN) for name in ("alpha", "beta")}
+    words = [f"limit {limit} target {target}us tupdate {period}us"]
     words += [f"alpha {gains['alpha']} beta {gains['beta']}", "ecn" if wanted.ecn else "noecn", "nobytemode"]
     words += ["dq_rate_estimator"] if wants.rate_estimate else ["no_dq_rate_estimator"]
-    values = _pie_values(wanted, wants, (target_used, period_used), gains)
+    values = [*_pie_values(wanted, wants, (target_used, period_used), gains), room]
     aqm = {
         "kind": "pie",
         "ecn": wanted.ecn,
@@ -120,12 +159,13 @@ def pie(wanted: Wanted) -> Line:
         "derandomize": True,
     }
     readback = {
-        "limit": wanted.buffer_pkts,
+        "limit": limit,
         "target": pie_reported(target),
         "tupdate": math.ceil(period / (1e6 / HZ)) * 1_000_000 // HZ,
         "alpha": gains["alpha"],
         "beta": gains["beta"],
-        "ecn": wanted.ecn,
+        **({"ecn": True} if wanted.ecn else {}),
+        **({"dq_rate_estimator": True} if wants.rate_estimate else {}),
     }
     lost = () if wants.derandomize else ("derandomize: the kernel always spreads its drops (RFC 8033, section 5.4)",)
     return Line(
@@ -133,7 +173,7 @@ def pie(wanted: Wanted) -> Line:
         arguments=(" ".join(words),),
         values=tuple(values),
         aqm=aqm,
-        buffer=f"{wanted.buffer_pkts} packets",
+        buffer=f"{limit} packets",
         readback=readback,
         lost=lost,
     )
@@ -144,17 +184,23 @@ def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: 
     target_used, period_used = used_s
     why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
     built_in = "built into the kernel"
-    sixteenths = f"whole sixteenths, at most {PIE_MOST // PIE_GAIN}"
+    ticks = RANGES["pie target"].why(wants.target_s * 1e6, "ticks of 64 ns")
+    why = RANGES["pie tupdate"].why(wants.t_update_s * 1e6, why)
     values = [
-        Value(name="qdelay_ref", wanted=wants.target_s * 1e3, used=target_used, unit="ms", why="ticks of 64 ns"),
+        Value(name="qdelay_ref", wanted=wants.target_s * 1e3, used=target_used, unit="ms", why=ticks),
         Value(name="t_update", wanted=wants.t_update_s * 1e3, used=period_used, unit="ms", why=why),
         *(
-            Value(name=name, wanted=getattr(wants, name), used=n / PIE_GAIN, shown=f"{n}/{PIE_GAIN}", why=sixteenths)
+            Value(
+                name=name,
+                wanted=getattr(wants, name),
+                used=n / PIE_GAIN,
+                shown=f"{n}/{PIE_GAIN}",
+                why=RANGES[f"pie {name}"].why(getattr(wants, name) * PIE_GAIN, "whole sixteenths"),
+            )
             for name, n in gains.items()
         ),
         Value(name="max_burst", wanted=wants.max_burst_s * 1e3, used=PIE_MAX_BURST_S * 1e3, unit="ms", why=built_in),
         Value(name="high_delay", wanted=wants.high_delay_s * 1e3, used=PIE_HIGH_DELAY_S * 1e3, unit="ms", why=built_in),
-        Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=wanted.buffer_pkts, unit="packets"),
     ]
     if wanted.ecn:
         values.append(Value(name="mark_ecnth", wanted=wants.mark_ecnth, used=PIE_MARK_ECNTH, why=built_in))
@@ -198,32 +244,32 @@ def cake(wanted: Wanted) -> Line:
     """sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
     wants = wanted.aqm
     assert isinstance(wants, Codel)
-    told = cake_rtt_us(wants.interval_s, wanted.rate_bps)
-    target_ns, interval_ns = cake_times_us(told, wanted.rate_bps)
-    bytes_per_s = round(wanted.rate_bps) // 8
+    rtt = RANGES["cake rtt"]
+    rate = RANGES["cake bandwidth"].fit(wanted.rate_bps)
+    told = rtt.fit(cake_rtt_us(wants.interval_s, rate))
+    target_ns, interval_ns = cake_times_us(told, rate)
+    bytes_per_s = rate // 8
     quantum = max(min(bytes_per_s >> 12, FRAME), 300)
-    limit = min(wants.limit_pkts or wanted.buffer_pkts, wanted.buffer_pkts)
-    memory = min(2**32 - 1, limit * FRAME_MEMORY)
+    asked = asked_limit(wanted, wants)
+    room = RANGES["cake memlimit"]
+    memory = room.fit(max(1, round(asked)) * FRAME_MEMORY)
+    limit = max(1, memory // FRAME_MEMORY)
+    counts = f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B"
+    twentieth = "a twentieth of rtt, at least one and a half frames' time"
     values = (
+        Value(name="target", wanted=wants.target_s * 1e3, used=target_ns / 1e6, unit="ms", why=twentieth),
         Value(
-            name="target",
-            wanted=wants.target_s * 1e3,
-            used=target_ns / 1e6,
+            name="interval",
+            wanted=wants.interval_s * 1e3,
+            used=interval_ns / 1e6,
             unit="ms",
-            why="a twentieth of rtt, at least one and a half frames' time",
+            why=rtt.why(wants.interval_s * 1e6, "rtt, and what the target has grown by"),
         ),
-        Value(name="interval", wanted=wants.interval_s * 1e3, used=interval_ns / 1e6, unit="ms"),
         Value(name="flows", wanted=wants.flows or 1024, used=1024, why="built in"),
         Value(name="quantum", wanted=wants.quantum_bytes, used=quantum, unit="B", why="follows from the rate"),
-        Value(
-            name="buffer",
-            wanted=limit,
-            used=memory // FRAME_MEMORY,
-            unit="packets",
-            why=f"CAKE counts memory, of which a full frame takes about {FRAME_MEMORY} B",
-        ),
+        Value(name="buffer", wanted=asked, used=limit, unit="packets", why=room.why(asked * FRAME_MEMORY, counts)),
+        *_rate_value("cake bandwidth", wanted.rate_bps, rate),
     )
-    rate = round(wanted.rate_bps)
     return Line(
         qdisc="cake",
         arguments=(
@@ -239,18 +285,60 @@ def cake(wanted: Wanted) -> Line:
             "interval": f"{interval_ns / 1e3:.10g} us",
             "flows": 1024,
             "quantum": bytes_text(quantum),
-            "limit": limit,
+            "limit": min(1_000_000, limit),
         },
         buffer=f"{limit} packets",
         readback={
             "bandwidth": bytes_per_s,
+            "diffserv": "besteffort",
+            "flowmode": "flows",
+            "nat": False,
+            "wash": False,
+            "ingress": False,
+            "ack-filter": "disabled",
+            "split_gso": True,
             "rtt": told,
+            "raw": True,
+            "overhead": 0,
             "memlimit": memory,
-            "target_us": target_ns // 1000,
-            "interval_us": interval_ns // 1000,
+            "fwmark": "0",
         },
+        tins=({"target_us": target_ns // 1000, "interval_us": interval_ns // 1000},),
         lost=tuple(_cake_lost(wanted, wants)),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),
+    )
+
+
+def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
+    """Returns a rate where it is not the wanted one; tc keeps whole bytes per second."""
+    used = 8 * (told // 8)
+    why = RANGES[name].why(wanted_bps, "whole bytes per second")
+    return (Value(name="rate", wanted=wanted_bps, used=used, unit="bit/s", why=why),) if used != wanted_bps else ()
+
+
+def shaper(wanted: Wanted) -> Line:
+    """sch_tbf above a queue: a bucket of two frames, or of what a tick of the timer lets through."""
+    rate = RANGES["tbf rate"].fit(wanted.rate_bps)
+    burst = max(2 * FRAME, math.ceil(rate / 8 / HZ))
+    limit = RANGES["tbf limit"].fit(wanted.buffer_bytes)
+    bytes_per_s = rate // 8
+    # The kernel has the bucket as nanoseconds and reports ticks of 64; tc makes whole microseconds
+    # of them, and of those bytes.
+    bucket_us = int((burst * 10**9 // bytes_per_s >> 6) / TICKS_PER_US)
+    waits_us = 1e6 * limit / bytes_per_s - bucket_us
+    return Line(
+        qdisc="tbf",
+        arguments=(f"rate {rate}bit burst {burst} limit {limit}",),
+        values=_rate_value("tbf rate", wanted.rate_bps, rate),
+        aqm={},
+        buffer="",
+        readback={
+            "rate": bytes_per_s,
+            "burst": f"{int(bytes_per_s * bucket_us / 1e6)}b/1",
+            "mpu": 0,
+            **({"lat": int(waits_us)} if waits_us >= 0 else {"limit": limit}),
+            "linklayer": "ethernet",
+        },
     )
 
 
@@ -269,13 +357,14 @@ def tail(wanted: Wanted) -> Line:
     assert isinstance(wanted.aqm, Tail)
     counted = wanted.buffer_counted
     qdisc = "bfifo" if counted else "pfifo"
-    limit = max(1, round(wanted.buffer_bytes)) if counted else wanted.buffer_pkts
     asked = wanted.buffer_bytes if counted else wanted.buffer_bytes / wanted.mean_packet
     unit = "B" if counted else "packets"
+    buffer = RANGES[f"{qdisc} limit"].value("buffer", asked, f"whole {'bytes' if counted else unit}")
+    limit = int(buffer.used)
     return Line(
         qdisc=qdisc,
         arguments=(f"limit {limit}",),
-        values=(Value(name="buffer", wanted=asked, used=limit, unit=unit),),
+        values=(buffer,),
         aqm={"kind": "droptail", "mean_packet": bytes_text(wanted.mean_packet)},
         buffer=f"{limit} {unit}",
         readback={"limit": limit},

@@ -6,10 +6,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.operators.model import Value
+from penstock.operators.model import Range, Value, ranges
 
 #: An Ethernet frame as the kernel counts it: 1500 B and the header.
 FRAME = 1514
+#: tc and the kernel keep most numbers in 32 bits.
+U32 = 2**32 - 1
+#: include/net/red.h: a threshold of RED, shifted by the weight's exponent, stays below 2^31.
+_RED = "Linux, include/net/red.h: red_check_params"
+_TIME = "iproute2, tc/tc_util.c: get_time, in 32 bits of microseconds"
+_SIZE = "iproute2, tc/tc_util.c: get_size, in 32 bits"
+_NUMBER = "iproute2, tc/tc_util.c: get_unsigned, in 32 bits"
+#: What tc and the kernel take.
+RANGES = ranges(
+    Range(name="red limit", low=1, high=U32, unit="B", source=_SIZE),
+    Range(name="red min", low=1, high=2**30 - 2, unit="B", source=_RED),
+    Range(name="red max", low=2, high=2**30 - 1, unit="B", source=_RED),
+    Range(name="red probability", low=1, high=U32, unit="/ 2^32", source="iproute2, tc/q_red.c; 0 is none"),
+    Range(name="red average", low=1, high=30, source="iproute2, tc/tc_red.c: n of the weight 2^-n; " + _RED),
+    Range(
+        name="choke limit",
+        low=1,
+        high=128 * 1024 - 1,
+        unit="packets",
+        source="Linux, net/sched/sch_choke.c: CHOKE_MAX_QUEUE",
+    ),
+    Range(name="choke min", low=1, high=2**30 - 2, unit="packets", source=_RED),
+    Range(name="choke max", low=2, high=2**30 - 1, unit="packets", source=_RED),
+    Range(name="codel limit", low=1, high=U32, unit="packets", source=_NUMBER),
+    Range(name="codel target", low=2, high=U32, unit="us", source=_TIME),
+    Range(name="codel interval", low=2, high=U32, unit="us", source=_TIME),
+    Range(name="codel ce_threshold", low=2, high=U32, unit="us", source=_TIME),
+    Range(name="fq_codel flows", low=1, high=65536, source="Linux, net/sched/sch_fq_codel.c: fq_codel_change"),
+    Range(name="fq_codel quantum", low=256, high=2**20, unit="B", source="Linux, net/sched/sch_fq_codel.c"),
+    Range(name="fq_codel drop_batch", low=1, high=U32, unit="packets", source=_NUMBER),
+    Range(name="fq_codel memory_limit", low=1, high=2**31, unit="B", source="Linux, net/sched/sch_fq_codel.c"),
+    Range(name="pie limit", low=1, high=U32, unit="packets", source=_NUMBER),
+    Range(name="pie target", low=1, high=U32, unit="us", source=_TIME),
+    Range(name="pie tupdate", low=1, high=U32, unit="us", source=_TIME),
+    Range(name="pie alpha", low=0, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: ALPHA_MAX"),
+    Range(name="pie beta", low=0, high=32, unit="/ 16", source="iproute2, tc/q_pie.c: BETA_MAX"),
+    Range(name="cake rtt", low=20, high=U32, unit="us", source=f"{_TIME}; its target is a twentieth of it"),
+    Range(name="cake memlimit", low=1, high=U32, unit="B", source=_SIZE),
+    Range(
+        name="cake bandwidth",
+        low=512,
+        high=8 * (2**40 - 1),
+        unit="bit/s",
+        source="Linux, net/sched/sch_cake.c: cake_set_rate",
+    ),
+    Range(name="pfifo limit", low=1, high=U32, unit="packets", source=_NUMBER),
+    Range(name="bfifo limit", low=1, high=U32, unit="B", source=_SIZE),
+    # The bucket is two frames, or what a tick of the timer lets through, and its time has 32 bits of
+    # 64 ns.
+    Range(name="tbf rate", low=100, high=8 * 250 * U32, unit="bit/s", source="iproute2, tc/q_tbf.c; Linux, sch_tbf.c"),
+    Range(name="tbf limit", low=1, high=U32, unit="B", source=_SIZE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +69,8 @@ class Line:
     """A qdisc without its place.
 
     arguments: after the qdisc's name; more than one where it takes several commands.
+    readback: the options that `tc -d -j qdisc show` will report, all of them. tins: what `-s` adds
+        of CAKE's.
     """
 
     qdisc: str
@@ -25,5 +79,6 @@ class Line:
     aqm: Mapping[str, Any]
     buffer: str
     readback: Mapping[str, Any]
+    tins: tuple[Mapping[str, Any], ...] = ()
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -11,21 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.operators import tc_arithmetic as arithmetic
+from penstock.operators import wred
 from penstock.operators.model import Ramp, RefusedError, Step, Value, Wanted, bytes_text, power_of_two, weight_value
-from penstock.operators.tc_line import Line
-
-#: Packets that CHOKe's buffer takes (net/sched/sch_choke.c).
-CHOKE_MOST = 128 * 1024 - 1
+from penstock.operators.tc_line import RANGES, Line
 
 
 def _exponent(ramp: Ramp, high: int, wanted: Wanted) -> tuple[int, int]:
     """Returns n of the weight 2^-n to aim at, and the largest one that kernel and tc take here."""
-    most = min(30, arithmetic.largest_exponent(high))
+    most = min(RANGES["red average"].high, arithmetic.largest_exponent(high))
     most = arithmetic.largest_for_idle(most, wanted.mean_packet, wanted.rate_bps)
     return power_of_two(ramp.w_q, 1, most), most
 
 
 WHY_WEIGHT = "the kernel averages by shifts: a weight is a power of two"
+
+
+def _probability(ramp: Ramp) -> tuple[float, Value]:
+    """Returns max_p as tc takes it: whole parts of 2^32."""
+    asked, takes = ramp.max_p_for("uniform"), RANGES["red probability"]
+    used = min(max(asked, 2.0**-32), arithmetic.MOST_PROBABILITY)
+    spaced = gate_why(ramp, "uniform", "the kernel spaces signals uniformly")
+    why = takes.said if asked < 2.0**-32 else spaced or "max_p has 32 binary digits"
+    return used, Value(name="max_p", wanted=asked, used=int(used * 2**32) / 2**32, why=why)
 
 
 def _weight_why(ramp: Ramp, n: int, most: int, aimed: int) -> str:
@@ -92,32 +99,30 @@ class _Red:
 
 def _red(wanted: Wanted, ramp: Ramp) -> _Red:
     """Returns RED in bytes."""
-    low, high = max(1, round(ramp.min_bytes)), max(2, round(ramp.max_bytes))
-    high = max(high, low + 1)
-    if arithmetic.largest_exponent(high) < 1:
-        raise RefusedError(f"max_th = {high} B: the kernel takes thresholds below 1 GiB")
+    RANGES["red max"].check("max_th", max(2.0, ramp.max_bytes))
+    low, high, thresholds = wred.thresholds(
+        (ramp.min_bytes, ramp.max_bytes), (RANGES["red min"], RANGES["red max"]), "whole bytes"
+    )
     aimed, most = _exponent(ramp, high, wanted)
     told = arithmetic.burst_for(low, aimed, wanted.mean_packet, wanted.rate_bps)
-    max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
+    max_p, probability = _probability(ramp)
     if arithmetic.slope_log(low, high, max_p) is None:
         raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} B")
-    values = (
-        Value(name="min_th", wanted=ramp.min_bytes, used=low, unit="B"),
-        Value(name="max_th", wanted=ramp.max_bytes, used=high, unit="B"),
-        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)),
-        Value(
-            name="max_p",
-            wanted=ramp.max_p_for("uniform"),
-            used=int(max_p * 2**32) / 2**32,
-            why=gate_why(ramp, "uniform", "the kernel spaces signals uniformly") or "max_p has 32 binary digits",
-        ),
-    )
+    values = (*thresholds, weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)), probability)
     return _Red(low, high, max_p, told, values)
 
 
+#: The priority of a virtual queue that is told none (net/sched/sch_gred.c: GRED_DEF_PRIO).
+GRED_PRIO = 8
+
+
+def _flags(ecn: bool = False, harddrop: bool = False, adaptive: bool = False, nodrop: bool = False) -> dict[str, bool]:
+    """Returns the flags that tc prints of RED and its kin, set or not."""
+    return {"ecn": ecn, "harddrop": harddrop, "adaptive": adaptive, "nodrop": nodrop}
+
+
 def _buffer(wanted: Wanted) -> Value:
-    used = max(1, round(wanted.buffer_bytes))
-    return Value(name="buffer", wanted=wanted.buffer_bytes, used=used, unit="B")
+    return RANGES["red limit"].value("buffer", wanted.buffer_bytes, "whole bytes")
 
 
 def red_aqm(numbers: Mapping[str, Any], wanted: Wanted, **more: Any) -> dict[str, Any]:
@@ -168,10 +173,7 @@ def red(wanted: Wanted) -> Line:
     readback = {
         "limit": int(buffer.used),
         **numbers.readback(),
-        "ecn": wanted.ecn,
-        "harddrop": hard,
-        "adaptive": adaptive,
-        "nodrop": False,
+        **_flags(wanted.ecn, hard, adaptive),
     }
     return Line(
         qdisc="red",
@@ -195,7 +197,11 @@ def gred(wanted: Wanted) -> Line:
     flags = ["ecn"] if wanted.ecn else []
     hard = wanted.ecn and ramp.forced == "drop"
     flags += ["harddrop"] if hard else []
-    readback = {"limit": limit, **numbers.readback(), "ecn": wanted.ecn, "harddrop": hard}
+    told = {"limit": limit, **numbers.readback(), **_flags(wanted.ecn, hard)}
+    readback = {
+        **{"dp_cnt": 1, "dp_default": 0, "grio": False, "limit": limit, **_flags()},
+        "vqs": [{"vq": 0, "prio": GRED_PRIO, **told}],
+    }
     return Line(
         qdisc="gred",
         arguments=(
@@ -203,7 +209,7 @@ def gred(wanted: Wanted) -> Line:
             " ".join([f"vq 0 limit {limit}", numbers.arguments(), *flags]),
         ),
         values=(*numbers.values, buffer),
-        aqm=red_aqm(readback, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
+        aqm=red_aqm(told, wanted, forced="drop" if hard or not wanted.ecn else "mark"),
         buffer=bytes_text(limit),
         readback=readback,
         lost=tuple(ramp_losses(ramp, wanted.ecn)),
@@ -222,7 +228,8 @@ def step(wanted: Wanted) -> Line:
     assert isinstance(wants, Step)
     if not wanted.ecn:
         raise RefusedError("aqm.ecn = false: a step that marks nothing is DropTail")
-    low = max(1, round(wants.threshold_bytes))
+    threshold = RANGES["red min"].value("threshold", wants.threshold_bytes, "whole bytes")
+    low = int(threshold.used)
     told = arithmetic.burst_for(low, 1, wanted.mean_packet, wanted.rate_bps)
     numbers = _Red(low, low + 1, arithmetic.MOST_PROBABILITY, told, ())
     buffer = _buffer(wanted)
@@ -231,16 +238,13 @@ def step(wanted: Wanted) -> Line:
     readback = {
         "limit": int(buffer.used),
         **numbers.readback(),
-        "ecn": True,
-        "harddrop": False,
-        "adaptive": False,
-        "nodrop": spare,
+        **_flags(ecn=True, nodrop=spare),
     }
     return Line(
         qdisc="red",
         arguments=(" ".join([f"limit {int(buffer.used)}", numbers.arguments(), *flags]),),
         values=(
-            Value(name="threshold", wanted=wants.threshold_bytes, used=low, unit="B"),
+            threshold,
             weight_value(1.0, told.n, "tc's least average is half the newest sample"),
             buffer,
         ),
@@ -264,38 +268,35 @@ def choke(wanted: Wanted) -> Line:
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
     mean = wanted.mean_packet
-    low = max(1, round(ramp.min_bytes / mean))
-    high = max(low + 1, round(ramp.max_bytes / mean))
-    limit = min(CHOKE_MOST, max(wanted.buffer_pkts, high))
+    takes = RANGES["choke min"], RANGES["choke max"]
+    takes[1].check("max_th", max(2.0, ramp.max_bytes / mean))
+    low, high, thresholds = wred.thresholds(
+        (ramp.min_bytes / mean, ramp.max_bytes / mean), takes, "choke counts whole packets"
+    )
+    room = RANGES["choke limit"]
+    asked = wanted.buffer_bytes / mean
+    limit = min(room.high, max(room.fit(asked), high))
+    buffer = room.value("buffer", asked, "whole packets, not below max_th" if limit > asked else "whole packets", limit)
     aimed, most = _exponent(ramp, high, wanted)
     found = arithmetic.nearest(low, aimed, 1)  # avpkt cancels: min·avpkt/avpkt
     if found is None:
         raise RefusedError(f"min_th = {low} packets: tc finds no weight for so low a threshold")
     avpkt, bits = arithmetic.idle(mean, wanted.rate_bps)
     told = arithmetic.Burst(found[0], avpkt, found[1], bits)
-    max_p = min(ramp.max_p_for("uniform"), arithmetic.MOST_PROBABILITY)
+    max_p, probability = _probability(ramp)
+    if arithmetic.slope_log(low, high, max_p) is None:
+        raise RefusedError(f"max_p = {max_p:g}: tc refuses so flat a ramp, over {high - low} packets")
     numbers = _Red(low, high, max_p, told, ())
     lost = ramp_losses(ramp, wanted.ecn)
     if wanted.ecn and ramp.forced == "drop":
         lost.append("forced: tc's choke marks capable packets above max_th, too")
-    readback = {"limit": limit, **numbers.readback(), "ecn": wanted.ecn}
+    readback = {"limit": limit, **numbers.readback(), **_flags(wanted.ecn)}
     pkts = {"min_th": f"{low} packets", "max_th": f"{high} packets", "unit": "packets", "kind": "choke"}
-    values = (
-        Value(name="min_th", wanted=ramp.min_bytes / mean, used=low, unit="packets", why="choke counts packets"),
-        Value(name="max_th", wanted=ramp.max_bytes / mean, used=high, unit="packets", why="choke counts packets"),
-        weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed)),
-        Value(
-            name="max_p",
-            wanted=ramp.max_p_for("uniform"),
-            used=readback["probability"],
-            why=gate_why(ramp, "uniform", "the kernel spaces signals uniformly") or "max_p has 32 binary digits",
-        ),
-        Value(name="buffer", wanted=wanted.buffer_bytes / mean, used=limit, unit="packets"),
-    )
+    weight = weight_value(ramp.w_q, told.n, _weight_why(ramp, told.n, most, aimed))
     return Line(
         qdisc="choke",
         arguments=(" ".join([f"limit {limit}", numbers.arguments(), *(["ecn"] if wanted.ecn else [])]),),
-        values=values,
+        values=(*thresholds, weight, probability, buffer),
         aqm={**red_aqm(readback, wanted, forced="mark" if wanted.ecn else "drop"), **pkts},
         buffer=f"{limit} packets",
         readback=readback,

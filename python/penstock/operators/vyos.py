@@ -1,9 +1,13 @@
 """VyOS: the policies random-detect, fq-codel and drop-tail.
 
-Facts: vyos-1x's python/vyos/qos (randomdetect.py, base.py) and its documentation. `random-detect`
-becomes `gred` with a burst of (2·min + max)/3 packets, so the weight follows from the thresholds
-and cannot be chosen; neither can ECN. Not checked on a router; the kernel's side is what `tc` is
-tested for.
+Facts: vyos-1x (October 2024): the ranges of interface-definitions/include/qos/*.xml.i, the checks of
+src/conf_mode/qos.py, and what python/vyos/qos makes of the values (randomdetect.py, fqcodel.py,
+droptail.py, base.py). `random-detect` becomes `gred` with a burst of (2·min + max)/3 packets, so
+the weight follows from the thresholds and cannot be chosen; neither can ECN. Since its pull request
+3400 nothing sorts packets into the eight queues, one for each precedence, and all take queue 0. The
+kernel cuts that queue to what the interface may hold, txqueuelen · (MTU + 14 B). Not checked on a
+router; tests/test_config_kernel.py gives the kernel below it the commands that VyOS makes of the
+text.
 """
 
 from __future__ import annotations
@@ -11,73 +15,143 @@ from __future__ import annotations
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators import wred
 from penstock.operators.model import (
+    LINUX,
     Codel,
     Place,
     Ramp,
+    Range,
     RefusedError,
     Tail,
     Value,
     Wanted,
     Written,
     bytes_text,
+    ranges,
     slug,
     weight_value,
 )
+from penstock.operators.tc_delays import codel_ticks
+from penstock.operators.tc_line import FRAME
+
+INTERFACE = LINUX
+_INCLUDE = "vyos-1x, interface-definitions/include/qos"
+#: Packets that an interface of Linux may hold, by default: its txqueuelen.
+TXQUEUELEN = 1000
+U32 = 2**32 - 1
+RANGES = ranges(
+    # The validator takes any rate; tc keeps it as bytes per second in 32 bits.
+    Range(
+        name="random-detect bandwidth",
+        low=8,
+        high=8 * arithmetic.MOST_BYTES_PER_S,
+        unit="bit/s",
+        source="iproute2, tc/q_gred.c",
+    ),
+    Range(name="average-packet", low=16, high=10240, unit="B", source=f"{_INCLUDE}/queue-average-packet.xml.i"),
+    # The validators take 0, which tc refuses; qos.py wants min below max.
+    Range(
+        name="minimum-threshold",
+        low=1,
+        high=4095,
+        unit="packets",
+        source=f"{_INCLUDE}/queue-minimum-threshold.xml.i: 0 to 4096",
+    ),
+    Range(
+        name="maximum-threshold",
+        low=2,
+        high=4096,
+        unit="packets",
+        source=f"{_INCLUDE}/queue-maximum-threshold.xml.i: 0 to 4096",
+    ),
+    # The validator takes 1, but tc multiplies by 2^32 and keeps 32 bits: nothing on most processors.
+    Range(name="mark-probability", low=2, high=U32, source=f"{_INCLUDE}/queue-mark-probability.xml.i: above 0"),
+    Range(
+        name="random-detect queue-limit",
+        low=2,
+        high=U32,
+        unit="packets",
+        source=f"{_INCLUDE}/queue-limit-1-4294967295.xml.i; not below the maximum-threshold",
+    ),
+    # The validator takes 0; Linux takes 256 for less.
+    Range(
+        name="codel-quantum", low=256, high=1_048_576, unit="B", source=f"{_INCLUDE}/codel-quantum.xml.i: 0 to 1048576"
+    ),
+    Range(name="flows", low=1, high=65_536, source=f"{_INCLUDE}/flows.xml.i"),
+    # The validators take 32 bits of milliseconds, tc 32 bits of microseconds.
+    Range(name="fq-codel interval", low=1, high=U32 // 1000, unit="ms", source=f"{_INCLUDE}/interval.xml.i"),
+    Range(name="fq-codel target", low=1, high=U32 // 1000, unit="ms", source=f"{_INCLUDE}/target.xml.i"),
+    Range(
+        name="fq-codel queue-limit", low=2, high=10_999, unit="packets", source=f"{_INCLUDE}/queue-limit-2-10999.xml.i"
+    ),
+    Range(
+        name="drop-tail queue-limit",
+        low=1,
+        high=U32,
+        unit="packets",
+        source=f"{_INCLUDE}/queue-limit-1-4294967295.xml.i",
+    ),
+)
+NO_SHAPER = "this policy does not shape: the interface itself has to be the bottleneck"
 
 
 def write(wanted: Wanted, place: Place) -> Written:
     """Returns the policy, and the interface that has it."""
+    dev = INTERFACE.chosen(place)
     if isinstance(wanted.aqm, Tail):
-        return _tail(wanted, place)
+        return _tail(wanted, dev)
     flow_queues = isinstance(wanted.aqm, Codel) and wanted.aqm.flows is not None
     ramp = None if flow_queues else wred.ramp_of(wanted, "vyos", ["fq-codel", "droptail"])
     if wanted.ecn:
         raise RefusedError("vyos: its policies do not mark; --set aqm.ecn=false writes what it can do")
     if ramp is not None:
-        return _random_detect(wanted, ramp, place)
+        return _random_detect(wanted, ramp, dev)
     assert isinstance(wanted.aqm, Codel)
-    return _fq_codel(wanted, wanted.aqm, place)
+    return _fq_codel(wanted, wanted.aqm, dev)
 
 
-def _text(lines: list[str], policy: str, place: Place) -> str:
+def _text(lines: list[str], policy: str, dev: str) -> str:
     lines = [f"set qos policy {policy} {each}" for each in lines]
-    return "\n".join([*lines, f"set qos interface {place.dev or 'eth0'} egress {policy.split()[1]}"]) + "\n"
+    return "\n".join([*lines, f"set qos interface {dev} egress {policy.split()[1]}"]) + "\n"
 
 
-def _random_detect(wanted: Wanted, ramp: Ramp, place: Place) -> Written:
-    mean = wanted.mean_packet
-    low = max(1, round(ramp.min_bytes / mean))
-    high = max(low + 1, round(ramp.max_bytes / mean))
-    n = arithmetic.weight_log(low * mean, (2 * low + high) // 3, mean)
-    if n is None:
-        raise RefusedError(f"min_th = {low} packets: tc finds no weight for the burst that VyOS gives it")
-    inverse = max(1, round(1 / ramp.max_p_for("uniform")))
-    limit = max(wanted.buffer_pkts, high)
+def _random_detect(wanted: Wanted, ramp: Ramp, dev: str) -> Written:
+    average = RANGES["average-packet"].value("mean_packet", wanted.mean_packet)
+    mean = int(average.used)
+    low, high, thresholds = wred.thresholds(
+        (ramp.min_bytes / mean, ramp.max_bytes / mean),
+        (RANGES["minimum-threshold"], RANGES["maximum-threshold"]),
+        "whole packets",
+    )
+    rate = RANGES["random-detect bandwidth"].value("rate", wanted.rate_bps, "whole bit/s")
+    n = kernel_weight(low, high, mean, rate.used)
+    inverse = RANGES["mark-probability"]
+    asked = ramp.max_p_for("uniform")
+    told = inverse.fit(1 / asked)
+    used = min(1 / told, arithmetic.MOST_PROBABILITY)
+    if arithmetic.slope_log(low * mean, high * mean, used) is None:
+        raise RefusedError(f"max_p = {asked:g}: tc refuses so flat a ramp, over {(high - low) * mean} B")
+    limit, holds = _limit(wanted, high, mean)
     lost = wred.losses(ramp, False, beyond="drop")
     if ramp.w_q < 2.0**-n:
         lost.append(f"averaging: the weight follows from the thresholds, 2^-{n}, and cannot be chosen")
     lines = [
-        f"bandwidth {round(wanted.rate_bps)}bit",
+        f"bandwidth {rate.used:.0f}bit",
         f"precedence 0 average-packet {mean}",
         f"precedence 0 minimum-threshold {low}",
         f"precedence 0 maximum-threshold {high}",
-        f"precedence 0 mark-probability {inverse}",
+        f"precedence 0 mark-probability {told}",
         f"precedence 0 queue-limit {limit}",
     ]
-    used = min(1 / inverse, arithmetic.MOST_PROBABILITY)
+    one_over = inverse.why(1 / asked, "one over a whole number")
     return Written(
-        text=_text(lines, f"random-detect {slug(wanted.name)}", place),
+        text=_text(lines, f"random-detect {slug(wanted.name)}", dev),
         values=(
-            *wred.threshold_values(ramp.min_bytes / mean, ramp.max_bytes / mean, low, high, "packets", "whole packets"),
+            *([average] if average.error else []),
+            *thresholds,
             weight_value(ramp.w_q, n, "tc's weight for a burst of (2·min + max)/3 packets"),
-            Value(
-                name="max_p",
-                wanted=ramp.max_p_for("uniform"),
-                used=used,
-                shown=f"1/{inverse}",
-                why="one over a whole number",
-            ),
-            Value(name="buffer", wanted=wanted.buffer_bytes / mean, used=limit, unit="packets"),
+            Value(name="max_p", wanted=asked, used=used, shown=f"1/{told}", why=one_over),
+            *([rate] if rate.error else []),
+            holds,
         ),
         aqm=wred.aqm(
             wanted,
@@ -88,51 +162,97 @@ def _random_detect(wanted: Wanted, ramp: Ramp, place: Place) -> Written:
             beyond="drop",
             gate="uniform",
         ),
-        buffer=bytes_text(limit * mean),
+        buffer=bytes_text(holds.used * mean),
         lost=tuple(lost),
-        notes=("packets of precedence 0 take this queue; the other precedences have thresholds of their own",),
+        notes=("all packets take the queue of precedence 0, whatever their own precedence", NO_SHAPER),
     )
 
 
-def _fq_codel(wanted: Wanted, wants: Codel, place: Place) -> Written:
-    target, interval = (max(1, round(each * 1e3)) for each in (wants.target_s, wants.interval_s))
-    limit = min(wants.limit_pkts, wanted.buffer_pkts)
-    lost = ["ce_threshold: VyOS has none"] if wants.ce_threshold_s is not None else []
-    lines = [
-        f"codel-quantum {wants.quantum_bytes}",
-        f"flows {wants.flows}",
-        f"interval {interval}",
-        f"queue-limit {limit}",
-        f"target {target}",
-    ]
+def kernel_weight(low: int, high: int, mean: int, rate_bps: float) -> int:
+    """Returns n of the weight 2^-n that tc makes of VyOS's burst. Raises `RefusedError` where tc or
+    the kernel then refuses the whole policy.
+    """
+    n = arithmetic.weight_log(low * mean, (2 * low + high) // 3, mean)
+    if n is None:
+        raise RefusedError(f"min_th = {low} packets: tc finds no weight for the burst that VyOS gives it")
+    most = arithmetic.largest_exponent(high * mean)
+    if n > most:
+        raise RefusedError(
+            f"min_th = {low} and max_th = {high} packets: of VyOS's burst of (2·min + max)/3 packets tc makes a "
+            f"weight of 2^-{n}, and beside a threshold of {high * mean} B Linux takes none below 2^-{most}"
+        )
+    if arithmetic.cell_log(n, mean, rate_bps // 8) is None:
+        raise RefusedError(f"rate = {rate_bps:.0f} bit/s: tc finds no decay of the average for so slow a link")
+    return n
+
+
+def _limit(wanted: Wanted, high: int, mean: int) -> tuple[int, Value]:
+    """Returns the limit of random-detect, and what the queue then holds, both in packets."""
+    takes = RANGES["random-detect queue-limit"]
+    asked = wanted.buffer_bytes / mean
+    most = U32 // mean  # VyOS tells tc bytes
+    limit = max(min(takes.fit(asked), most), high)
+    holds = min(limit, TXQUEUELEN * FRAME / mean)
+    why = "not below maximum-threshold" if limit > asked else "whole packets"
+    if limit == most or not takes.low <= round(asked):
+        why = takes.said
+    if holds < limit:
+        why = f"Linux cuts it to txqueuelen · (MTU + 14 B), {TXQUEUELEN} · {FRAME} B by default"
+    return limit, Value(name="buffer", wanted=asked, used=holds, unit="packets", why=why)
+
+
+def _fq_codel(wanted: Wanted, wants: Codel, dev: str) -> Written:
+    target, interval = (_time("target", wants.target_s), _time("interval", wants.interval_s))
+    asked = min(wants.limit_pkts, wanted.buffer_bytes / wanted.mean_packet)
+    limit = RANGES["fq-codel queue-limit"].value("buffer", asked, "whole packets")
+    quantum = RANGES["codel-quantum"].value("quantum", wants.quantum_bytes)
+    flows = RANGES["flows"].value("flows", wants.flows or 1024)
+    batch = Value(name="drop_batch", wanted=wants.drop_batch, used=64, unit="packets", why="VyOS leaves it at 64")
+    largest = Value(
+        name="maxpacket", wanted=wants.maxpacket_bytes, used=FRAME, unit="B", why="the largest frame that it has sent"
+    )
+    told = {
+        "codel-quantum": quantum.used,
+        "flows": flows.used,
+        "interval": interval[0],
+        "queue-limit": limit.used,
+        "target": target[0],
+    }
     return Written(
-        text=_text(lines, f"fq-codel {slug(wanted.name)}", place),
-        values=(
-            Value(name="target", wanted=wants.target_s * 1e3, used=target, unit="ms", why="whole milliseconds"),
-            Value(name="interval", wanted=wants.interval_s * 1e3, used=interval, unit="ms", why="whole milliseconds"),
-            Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=limit, unit="packets"),
-        ),
+        text=_text([f"{key} {each:.0f}" for key, each in told.items()], f"fq-codel {slug(wanted.name)}", dev),
+        values=(target[1], interval[1], flows, quantum, batch, largest, limit),
         aqm={
             "kind": "fq-codel",
             "ecn": False,
             "mean_packet": bytes_text(wanted.mean_packet),
-            "target": f"{target} ms",
-            "interval": f"{interval} ms",
-            "flows": wants.flows,
-            "quantum": bytes_text(wants.quantum_bytes),
-            "limit": limit,
+            "target": f"{1e3 * target[1].used:.10g} us",
+            "interval": f"{1e3 * interval[1].used:.10g} us",
+            "maxpacket": f"{FRAME} B",
+            "flows": int(flows.used),
+            "quantum": bytes_text(quantum.used),
+            "drop_batch": 64,
+            "limit": int(limit.used),
         },
-        buffer=f"{limit} packets",
-        lost=tuple(lost),
-        notes=("this policy does not shape: the interface itself has to be the bottleneck",),
+        buffer=f"{limit.used:.0f} packets",
+        lost=("ce_threshold: VyOS has none",) if wants.ce_threshold_s is not None else (),
+        notes=(NO_SHAPER,),
     )
 
 
-def _tail(wanted: Wanted, place: Place) -> Written:
-    limit = wanted.buffer_pkts
+def _time(name: str, wanted_s: float) -> tuple[int, Value]:
+    """Returns the milliseconds that are written, and what CoDel makes of them."""
+    takes = RANGES[f"fq-codel {name}"]
+    told = takes.fit(wanted_s * 1e3)
+    why = takes.why(wanted_s * 1e3, "whole milliseconds, which the kernel counts in units of 1024 ns")
+    return told, Value(name=name, wanted=wanted_s * 1e3, used=codel_ticks(told * 1000) * 1.024e-3, unit="ms", why=why)
+
+
+def _tail(wanted: Wanted, dev: str) -> Written:
+    limit = RANGES["drop-tail queue-limit"].value("buffer", wanted.buffer_bytes / wanted.mean_packet, "whole packets")
     return Written(
-        text=_text([f"queue-limit {limit}"], f"drop-tail {slug(wanted.name)}", place),
-        values=(Value(name="buffer", wanted=wanted.buffer_bytes / wanted.mean_packet, used=limit, unit="packets"),),
+        text=_text([f"queue-limit {limit.used:.0f}"], f"drop-tail {slug(wanted.name)}", dev),
+        values=(limit,),
         aqm={"kind": "droptail", "mean_packet": bytes_text(wanted.mean_packet)},
-        buffer=f"{limit} packets",
+        buffer=f"{limit.used:.0f} packets",
+        notes=(NO_SHAPER,),
     )

@@ -9,10 +9,19 @@ from typing import Any
 from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario
-from penstock.operators.model import Codel, Discipline, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
+from penstock.operators.model import Codel, Discipline, Other, Pie, Ramp, RefusedError, Step, Tail, Wanted, Written
 
 #: The kinds that any platform has, and no other.
 RAMPS = ("red", "ared", "choke", "nlred")
+#: Keys of a discipline that no platform has → the value that every platform's own way comes to.
+NOWHERE: Mapping[str, object] = {
+    "count_in_service": False,
+    "byte_scale": "p_b",
+    "idle": "exact",
+    "early_min_queue": 0.0,
+    "first_passes": False,
+    "gentle_tracks_max_p": True,
+}
 
 
 def wanted(scenario: Scenario) -> Wanted:
@@ -32,17 +41,75 @@ def wanted(scenario: Scenario) -> Wanted:
         buffer_bytes=_bytes(link["buffer"], mean),
         buffer_counted=not _in_packets(link["buffer"]),
         mean_packet=mean,
+        opposite=_opposite(scenario.name, link, aqm),
+        lost=(*_nowhere(aqm), *_varying(link)),
     )
 
 
-def rounded(scenario: Scenario, written: Written) -> Scenario:
-    """Returns the scenario with what the box will really do at its bottleneck."""
-    _, aqm, link_path, aqm_path = _bottleneck(scenario.resolved)
-    table = dict(written.aqm)
+def _opposite(name: str, link: Mapping[str, Any], aqm: Mapping[str, Any]) -> Wanted | None:
+    """Returns what the scenario asks of the opposite direction: `None` where it has neither a rate,
+    nor a buffer, nor a discipline of its own there.
+    """
     reverse = aqm.get("reverse")
-    if reverse is not None and reverse["kind"] != "droptail":
-        table["reverse"] = {key: value for key, value in reverse.items() if value is not None}
-    return scenario.set_all({aqm_path: table, f"{link_path}.buffer": written.buffer})
+    own = reverse if reverse is not None and reverse["kind"] != "droptail" else None
+    if link.get("one_way") or not (own or link["reverse_rate"] or link["reverse_buffer"]):
+        return None
+    # A plain queue has no mean packet of its own to speak of: what is said in packets means the same
+    # packets in both directions.
+    table = own or aqm
+    mean = parse_size(table["mean_packet"])
+    buffer, rate = link["reverse_buffer"] or link["buffer"], link["reverse_rate"] or link["rate"]
+    there = {**link, "buffer": buffer, "rate": rate, "delay": link["reverse_delay"] or link["delay"]}
+    discipline: Discipline = Tail()
+    if own is not None:
+        try:
+            discipline = _discipline(own, there, parse_rate(rate), mean)
+        except RefusedError:
+            discipline = Other(kind=str(own["kind"]).removeprefix("python:"))
+    return Wanted(
+        name=name,
+        aqm=discipline,
+        ecn=own is not None and bool(own["ecn"]),
+        rate_bps=parse_rate(rate),
+        reverse_rate_bps=parse_rate(link["rate"]),
+        buffer_bytes=_bytes(buffer, mean),
+        buffer_counted=not _in_packets(buffer),
+        mean_packet=mean,
+        lost=_nowhere(own) if own is not None else (),
+    )
+
+
+def _nowhere(aqm: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what a discipline asks for and no platform has."""
+    asked = ((key, aqm[key]) for key in NOWHERE if key in aqm)
+    return tuple(
+        f"{key} = {value!r}: the box does as {key} = {NOWHERE[key]!r}" for key, value in asked if value != NOWHERE[key]
+    )
+
+
+def _varying(link: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what a rate that varies loses."""
+    return (f"schedule: the box is told one rate, {link['rate']}",) if link.get("schedule") else ()
+
+
+def rounded(scenario: Scenario, written: Written) -> Scenario:
+    """Returns the scenario with what the box will really do at its bottleneck, in the opposite
+    direction, too, where that is written.
+    """
+    link, aqm, link_path, aqm_path = _bottleneck(scenario.resolved)
+    table = dict(written.aqm)
+    changes: dict[str, Any] = {aqm_path: table, f"{link_path}.buffer": written.buffer}
+    reverse = aqm.get("reverse")
+    if written.reverse is not None:
+        there, buffer = written.reverse
+        table["reverse"] = dict(there)
+        changes[f"{link_path}.reverse_buffer"] = buffer
+    else:
+        # What the box does to the forward direction leaves the other one as it is.
+        changes[f"{link_path}.reverse_buffer"] = link["reverse_buffer"] or link["buffer"]
+        if reverse is not None and reverse["kind"] != "droptail":
+            table["reverse"] = {key: value for key, value in reverse.items() if value is not None}
+    return scenario.set_all(changes)
 
 
 def wire_packet(scenario: Scenario) -> int | None:
@@ -133,13 +200,15 @@ def _weight(given: float | str, pkts_per_s: float, delay_s: float) -> float:
 
 def _codel(kind: str, aqm: Mapping[str, Any]) -> Codel:
     target_s, interval_s = parse_duration(aqm["target"]), parse_duration(aqm["interval"])
+    maxpacket = parse_size(aqm["maxpacket"])
     if kind == "codel":
-        return Codel(kind=kind, target_s=target_s, interval_s=interval_s)
+        return Codel(kind=kind, target_s=target_s, interval_s=interval_s, maxpacket_bytes=maxpacket)
     threshold = aqm["ce_threshold"]
     return Codel(
         kind=kind,
         target_s=target_s,
         interval_s=interval_s,
+        maxpacket_bytes=maxpacket,
         flows=aqm["flows"],
         quantum_bytes=parse_size(aqm["quantum"]),
         limit_pkts=aqm["limit"],

@@ -9,14 +9,14 @@ from typing import Any
 from penstock.operators.model import (
     SHARE,
     Ramp,
+    Range,
     RefusedError,
     Step,
     Value,
     Wanted,
     bytes_text,
+    exponent,
     per_cent,
-    power_of_two,
-    weight_value,
 )
 
 #: What WRED runs: RED itself, and ARED with its first max_p.
@@ -70,27 +70,26 @@ def share_value(ramp: Ramp, used: float, why: str, shown: str = "") -> Value:
     return Value(name="share at max_th", wanted=100 * ramp.share(), used=100 * used, unit="%", why=why, shown=shown)
 
 
-def whole_per_cent(ramp: Ramp) -> tuple[int, Value]:
-    """Returns the share as whole per cent."""
-    used = per_cent(ramp.share())
-    return used, share_value(ramp, used / 100, "whole per cent")
+def whole_per_cent(ramp: Ramp, takes: Range) -> tuple[int, Value]:
+    """Returns the share as whole per cent: one at least, as none would signal nothing."""
+    used = takes.fit(per_cent(ramp.share()))
+    return used, share_value(ramp, used / 100, takes.why(100 * ramp.share(), "whole per cent"))
 
 
-def whole_bytes(ramp: Ramp, least: int = 1) -> tuple[int, int, list[Value]]:
-    """Returns the thresholds in whole bytes."""
-    low = max(least, round(ramp.min_bytes))
-    high = max(low + 1, round(ramp.max_bytes))
-    return low, high, threshold_values(ramp.min_bytes, ramp.max_bytes, low, high, "B", "")
+def thresholds(wanted: tuple[float, float], takes: tuple[Range, Range], why: str = "") -> tuple[int, int, list[Value]]:
+    """Returns both thresholds as a platform takes them, the lower one below the upper one.
 
-
-def threshold_values(
-    wanted_low: float, wanted_high: float, low: float, high: float, unit: str, why: str
-) -> list[Value]:
-    """Returns both thresholds as values."""
-    return [
-        Value(name="min_th", wanted=wanted_low, used=low, unit=unit, why=why),
-        Value(name="max_th", wanted=wanted_high, used=high, unit=unit, why=why),
-    ]
+    wanted, takes: the lower and the upper one. why: what rounds them inside their ranges.
+    """
+    (low, high), (lower, upper) = wanted, takes
+    used_low = min(lower.fit(low), upper.high - 1)
+    used_high = max(upper.fit(high), used_low + 1)
+    above = why if used_high == upper.fit(high) else "max_th is above min_th"
+    return (
+        used_low,
+        used_high,
+        [lower.value("min_th", low, why, used_low), upper.value("max_th", high, above, used_high)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +108,39 @@ class InBytes:
     aqm: dict[str, Any]
 
 
-def in_bytes(wanted: Wanted, platform: str, averages: tuple[int, str] | None) -> InBytes:
+def in_bytes(
+    wanted: Wanted, platform: str, ends: tuple[Range, Range], share: Range, weight: Range | None, passes: bool = False
+) -> InBytes:
     """Returns a step, or a ramp, as such a switch takes it.
 
-    averages: the largest weight, and why it rounds; `None` for a switch without an average.
+    ends, share, weight: the ranges of its numbers; `None` for a switch without an average.
+    passes: whether it can let packets pass that cannot be marked.
 
     Raises `RefusedError` for a discipline that is neither.
     """
-    buffer = Value(name="buffer", wanted=wanted.buffer_bytes, used=wanted.buffer_bytes, unit="B")
     if isinstance(wanted.aqm, Step):
-        threshold, value = step_of(wanted)
-        aqm_of_step = step_aqm(wanted, threshold)
-        return InBytes(threshold, threshold, 100, 0, (value, buffer), step_losses(wanted), aqm_of_step)
+        threshold, value = step_of(wanted, ends[1])
+        not_capable = wanted.aqm.not_capable if passes else "drop"
+        lost = () if passes else step_losses(wanted)
+        return InBytes(threshold, threshold, 100, 0, (value,), lost, step_aqm(wanted, threshold, not_capable))
     ramp = ramp_of(wanted, platform, ["step"])
-    low, high, thresholds = whole_bytes(ramp)
-    share, value = whole_per_cent(ramp)
-    lost = losses(ramp, wanted.ecn, beyond="mark")
-    if averages is None:
-        weight, average = 0, instantaneous(ramp, lost)
+    low, high, values = thresholds((ramp.min_bytes, ramp.max_bytes), ends, "whole bytes")
+    told, share_told = whole_per_cent(ramp, share)
+    losses_of = losses(ramp, wanted.ecn, beyond="mark")
+    if weight is None:
+        n, average = 0, instantaneous(ramp, losses_of)
     else:
-        most, why = averages
-        weight = power_of_two(ramp.w_q, 0, most)
-        average = weight_value(ramp.w_q, weight, why)
-    ends = {"low": bytes_text(low), "high": bytes_text(high)}
-    table = aqm(wanted, **ends, max_p=share / 100, w_q=2.0**-weight, beyond="mark")
-    return InBytes(low, high, share, weight, (*thresholds, average, value, buffer), tuple(lost), table)
+        n, average = exponent(ramp.w_q, weight)
+    table = aqm(wanted, low=bytes_text(low), high=bytes_text(high), max_p=told / 100, w_q=2.0**-n, beyond="mark")
+    return InBytes(low, high, told, n, (*values, average, share_told), tuple(losses_of), table)
 
 
-def step_of(wanted: Wanted) -> tuple[int, Value]:
+def elsewhere(wanted: Wanted, where: str) -> str:
+    """Returns the note of a platform whose queue is not sized here."""
+    return f"how much may wait is said elsewhere: {where}; the scenario has {round(wanted.buffer_bytes)} B"
+
+
+def step_of(wanted: Wanted, takes: Range) -> tuple[int, Value]:
     """Returns a step's threshold in whole bytes. Raises `RefusedError` where it would mark
     nothing.
     """
@@ -144,8 +148,8 @@ def step_of(wanted: Wanted) -> tuple[int, Value]:
     assert isinstance(wants, Step)
     if not wanted.ecn:
         raise RefusedError("aqm.ecn = false: a step that marks nothing is DropTail")
-    used = max(1, round(wants.threshold_bytes))
-    return used, Value(name="threshold", wanted=wants.threshold_bytes, used=used, unit="B")
+    value = takes.value("threshold", wants.threshold_bytes, "whole bytes")
+    return round(value.used), value
 
 
 def step_losses(wanted: Wanted) -> tuple[str, ...]:
@@ -156,7 +160,7 @@ def step_losses(wanted: Wanted) -> tuple[str, ...]:
     return ()
 
 
-def step_aqm(wanted: Wanted, threshold: int) -> dict[str, Any]:
+def step_aqm(wanted: Wanted, threshold: int, not_capable: str = "drop") -> dict[str, Any]:
     """Returns what such a switch does as a scenario's `[aqm]`."""
     return {
         "kind": "step",
@@ -164,7 +168,7 @@ def step_aqm(wanted: Wanted, threshold: int) -> dict[str, Any]:
         "ecn": True,
         "mean_packet": bytes_text(wanted.mean_packet),
         "threshold": bytes_text(threshold),
-        "not_capable": "drop",
+        "not_capable": not_capable,
     }
 
 

@@ -22,7 +22,7 @@ pub const KIND: Kind = Kind {
         \u{20}                steps are smaller at small p (÷2 below 0.1 … ÷2048 below 1e-6), at most 0.02 from p = 0.1\n\
         \u{20}                qdelay = bytes waiting/measured departure rate\n\
         arrival:         drop (or mark, p ≤ mark_ecnth) with p, but not in the first max_burst of congestion,\n\
-        \u{20}                nor while qdelay_old < qdelay_ref/2 and p < 0.2, nor while at most two packets wait",
+        \u{20}                nor while qdelay_old < qdelay_ref/2 and p < 0.2, nor while at most 2·mean_packet bytes wait",
     expect: "The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's \
         rate. Decisions are made at arrival, so it costs no work at the head. The first 150 ms of \
         congestion pass freely. Derandomisation spaces the drops: none before the probabilities \
