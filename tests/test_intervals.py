@@ -116,7 +116,7 @@ def test_equal_runs_have_no_width(value: float) -> None:
 def test_what_rounding_leaves_is_not_shown() -> None:
     nearly = Estimate.of([1.1896377669, 1.1896377669 + 2e-15, 1.1896377669], FROM_ZERO)
     assert numbers.number(nearly, 1e3) == "1190 ± 0"
-    assert numbers.number(Estimate.of([99.9999999, 99.9999998, 99.9999999], FROM_ZERO)) == "100.0000 ± 0.0000"
+    assert numbers.number(Estimate.of([99.9999999, 99.9999998, 99.9999999], FROM_ZERO)) == "100.00000 ± 0.00000"
 
 
 def test_one_run_has_no_interval_and_none_no_mean() -> None:
