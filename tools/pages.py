@@ -19,6 +19,7 @@ import reference
 from penstock import _penstock
 from penstock.runs import probing
 from penstock.runs.probing import Probe
+from slim_svg import slim
 from tables import filled, table
 
 Row = Mapping[str, Any]
@@ -118,7 +119,9 @@ def write(docs: Path) -> None:
 
     for row in rows():
         probe = probed(row["name"])
-        style.save(probe.plot(), str(docs / f"img/aqm/{row['name']}.svg"))
+        figure = docs / f"img/aqm/{row['name']}.svg"
+        style.save(probe.plot(), str(figure))
+        _files.write(figure, slim(figure.read_text(encoding="utf-8")))
         _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
     readme = docs / "aqm/README.md"
     _files.write(readme, index(readme.read_text(encoding="utf-8")))
