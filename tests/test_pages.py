@@ -56,7 +56,7 @@ def test_a_table_goes_between_its_marks() -> None:
 
 
 def test_figures_are_small_and_undated() -> None:
-    for figure in (DOCS / "img/aqm").iterdir():
+    for figure in [*(DOCS / "img/aqm").iterdir(), DOCS / "img/queue.svg"]:
         text = figure.read_text(encoding="utf-8")
         assert len(text) < 20_000, figure
         assert text.count("\n") < 200, figure
@@ -108,6 +108,14 @@ L 7.96 1.25e-3
         '<g clip-path="url(#clip)"><text class="s0">"100.123"  s</text></g>',
         "</svg>",
     ]
+
+
+def test_the_first_picture_is_of_the_first_scenario() -> None:
+    drawn = pages.first_picture(ROOT / "README.md")
+    committed = (DOCS / "img/queue.svg").read_text(encoding="utf-8")
+    for name in ("droptail", "codel"):
+        assert f"{name}: queue, seed 1" in drawn
+        assert f"{name}: queue, seed 1" in committed
 
 
 def held(kind: str, queue: int, *, capable: bool = True, **keys: object) -> list[float]:

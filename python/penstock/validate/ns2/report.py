@@ -55,7 +55,7 @@ HEADER = """# Agreement with ns-2
 
 <!-- Made by `penstock validate`; edits are lost. -->
 
-**{agree}.** A pair is one metric of one case, measured by ns-2 and by Penstock.
+**{agree}.** A pair is one metric of one case, on either side.
 
 {measured}
 
