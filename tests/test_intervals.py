@@ -31,9 +31,9 @@ from penstock.runs.result import Comparison, Result
 from penstock.show import numbers
 from penstock.show.run_tables import comparison_table, result_table
 from penstock.sweeps import figure as sweeps
-from penstock.sweeps import start
 from penstock.sweeps.show import Shown, Values, show
 from penstock.sweeps.statistics import INTERVALS, Interval, Paired, ends
+from penstock.sweeps.sweep import sweep
 from penstock.tuning import figures as tuning
 from penstock.tuning.candidates import Setting
 from penstock.tuning.compare import Measured
@@ -400,7 +400,7 @@ def test_a_single_difference_is_enough(scenario: ps.Scenario) -> None:
 @pytest.mark.parametrize(("text", "same"), [(FIXED, True), (SMALL, False)])
 def test_a_sweep_says_whether_its_seeds_change_anything(tmp_path: Path, text: str, same: bool) -> None:
     axis = '\n[sweep]\n"topology.bottleneck.delay" = ["5 ms", "10 ms"]\n'
-    start.sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
+    sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
     found = show(tmp_path / "runs")
     assert found.identical is same
     assert json.loads(found.json())["identical"] is same

@@ -82,20 +82,26 @@ def test_a_run_loads_no_heavy_library() -> None:
     assert modules & (HEAVY | UNUSED | {"click"}) == {"penstock.model.kinds"}
 
 
-def test_a_discipline_in_python_finds_every_name_bound() -> None:
+def test_every_name_is_found_when_it_is_first_used() -> None:
+    code = (
+        "import penstock as ps\n"
+        "assert not hasattr(ps, 'run_')\n"
+        "assert set(ps.__all__) <= set(dir(ps))\n"
+        "assert all(getattr(ps, name) is vars(ps)[name] for name in ps.__all__)"
+    )
+    python(code)
+
+
+def test_a_discipline_in_python_loads_no_more_than_it_uses() -> None:
     code = (
         "import sys, penstock as ps\n"
         "class Pass(ps.Aqm):\n"
         "    def arrive(self, now, packet, queue):\n"
-        "        assert '__getattr__' not in vars(ps)\n"
         "        return ps.PASS\n"
         f"ps.run(ps.Scenario.from_toml({SMALL!r}).with_aqm(Pass()))\n"
-        "assert set(ps.__all__) <= set(vars(ps))\n"
-        "assert set(ps.__all__) <= set(dir(ps))\n"
-        "assert not hasattr(ps, 'run_')\n"
         "print(*sys.modules)"
     )
-    assert loaded(python(code)) & (HEAVY | {"penstock.sweeps.store"}) == set()
+    assert loaded(python(code)) & (HEAVY | UNUSED - {"penstock.model.kinds"}) == set()
 
 
 def test_import_is_quick() -> None:

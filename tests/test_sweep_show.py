@@ -13,10 +13,11 @@ from conftest import SMALL, Command
 from penstock.errors import Error
 from penstock.estimate import Estimate
 from penstock.model.scenario import Scenario
-from penstock.sweeps import start, store
+from penstock.sweeps import store
 from penstock.sweeps.figure import draw
 from penstock.sweeps.show import Shown, show
 from penstock.sweeps.statistics import Paired, adjusted, bootstrap, ends, estimate, paired
+from penstock.sweeps.sweep import sweep
 from penstock.sweeps.tables import tables
 from penstock.sweeps.values import order
 
@@ -42,7 +43,7 @@ SEEDS, DELAYS = range(1, 9), ("20 ms", "100 ms")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("show") / "runs"
-    assert start.sweep(Scenario.from_toml(GRID), seeds=len(SEEDS), out=folder, jobs=2).ran == 12 * len(SEEDS)
+    assert sweep(Scenario.from_toml(GRID), seeds=len(SEEDS), out=folder, jobs=2).ran == 12 * len(SEEDS)
     return folder
 
 
@@ -119,8 +120,8 @@ def test_only_what_both_have_is_compared(tmp_path: Path) -> None:
     # Of "marks" all thresholds and three seeds, of "drops" one threshold and two seeds.
     out = tmp_path / "runs"
     scenario = Scenario.from_toml(GRID.split("[[variant]]", maxsplit=1)[0].replace("[3, 5, 8]", "[3, 8]"))
-    start.sweep(scenario.set("aqm.ecn", True), seeds=3, out=out, over={"aqm.ecn": [True]})
-    start.sweep(scenario, seeds=2, out=out, over=[{"aqm.ecn": False, "aqm.min_th": 3}])
+    sweep(scenario.set("aqm.ecn", True), seeds=3, out=out, over={"aqm.ecn": [True]})
+    sweep(scenario, seeds=2, out=out, over=[{"aqm.ecn": False, "aqm.min_th": 3}])
     found = differences(show(out, "queue_mean_pkts", over="topology.bottleneck.delay", against="aqm.ecn=true"))
     alone = differences(show(out, "queue_mean_pkts", against="aqm.ecn=true"))
     assert list(found) == [("20 ms", False), ("100 ms", False)]
@@ -143,7 +144,7 @@ def test_common_random_numbers_narrow_the_interval(tmp_path: Path) -> None:
     # What a web user asks for is up to the seed, and the same whatever the queue.
     web = SMALL.replace('kind = "ftp"\nflows = 3', 'kind = "web"\nsessions = 8\nthink = { exponential = "0.5 s" }')
     web = web.replace('start = { uniform = ["0 s", "0.1 s"] }\n', "").replace('duration = "5 s"', 'duration = "20 s"')
-    start.sweep(Scenario.from_toml(web), seeds=12, out=tmp_path, over={"aqm.max_th": [15, 18]})
+    sweep(Scenario.from_toml(web), seeds=12, out=tmp_path, over={"aqm.max_th": [15, 18]})
     by_seed = [
         {s: value(tmp_path, "utilization", s, max_th=each) for s in range(1, 13)}
         for each in ("18 packets", "15 packets")
@@ -187,7 +188,7 @@ def test_wrong_baselines(runs: Path, against: str, message: str) -> None:
 
 
 def test_one_value_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    start.sweep(Scenario.from_toml(SMALL), seeds=2, out=tmp_path, over={"aqm.min_th": [5]})
+    sweep(Scenario.from_toml(SMALL), seeds=2, out=tmp_path, over={"aqm.min_th": [5]})
     with pytest.raises(Error, match=r"every run has aqm\.min_th = 5 packets"):
         show(tmp_path, "utilization", against="aqm.min_th=5")
 

@@ -1,20 +1,15 @@
-"""The function `penstock.stability`.
-
-It loads what it needs when it is called, as `penstock.sweep` does: the package's names are all
-loaded before a discipline in Python runs.
-"""
+"""The stability of a scenario's queue: `penstock.stability`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from penstock.fluid import range as ranges
+from penstock.fluid import simulated
+from penstock.fluid.range import Stability
 from penstock.model.scenario import Scenario
-
-if TYPE_CHECKING:
-    from penstock.fluid.range import Stability
-    from penstock.runs.execute import Progress
+from penstock.runs.execute import Progress
 
 
 def stability(
@@ -42,12 +37,8 @@ def stability(
 
     `docs/stability.md` derives the model and holds it against the simulator.
     """
-    from penstock.fluid import range as ranges
-
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     found = ranges.points(base, ranges.axes(base, flows, rtt))
     if not simulate:
         return found
-    from penstock.fluid import simulated
-
     return simulated.simulate(found, seeds or simulated.SEEDS, base.seed, jobs, progress)
