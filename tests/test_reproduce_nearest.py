@@ -17,7 +17,6 @@ from helpers import tiny_paper
 from penstock.cli import main
 from penstock.reproduce import nearest, papers
 from penstock.reproduce.model import (
-    DEFAULT,
     Above,
     Below,
     Case,
@@ -25,13 +24,12 @@ from penstock.reproduce.model import (
     MostBelow,
     Numbers,
     Paper,
-    Reading,
     Rule,
     Settings,
     Within,
 )
 from penstock.reproduce.nearest import Found, Score, anew, search
-from penstock.reproduce.readings import Alternative, Readings
+from penstock.reproduce.readings import DEFAULT, Alternative, Reading, Readings
 from penstock.reproduce.runs import Run, Runs
 from penstock.reproduce.verdict import judge
 

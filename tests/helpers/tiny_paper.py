@@ -14,12 +14,12 @@ from penstock.reproduce.model import (
     Exhibit,
     Finding,
     Paper,
-    Reading,
     Sense,
     Settings,
     TableData,
     Within,
 )
+from penstock.reproduce.readings import Reading
 from penstock.show import style
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from penstock.reproduce.model import (
     MostBelow,
     Numbers,
     Point,
-    Reading,
     Rule,
     Within,
 )
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import bounds
 from penstock.show.numbers import IDENTICAL
 

@@ -21,7 +21,6 @@ from penstock.reproduce.model import (
     Claim,
     MostBelow,
     Numbers,
-    Reading,
     Sense,
     Within,
 )
@@ -51,6 +50,7 @@ from penstock.reproduce.papers.amecn.scenarios import (
     TARGET,
     load_changes,
 )
+from penstock.reproduce.readings import Reading
 
 if TYPE_CHECKING:
     from penstock.reproduce.runs import Quantity, Run, Runs

@@ -22,7 +22,6 @@ from penstock.reproduce.model import (
     Below,
     Claim,
     Numbers,
-    Reading,
     Sense,
     Whose,
 )
@@ -43,6 +42,7 @@ from penstock.reproduce.papers.amecn.scenarios import (
     OPEN,
     PARKING_LOT,
 )
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Quantity, Run, Runs, within
 
 #: "Throughput" and "link utilisation" as what the receivers get.

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.estimate import SHARE
 from penstock.reproduce.comparisons import Comparison, difference, of_one_case, percent_at_each
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Above, Below, Claim, Numbers, Reading, Sense, Within
+from penstock.reproduce.model import Above, Below, Claim, Numbers, Sense, Within
 from penstock.reproduce.papers.rvd.exhibits import (
     FAIRNESS,
     PART_1,
@@ -31,6 +31,7 @@ from penstock.reproduce.papers.rvd.scenarios import (
     QUEUES,
     over_flows,
 )
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Runs, within
 
 #: Those of each single alternative, and of the two that fill the link together.
