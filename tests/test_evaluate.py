@@ -18,7 +18,8 @@ from penstock.evaluation import asks, candidates, cost, evaluate, judge, measure
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array
 from penstock.evaluation.points import Where
-from penstock.evaluation.questions import QUESTIONS, Above, Below, Question
+from penstock.evaluation.questions import QUESTIONS, Question
+from penstock.judging.rules import Above, Below
 from penstock.validate.real.compare import TooFewValidError
 
 #: Scenarios and their lengths in a brief evaluation: a second each, after the lead-in.
@@ -213,7 +214,9 @@ class Told:
         return np.array(self.numbers[candidate])
 
 
-def judged(rule: Above | Below, **numbers: list[float]) -> tuple[dict[str, judge.Judged], list[str]]:
+def judged(
+    rule: Above | Below, of_droptail: bool = False, /, **numbers: list[float]
+) -> tuple[dict[str, judge.Judged], list[str]]:
     """The answers of candidates, and the best ones."""
     question = Question(
         key="q",
@@ -223,15 +226,16 @@ def judged(rule: Above | Below, **numbers: list[float]) -> tuple[dict[str, judge
         unit="ms",
         ask=Told(**numbers).ask,
         rule=rule,
+        of_droptail=of_droptail,
         needs=[],
     )
     found = judge.judge(None, [question], list(numbers))  # type: ignore[arg-type]
     return {name: found.of(question, name) for name in numbers}, sorted(found.best["q"])
 
 
-def asked(rule: Above | Below, **numbers: list[float]) -> dict[str, judge.Judged]:
+def asked(rule: Above | Below, of_droptail: bool = False, /, **numbers: list[float]) -> dict[str, judge.Judged]:
     """The answers alone."""
-    return judged(rule, **numbers)[0]
+    return judged(rule, of_droptail, **numbers)[0]
 
 
 def test_an_answer_needs_an_interval_on_one_side() -> None:
@@ -245,7 +249,7 @@ def test_an_answer_needs_an_interval_on_one_side() -> None:
 def test_against_droptail_seeds_are_paired() -> None:
     """Seeds differ tenfold, the pair by little and always to one side."""
     droptail = [10.0, 100.0, 55.0, 20.0]
-    found = asked(Below(1.0, of_droptail=True), droptail=droptail, mine=[x - 1 - x / 1000 for x in droptail])
+    found = asked(Below(1.0), True, droptail=droptail, mine=[x - 1 - x / 1000 for x in droptail])
     assert found["mine"].answer is Answer.YES
     assert found["mine"].differs
     assert found["droptail"].answer is Answer.NOT_ASKED

@@ -21,9 +21,11 @@ import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock import _penstock
 from penstock.cli.output import draw
-from penstock.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
 from penstock.evaluation.measured import COLUMNS
 from penstock.evaluation.questions import QUESTIONS
+from penstock.judging.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
+from penstock.judging.intervals import INTERVALS, Interval, ends
+from penstock.judging.paired import Paired
 from penstock.reproduce import draw as papers
 from penstock.reproduce.papers import paper
 from penstock.reproduce.runs import Run, Runs, bounds
@@ -32,7 +34,6 @@ from penstock.show import numbers
 from penstock.show.run_tables import comparison_table, result_table
 from penstock.sweeps import figure as sweeps
 from penstock.sweeps.show import Shown, Values, show
-from penstock.sweeps.statistics import INTERVALS, Interval, Paired, ends
 from penstock.sweeps.sweep import sweep
 from penstock.tuning import figures as tuning
 from penstock.tuning.candidates import Setting

@@ -18,17 +18,9 @@ import penstock as ps
 from conftest import needs_chromium
 from helpers import tiny_paper
 from helpers.browser import Visit
+from penstock.judging.rules import Below
 from penstock.reproduce import command, draw, papers, report
-from penstock.reproduce.model import (
-    Below,
-    Finding,
-    Nearest,
-    Paper,
-    Point,
-    Sense,
-    Settings,
-    TableData,
-)
+from penstock.reproduce.model import Finding, Nearest, Paper, Point, Sense, Settings, TableData
 from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.show import style
 

@@ -12,8 +12,9 @@ import pytest
 
 import penstock as ps
 from helpers import tiny_paper
+from penstock.judging.rules import Above
 from penstock.reproduce import command
-from penstock.reproduce.model import Above, Finding, MostBelow, Settings, TableData
+from penstock.reproduce.model import Finding, MostBelow, Settings, TableData
 from penstock.reproduce.papers import KEYS, REPAIRS, choose, paper
 from penstock.reproduce.papers.amecn.scenarios import load_change as amecn_load_change
 from penstock.reproduce.papers.nred.scenarios import scenario as nred_scenario

@@ -23,7 +23,7 @@ import penstock as ps
 from conftest import SMALL, Command
 from penstock import _penstock
 from penstock.errors import Error, ScenarioError
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
 from penstock.runs.tasks import Engine, Outcome, Task, run_key, run_task
@@ -31,9 +31,9 @@ from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.export import export
-from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import Store, adopt, writer
 from penstock.sweeps.store.journal import Journal
+from penstock.sweeps.until import Until
 
 GRID = (
     SMALL

@@ -11,12 +11,13 @@ import pytest
 
 from conftest import SMALL, Command
 from penstock.errors import Error
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
+from penstock.judging.intervals import bootstrap, ends
+from penstock.judging.paired import Paired, adjusted, paired
 from penstock.model.scenario import Scenario
 from penstock.sweeps import store
 from penstock.sweeps.figure import draw
 from penstock.sweeps.show import Shown, show
-from penstock.sweeps.statistics import Paired, adjusted, bootstrap, ends, estimate, paired
 from penstock.sweeps.sweep import sweep
 from penstock.sweeps.tables import tables
 from penstock.sweeps.values import order
@@ -75,7 +76,7 @@ def test_bootstrap_intervals_are_those_of_the_seeds(runs: Path) -> None:
     assert high - found.mean != pytest.approx(found.mean - low, rel=0.01), "not symmetric"
     as_t = show(runs, metric).rows["marks", "3 packets", "20 ms"][0]
     assert isinstance(as_t, Estimate)
-    assert as_t == estimate([value(runs, metric, seed, **at) for seed in SEEDS])
+    assert as_t == Estimate.of([value(runs, metric, seed, **at) for seed in SEEDS])
 
 
 def test_every_other_value_against_one_by_hand(runs: Path) -> None:
@@ -113,7 +114,7 @@ def test_pooled_values_are_paired_too(runs: Path) -> None:
     difference = found["20 ms", "marks"].difference
     assert difference.n == len(SEEDS)
     assert difference.mean == pytest.approx(sum(per_seed) / len(SEEDS))
-    assert ends(difference) == pytest.approx(ends(estimate(per_seed)))
+    assert ends(difference) == pytest.approx(ends(Estimate.of(per_seed)))
 
 
 def test_only_what_both_have_is_compared(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_common_random_numbers_narrow_the_interval(tmp_path: Path) -> None:
     difference = differences(show(tmp_path, "utilization", against="aqm.max_th=15"))["18 packets",].difference
     low, high = ends(difference) or (0.0, 0.0)
     # The interval of two independent samples: the root of the sum of both squares.
-    apart = [estimate(list(each.values())).ci95 or 0.0 for each in by_seed]
+    apart = [Estimate.of(list(each.values())).ci95 or 0.0 for each in by_seed]
     assert 0 < high - low < (apart[0] ** 2 + apart[1] ** 2) ** 0.5 * 2 * 0.8
 
 

@@ -22,8 +22,8 @@ from penstock.runs import runner
 from penstock.runs.tasks import SERIES
 from penstock.sweeps import drive, store
 from penstock.sweeps.drive import Threads
-from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import adopt, journal, parquet, reader, writer
+from penstock.sweeps.until import Until
 from test_sweep import CHILD, InLine, csv, exported
 
 GRID = SMALL + '[sweep]\n"aqm.kind" = ["red", "codel"]\n"topology.bottleneck.delay" = ["20 ms", "5 ms"]\nseeds = 5\n'

@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.errors import Error as Error
     from penstock.errors import ScenarioError as ScenarioError
     from penstock.errors import SimulationError as SimulationError
-    from penstock.estimate import Estimate as Estimate
     from penstock.evaluation.evaluate import evaluate as evaluate
     from penstock.fluid.stability import stability as stability
+    from penstock.judging.estimate import Estimate as Estimate
     from penstock.model import aqm as aqm
     from penstock.model import kinds as kinds
     from penstock.model.aqm import *  # noqa: F403
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
 _NAMES = {
     "_penstock": ("RunResult", "__version__"),
     "errors": ("Error", "ScenarioError", "SimulationError"),
-    "estimate": ("Estimate",),
+    "judging.estimate": ("Estimate",),
     "evaluation.evaluate": ("evaluate",),
     "fluid.stability": ("stability",),
     "model.scenario": ("Scenario",),

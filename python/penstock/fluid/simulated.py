@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.estimate import FROM_ZERO, SHARE, Estimate
 from penstock.fluid.margins import Margins, expected_correlation
 from penstock.fluid.model import Loop
 from penstock.fluid.range import Case, Range
 from penstock.fluid.swing import Swing
+from penstock.judging.estimate import FROM_ZERO, SHARE, Estimate
 from penstock.model.scenario import seconds
 from penstock.runs.execute import Progress, cores, execute, share
 from penstock.runs.recorded import recorded

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.estimate import Estimate
 from penstock.fluid.limits import OSCILLATES
+from penstock.judging.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from penstock.estimate import Estimate
 from penstock.fluid.limits import OSCILLATES
 from penstock.fluid.range import Case, Range
+from penstock.judging.estimate import Estimate
 from penstock.show.numbers import number
 from penstock.show.table import Table
 from penstock.sweeps.values import text

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.readings import Reading, Readings
 
 if TYPE_CHECKING:
@@ -114,31 +115,6 @@ class Exhibit:
     cases: Cases
     show: Callable[[Runs], Figure | TableData]
     caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """The claim is that the quantity is above `bound`."""
-
-    bound: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    """The claim is that the quantity is below `bound`."""
-
-    bound: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """The claim is that the quantity lies in [low, high].
-
-    "The same" is a margin around 0, which the claim states.
-    """
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.show.numbers import NOT_RANDOM, number, scale
 from penstock.show.shown import Compared, Runs
 from penstock.show.table import Bold, Table

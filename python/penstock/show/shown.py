@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock._penstock import RunResult
-    from penstock.estimate import Estimate
+    from penstock.judging.estimate import Estimate
     from penstock.model.scenario import Scenario
 
 

@@ -14,7 +14,7 @@ from penstock.runs.execute import cores
 from penstock.runs.tasks import Engine, Tables
 from penstock.show.progress import NotebookBar, in_notebook
 from penstock.sweeps.drive import Driver, Failure, Grid, Sweep, Threads
-from penstock.sweeps.statistics import Until
+from penstock.sweeps.until import Until
 
 
 def sweep(

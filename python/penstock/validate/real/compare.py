@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.emulation import Emulated, EmulationError, Status, emulate
-from penstock.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
+from penstock.judging.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
 from penstock.model.scenario import Scenario
 from penstock.runs.result import Result
 from penstock.show.plot import window_s

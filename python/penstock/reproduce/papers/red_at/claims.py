@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import Above, Below, Claim, Sense, Within
+from penstock.reproduce.model import Claim, Sense
 from penstock.reproduce.papers.red_at.exhibits import (
     CONSECUTIVE,
     DROPS,

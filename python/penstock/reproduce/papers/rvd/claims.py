@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.estimate import SHARE
+from penstock.judging.estimate import SHARE
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison, difference, of_one_case, percent_at_each
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Above, Below, Claim, Numbers, Sense, Within
+from penstock.reproduce.model import Claim, Numbers, Sense
 from penstock.reproduce.papers.rvd.exhibits import (
     FAIRNESS,
     PART_1,
