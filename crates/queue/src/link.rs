@@ -25,8 +25,8 @@ use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
 use crate::user::{Abort, AqmConfig, Start};
-use penstock_aqm::driver::Contract;
-use penstock_aqm::{Aqm, Discipline, Ecn};
+use penstock_aqm::driver::Driver;
+use penstock_aqm::{Discipline, Ecn};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
@@ -58,24 +58,24 @@ impl Link {
         let aqm = discipline(c, seed, abort)?;
         let mut columns = vec![];
         aqm.state(&mut |name, _| columns.push(name));
-        let contract = Contract::of(&aqm, aqm_stream(seed, &c.name));
+        let driver = Driver::of(&*aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
+        let buffer = Buffer::new(c, keep, driver.service(), opportunities, &columns);
         let wire = Wire::new(c.loss, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()
             && buffer.series.is_none()
             && takes_one(c.buffer);
-        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
+        let port = Port::new(driver, buffer, transmitter, c.delay, wire);
         let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
         Ok(link)
     }
 
     /// The discipline gets other parameters at `now`, before which everything has happened: those of
-    /// `c`, which is of the same kind. It goes on where it was ([`Aqm::go_on`]), with the packets
+    /// `c`, which is of the same kind. It goes on where it was ([`penstock_aqm::Aqm::go_on`]), with the packets
     /// that wait. Returns false, and changes nothing, where packets would have to wait in another
     /// way.
     ///
@@ -84,8 +84,8 @@ impl Link {
     pub fn retune(&mut self, now: Time, c: &LinkConfig) -> Result<bool, LinkError> {
         let AqmConfig::Kind(_) = c.aqm else { return Ok(false) };
         let aqm = discipline(c, 0, &Abort::default())?;
-        let Some(contract) = self.port.contract.renewed(&aqm) else { return Ok(false) };
-        self.port.contract = contract;
+        let Some(driver) = self.port.driver.renewed(&*aqm) else { return Ok(false) };
+        self.port.driver = driver;
         let before = std::mem::replace(&mut self.aqm, aqm);
         self.aqm.go_on_from(before, now);
         self.schedule_internal();
@@ -147,8 +147,8 @@ impl Link {
     /// Returns whether packets wait at the link itself, and so need a place in the caller's pool
     /// when they arrive.
     #[inline]
-    pub fn holds(&self) -> bool {
-        self.port.contract.eager()
+    pub fn is_eager(&self) -> bool {
+        self.port.driver.service().is_eager()
     }
 
     /// Returns whether [`Link::straight`] may answer.
@@ -367,7 +367,7 @@ fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, Li
             let (context, values) = (&l.aqm_context, &l.aqm_values);
             let rng = aqm_stream(seed, &l.name);
             let made = custom.make(Start { link: &l.name, context, values, rng, abort });
-            made.map(|aqm| Discipline::User(aqm.into())).map_err(|error| {
+            made.map(Discipline::User).map_err(|error| {
                 abort.raise(error);
                 LinkError::Custom(abort.message())
             })

@@ -4,7 +4,7 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_aqm::{Aqm, Context, Discipline, Kind};
+use penstock_aqm::{Context, Discipline, Kind};
 use penstock_sim::{
     Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
 };

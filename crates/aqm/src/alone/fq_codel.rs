@@ -9,7 +9,7 @@
 //! it counts in its queue, and is dropped itself only where nothing else waits.
 
 use crate::alone::codel::{Control, ControlParams, Vars};
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service};
 use crate::context::{Common, Context, Unit};
 use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
@@ -176,12 +176,9 @@ impl Aqm for FqCodel {
         verdict
     }
 
-    fn decides_at_departure(&self) -> bool {
-        true
-    }
-
-    fn schedules(&self) -> bool {
-        true
+    #[inline(always)]
+    fn service(&self) -> Service {
+        Service::Orders
     }
 
     fn state_bytes(&self) -> usize {

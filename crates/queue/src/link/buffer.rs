@@ -2,12 +2,12 @@
 
 use crate::config::{Keep, LinkConfig};
 use crate::link::fate::Arriving;
-use crate::link::held::{Held, HeldPacket, Order};
+use crate::link::held::{Held, HeldPacket};
 use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
-use penstock_aqm::driver::{Contract, Line};
-use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
+use penstock_aqm::driver::Line;
+use penstock_aqm::{Ecn, Level, Packet, Queue, Reason, Service};
 use penstock_units::{QueueLen, Rng, Time};
 
 /// A packet that waits at a lazy link: when it starts to be sent.
@@ -45,7 +45,7 @@ impl Buffer {
     pub(crate) fn new(
         c: &LinkConfig,
         keep: &Keep,
-        contract: &Contract,
+        service: Service,
         opportunities: bool,
         columns: &[&'static str],
     ) -> Self {
@@ -61,7 +61,7 @@ impl Buffer {
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
             waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
-            held: Held::new(contract),
+            held: Held::new(service),
             arrived: 0,
             departed: 0,
             lost: 0,
@@ -135,12 +135,12 @@ impl Buffer {
     /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline
     /// orders the packets.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn, order: Order) -> u32 {
+    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn, service: Service) -> u32 {
         self.enters(now, a.pkt.bytes);
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(order, HeldPacket::new(a, ecn))
+        self.held.put(service, HeldPacket::new(a, ecn))
     }
 
     /// A packet that was held starts to be sent.

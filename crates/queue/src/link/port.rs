@@ -6,10 +6,9 @@
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Served, Source};
-use crate::link::held::Order;
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
-use penstock_aqm::driver::{eager, Contract};
+use penstock_aqm::driver::Driver;
 use penstock_aqm::{Aqm, Ecn, Packet, Visit};
 use penstock_units::{Duration, Time};
 
@@ -19,7 +18,7 @@ pub(crate) struct Port {
     /// When something is to be replayed next: the start of a transmission, or what the link does by
     /// itself.
     pub(crate) next: Time,
-    pub(crate) contract: Contract,
+    pub(crate) driver: Driver,
     delay: Duration,
     pub(crate) buffer: Buffer,
     transmitter: Transmitter,
@@ -34,7 +33,7 @@ pub(crate) struct Port {
 impl Port {
     /// An idle one.
     pub(crate) fn new(
-        contract: Contract,
+        driver: Driver,
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
@@ -43,7 +42,7 @@ impl Port {
         Port {
             busy_until: Time::ZERO,
             next: Time::NEVER,
-            contract,
+            driver,
             delay,
             buffer,
             transmitter,
@@ -131,7 +130,7 @@ impl Port {
         self.buffer.arrived += 1;
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
-        let entry = self.contract.arrive(aqm, now, &a.pkt, &mut self.buffer);
+        let entry = self.driver.arrive(aqm, now, &a.pkt, &mut self.buffer);
         if let Some(stats) = self.buffer.stats.as_deref_mut() {
             stats.arrival(now, a.data);
             stats.average(now, aqm.average_pkts());
@@ -144,12 +143,12 @@ impl Port {
                 return Fate::Dropped;
             }
         };
-        if !eager(aqm) {
+        let service = aqm.service();
+        if !service.is_eager() {
             return self.pass(now, a, ecn, idle);
         }
-        let order = Order::of(aqm.schedules(), aqm.draws());
-        let handle = self.buffer.hold(now, a, ecn, order);
-        self.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
+        let handle = self.buffer.hold(now, a, ecn, service);
+        self.driver.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
         if std::mem::replace(&mut self.due, true) {
             return Fate::Held(None);
         }
@@ -160,7 +159,7 @@ impl Port {
     #[inline(always)]
     fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Option<Served> {
         self.due = false;
-        let served = self.contract.serve(aqm, now, &mut self.buffer);
+        let served = self.driver.serve(aqm, now, &mut self.buffer);
         let left = self.buffer.q.pkts;
         debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
         let (h, ecn) = served?;
@@ -261,7 +260,7 @@ impl<S: Source> Visit for Stretch<'_, S> {
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Stretched<S> {
         // A source of its own can stand in registers.
         let Stretch { port, internal, ties, mut source, mut due } = self;
-        let lazy = !eager(aqm);
+        let lazy = !aqm.service().is_eager();
         while source.next() {
             let a = source.packet();
             if internal <= a.at {

@@ -101,7 +101,7 @@ fn a_stretch_is_its_packets_one_by_one() {
     for kind in KINDS {
         for (ties, loss, turns_left) in [(false, 0.0, 0), (true, 0.0, 10), (true, 0.1, 200)] {
             let [mut a, mut b] = [(); 2].map(|()| link(kind.name, ties, loss));
-            kinds[usize::from(a.holds())] += 1;
+            kinds[usize::from(a.is_eager())] += 1;
             let last = packets().all.last().expect("packets").0.at;
             let until = last + Duration::from_millis(turns_left);
             let (mut want, mut turns, mut due) = (vec![], vec![], Time::NEVER);
