@@ -137,6 +137,18 @@ pub trait Aqm {
         None
     }
 
+    /// Returns the names of the bands into which it sorts packets; none where it does not. What
+    /// becomes of each band is counted by itself, as it is for the link. Asked once.
+    fn bands(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// Returns the band of the packet that `arrive` has just seen: its place in [`Aqm::bands`].
+    #[inline(always)]
+    fn band(&self, _pkt: &Packet) -> Option<u8> {
+        None
+    }
+
     /// Returns the memory that it holds for its queue, in bytes, before any packet came.
     fn state_bytes(&self) -> usize {
         size_of_val(self)

@@ -7,6 +7,7 @@
 //! themselves and asks for an event when the transmitter falls free. Where the discipline orders
 //! the packets itself, the link gives each a handle.
 
+mod bands;
 mod buffer;
 mod fate;
 mod held;
@@ -56,12 +57,10 @@ impl Link {
         abort: &Abort,
     ) -> Result<Self, LinkError> {
         let aqm = discipline(c, seed, abort)?;
-        let mut columns = vec![];
-        aqm.state(&mut |name, _| columns.push(name));
         let driver = Driver::of(&*aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let buffer = Buffer::new(c, keep, driver.service(), opportunities, &columns);
+        let buffer = Buffer::new(c, keep, &*aqm, opportunities);
         let wire = Wire::new(c.loss, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
@@ -105,6 +104,12 @@ impl Link {
         Some(LinkView { stats, mean_rate })
     }
 
+    /// Returns the same for each band that the discipline declares, by the band's name.
+    pub fn bands(&self, mean_rate: f64) -> Vec<(String, LinkView)> {
+        let view = |(name, stats)| (name, LinkView { stats, mean_rate });
+        self.port.buffer.bands.iter().flat_map(|bands| bands.stats()).map(view).collect()
+    }
+
     /// Returns the mean queueing delay over the window, seconds, where the link is measured and
     /// packets left.
     pub fn delay_mean_s(&self) -> Option<f64> {
@@ -115,6 +120,9 @@ impl Link {
     pub fn close(&mut self, at: Time) {
         if let Some(stats) = &mut self.port.buffer.stats {
             stats.close(at);
+        }
+        if let Some(bands) = &mut self.port.buffer.bands {
+            bands.close(at);
         }
     }
 
@@ -345,6 +353,9 @@ impl Link {
         if let Some(stats) = &mut buffer.stats {
             stats.held(end, buffer.q.pkts);
             stats.average(end, avg);
+        }
+        if let Some(bands) = &mut buffer.bands {
+            bands.finish(end);
         }
     }
 

@@ -1,13 +1,14 @@
 //! The packets that wait in front of a link, and what is counted and written down of them.
 
 use crate::config::{Keep, LinkConfig};
+use crate::link::bands::{Band, Bands};
 use crate::link::fate::Arriving;
 use crate::link::held::{Held, HeldPacket};
 use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
 use penstock_aqm::driver::Line;
-use penstock_aqm::{Ecn, Level, Packet, Queue, Reason, Service};
+use penstock_aqm::{Aqm, Ecn, Level, Packet, Queue, Reason, Service};
 use penstock_units::{QueueLen, Rng, Time};
 
 /// A packet that waits at a lazy link: when it starts to be sent.
@@ -37,21 +38,19 @@ pub(crate) struct Buffer {
     /// Dropped after they were let in, by their places in the caller's pool.
     pub(crate) gone: Vec<u32>,
     pub(crate) stats: Option<Box<LinkStats>>,
+    /// Where the link is measured and its discipline declares bands.
+    pub(crate) bands: Option<Box<Bands>>,
     pub(crate) series: Option<Box<QueueSeries>>,
 }
 
 impl Buffer {
-    /// An empty buffer. `columns`: what the discipline publishes.
-    pub(crate) fn new(
-        c: &LinkConfig,
-        keep: &Keep,
-        service: Service,
-        opportunities: bool,
-        columns: &[&'static str],
-    ) -> Self {
+    /// An empty buffer in front of a discipline.
+    pub(crate) fn new(c: &LinkConfig, keep: &Keep, aqm: &dyn Aqm, opportunities: bool) -> Self {
         let (limit, limit_in_bytes) = limit(c.buffer);
+        let mut columns = vec![];
+        aqm.state(&mut |name, _| columns.push(name));
         let series = (keep.series.is_some() || keep.events)
-            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, columns)));
+            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, &columns)));
         Buffer {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit,
@@ -61,12 +60,13 @@ impl Buffer {
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
             waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
-            held: Held::new(service),
+            held: Held::new(aqm.service()),
             arrived: 0,
             departed: 0,
             lost: 0,
             gone: vec![],
             stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
+            bands: keep.window.and_then(|window| Bands::of(aqm, window)),
             series,
         }
     }
@@ -97,6 +97,9 @@ impl Buffer {
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
+        if let Some(bands) = &mut self.bands {
+            bands.starts(w.start);
+        }
         if let Some(series) = &mut self.series {
             series.event(w.start, "dequeue", w.flow, w.bytes, self.q.pkts);
         }
@@ -105,19 +108,29 @@ impl Buffer {
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
+    pub(crate) fn pass(
+        &mut self,
+        now: Time,
+        a: &Arriving,
+        ecn: Ecn,
+        start: Time,
+        band: Option<u8>,
+    ) {
         if start > now {
             self.enters(now, a.pkt.bytes);
             self.waiting.push(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            if let Some(bands) = &mut self.bands {
+                bands.waits(now, band);
+            }
         } else {
             self.departed += 1;
         }
-        if let Some(stats) = self.stats.as_deref_mut() {
+        self.counted(band, |stats| {
             stats.departure(now, start, a.pkt.bytes, a.data);
             if let Some(level) = raised(a.pkt.ecn, ecn) {
                 stats.mark(start, level);
             }
-        }
+        });
         if let Some(series) = &mut self.series {
             series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
         }
@@ -135,12 +148,20 @@ impl Buffer {
     /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline
     /// orders the packets.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn, service: Service) -> u32 {
+    pub(crate) fn hold(
+        &mut self,
+        now: Time,
+        a: &Arriving,
+        ecn: Ecn,
+        service: Service,
+        band: Option<u8>,
+    ) -> u32 {
         self.enters(now, a.pkt.bytes);
+        self.of_band(band, |band| band.enters(now));
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(service, HeldPacket::new(a, ecn))
+        self.held.put(service, HeldPacket::new(a, ecn, band))
     }
 
     /// A packet that was held starts to be sent.
@@ -148,12 +169,12 @@ impl Buffer {
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
         let bytes = h.bytes;
-        if let Some(stats) = self.stats.as_deref_mut() {
+        self.counted(h.band, |stats| {
             stats.departure(h.at, now, bytes, h.data);
             if let Some(level) = raised(h.arrived_as, ecn) {
                 stats.mark(now, level);
             }
-        }
+        });
         if let Some(series) = &mut self.series {
             if ecn != h.ecn {
                 series.event(now, "mark_head", h.flow, bytes, self.q.pkts);
@@ -169,23 +190,45 @@ impl Buffer {
         self.in_service_since = start;
     }
 
+    /// Counts something of a packet: at the link, and in its band.
+    #[inline(always)]
+    pub(crate) fn counted(&mut self, band: Option<u8>, count: impl Fn(&mut LinkStats)) {
+        if let Some(stats) = self.stats.as_deref_mut() {
+            count(stats);
+        }
+        self.of_band(band, |band| count(&mut band.stats));
+    }
+
+    /// Does something to the band of a packet, where bands are measured.
+    #[inline(always)]
+    fn of_band(&mut self, band: Option<u8>, act: impl FnOnce(&mut Band)) {
+        if let (Some(band), Some(bands)) = (band, &mut self.bands) {
+            act(bands.get(band));
+        }
+    }
+
     /// A packet is not let in.
     #[cold]
-    pub(crate) fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+    pub(crate) fn refused(&mut self, now: Time, a: &Arriving, reason: Reason, band: Option<u8>) {
         let word = match reason {
             Reason::Early => "drop_early",
             Reason::Forced => "drop_forced",
             Reason::Overflow => "drop_overflow",
         };
-        self.dropped(now, &a.pkt, a.data, reason, word);
+        self.dropped(now, &a.pkt, a.data, (reason, word), band);
     }
 
     #[cold]
-    fn dropped(&mut self, now: Time, pkt: &Packet, data: bool, reason: Reason, word: &str) {
+    fn dropped(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        data: bool,
+        (reason, word): (Reason, &str),
+        band: Option<u8>,
+    ) {
         self.lost += 1;
-        if let Some(stats) = &mut self.stats {
-            stats.dropped(now, reason, data);
-        }
+        self.counted(band, |stats| stats.dropped(now, reason, data));
         if let Some(series) = &mut self.series {
             series.event(now, word, pkt.flow, pkt.bytes, self.q.pkts);
         }
@@ -244,7 +287,8 @@ impl Line for Buffer {
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
         let h = self.held.give_up(handle).expect("the handle of a waiting packet");
         self.leaves(now, h.bytes);
-        self.dropped(now, &h.packet(), h.data, reason, "evict");
+        self.of_band(h.band, |band| band.leaves(now));
+        self.dropped(now, &h.packet(), h.data, (reason, "evict"), h.band);
         self.gone.push(h.index);
     }
 
@@ -255,13 +299,14 @@ impl Line for Buffer {
             None => self.held.first()?,
         };
         self.leaves(now, h.bytes);
+        self.of_band(h.band, |band| band.leaves(now));
         self.in_service(now, h.bytes);
         self.q.idle_since = None;
         Some((h.packet(), h.at, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
-        self.dropped(now, &h.packet(), h.data, reason, "drop_head");
+        self.dropped(now, &h.packet(), h.data, (reason, "drop_head"), h.band);
         self.gone.push(h.index);
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct HeldPacket {
     /// Its ECN field when it arrived, and since it was let in.
     pub(crate) arrived_as: Ecn,
     pub(crate) ecn: Ecn,
+    /// The discipline's band that it belongs to.
+    pub(crate) band: Option<u8>,
 }
 
 const _: () = assert!(size_of::<HeldPacket>() == 32);
@@ -37,14 +39,15 @@ impl HeldPacket {
         data: false,
         arrived_as: Ecn::NotEct,
         ecn: Ecn::NotEct,
+        band: None,
     };
 
-    /// A packet that was let in with this ECN field.
+    /// A packet that was let in with this ECN field, into this band.
     #[inline]
-    pub(crate) fn new(a: &Arriving, ecn: Ecn) -> Self {
+    pub(crate) fn new(a: &Arriving, ecn: Ecn, band: Option<u8>) -> Self {
         let Packet { bytes, ecn: arrived_as, flow, class } = a.pkt;
         let Arriving { at, index, data, .. } = *a;
-        HeldPacket { at, bytes, flow, index, class, data, arrived_as, ecn }
+        HeldPacket { at, bytes, flow, index, class, data, arrived_as, ecn, band }
     }
 
     /// Returns it as the discipline sees it now.

@@ -74,7 +74,8 @@ impl Port {
 
     /// A packet is let in at a lazy link.
     #[inline(always)]
-    fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, idle: bool) -> Fate {
+    fn pass(&mut self, a: &Arriving, ecn: Ecn, band: Option<u8>, idle: bool) -> Fate {
+        let now = a.at;
         let start = self.transmitter.start(self.busy_until, now);
         if idle {
             self.transmitter.idle();
@@ -84,7 +85,7 @@ impl Port {
         if start > now {
             self.next = self.next.min(start);
         }
-        self.buffer.pass(now, a, ecn, start);
+        self.buffer.pass(now, a, ecn, start, band);
         self.over_the_wire(start, ecn)
     }
 
@@ -131,23 +132,24 @@ impl Port {
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
         let entry = self.driver.arrive(aqm, now, &a.pkt, &mut self.buffer);
+        let band = aqm.band(&a.pkt);
+        self.buffer.counted(band, |stats| stats.arrival(now, a.data));
         if let Some(stats) = self.buffer.stats.as_deref_mut() {
-            stats.arrival(now, a.data);
             stats.average(now, aqm.average_pkts());
         }
         let ecn = match entry {
             Ok(ecn) => ecn,
             Err(reason) => {
                 // A copy: what a call may look at has to stand in memory, for every packet.
-                self.buffer.refused(now, &{ *a }, reason);
+                self.buffer.refused(now, &{ *a }, reason, band);
                 return Fate::Dropped;
             }
         };
         let service = aqm.service();
         if !service.is_eager() {
-            return self.pass(now, a, ecn, idle);
+            return self.pass(a, ecn, band, idle);
         }
-        let handle = self.buffer.hold(now, a, ecn, service);
+        let handle = self.buffer.hold(now, a, ecn, service, band);
         self.driver.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
         if std::mem::replace(&mut self.due, true) {
             return Fate::Held(None);
