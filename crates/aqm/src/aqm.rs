@@ -35,6 +35,17 @@ impl Service {
     }
 }
 
+/// What a free transmitter is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn<P> {
+    /// This packet goes next.
+    Packet(P),
+    /// Packets wait, but none may go before this time, which lies ahead: a shaper holds them.
+    NotBefore(Time),
+    /// Nothing waits.
+    Empty,
+}
+
 /// A queue discipline. [`crate::driver::Driver`] calls its methods in the right order.
 ///
 /// Most disciplines need [`Aqm::arrive`] only. [`Aqm::service`] says which of the others are
@@ -99,10 +110,11 @@ pub trait Aqm {
     /// The packet that `arrive` let in waits under this handle. Only with [`Service::Orders`].
     fn enqueued(&mut self, _now: Time, _pkt: &Packet, _handle: u32) {}
 
-    /// Returns the waiting packet whose turn it is. The driver takes it out and calls
-    /// [`Aqm::depart`] for it. Names some packet while any waits. Only with [`Service::Orders`].
-    fn next(&mut self, _now: Time) -> Option<u32> {
-        None
+    /// Returns the waiting packet whose turn it is, by its handle. The driver takes it out and calls
+    /// [`Aqm::depart`] for it. Where none may go yet it says until when: it is asked again then, or
+    /// at an arrival before that. Only with [`Service::Orders`].
+    fn next(&mut self, _now: Time) -> Turn<u32> {
+        Turn::Empty
     }
 
     // ---- the timer ------------------------------------------------------------------------------

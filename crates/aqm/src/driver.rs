@@ -8,7 +8,7 @@
 //! Which of its methods a discipline wants is known where its type is: one that only decides at
 //! arrivals costs no more than its `arrive`.
 
-use crate::aqm::{Aqm, Service};
+use crate::aqm::{Aqm, Service, Turn};
 use crate::ecn::{Codepoints, Ecn};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
@@ -121,22 +121,32 @@ impl Driver {
     }
 
     /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
-    /// sent, with its ECN field; `None` if none is left.
+    /// sent, with its ECN field.
     #[inline(always)]
     pub fn serve<A: Aqm + ?Sized, L: Line>(
         &mut self,
         aqm: &mut A,
         now: Time,
         line: &mut L,
-    ) -> Option<(L::Waiting, Ecn)> {
+    ) -> Turn<(L::Waiting, Ecn)> {
         let orders = aqm.service() == Service::Orders;
         loop {
-            let handle = if orders { Some(aqm.next(now)?) } else { None };
-            let (pkt, since, waiting) = line.take(now, handle)?;
+            let mut handle = None;
+            if orders {
+                match aqm.next(now) {
+                    Turn::Packet(next) => handle = Some(next),
+                    Turn::NotBefore(at) => {
+                        debug_assert!(at > now, "it lies ahead");
+                        return Turn::NotBefore(at);
+                    }
+                    Turn::Empty => return Turn::Empty,
+                }
+            }
+            let Some((pkt, since, waiting)) = line.take(now, handle) else { return Turn::Empty };
             let sojourn = now.since(since);
             let verdict = aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
             match self.carried_out(verdict, pkt.ecn) {
-                Ok(ecn) => return Some((waiting, ecn)),
+                Ok(ecn) => return Turn::Packet((waiting, ecn)),
                 Err(reason) => line.drop_head(now, waiting, reason),
             }
         }

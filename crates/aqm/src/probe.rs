@@ -6,7 +6,7 @@
 //! `queue` packets that wait. The queue stands from time 0 on. What the discipline drops is made
 //! good at once.
 
-use crate::aqm::{Aqm, Service};
+use crate::aqm::{Aqm, Service, Turn};
 use crate::driver::{Driver, Line};
 use crate::ecn::{Ecn, Level};
 use crate::packet::{Packet, Queue};
@@ -271,7 +271,7 @@ impl<'a, A: Aqm + ?Sized> Bench<'a, A> {
         // Where packets are alike, each stands for one that came, which counts once.
         if let_in || !alike {
             counts.dropped += dropped;
-            if let Some(((), ecn)) = served {
+            if let Turn::Packet(((), ecn)) = served {
                 counts.sent(self.line.held.ecn, ecn);
             }
         }

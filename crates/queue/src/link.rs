@@ -15,7 +15,7 @@ mod loss;
 mod port;
 mod transmitter;
 
-pub use fate::{Arriving, Fate, Served, Source};
+pub use fate::{Arriving, Fate, Sent, Served, Source};
 
 use crate::config::{Keep, LinkConfig};
 use crate::error::LinkError;
@@ -332,9 +332,10 @@ impl Link {
         source.became(fate);
     }
 
-    /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
+    /// An eager link's turn has come, if it is one that the link still wants: an arrival may have
+    /// asked for an earlier one. [`Link::gone`] names packets that the discipline drops at the head.
     #[inline]
-    pub fn serve(&mut self, now: Time) -> Option<Served> {
+    pub fn serve(&mut self, now: Time) -> Served {
         self.advance(now);
         self.aqm.visited(Service { port: &mut self.port, now })
     }

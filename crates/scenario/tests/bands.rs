@@ -1,7 +1,7 @@
 //! Disciplines that tell packets apart: what becomes of each band is counted by itself.
 
 use penstock_aqm::parts::isolation::{Chain, Chains};
-use penstock_aqm::{Aqm, Packet, Queue, Reason, Service, Verdict};
+use penstock_aqm::{Aqm, Packet, Queue, Reason, Service, Turn, Verdict};
 use penstock_scenario::{document, Scenario};
 use penstock_sim::{run, Config, Control, Record, RunResult, Tap, UserAqm, LINK_METRICS, METRICS};
 use penstock_units::{Duration, Rng, Time};
@@ -80,8 +80,9 @@ impl Aqm for Strict {
         let queue = band(pkt).map_or(2, usize::from);
         self.packets.push(&mut self.queues[queue], handle, pkt.bytes);
     }
-    fn next(&mut self, _: Time) -> Option<u32> {
-        self.queues.iter_mut().find_map(|queue| self.packets.pop(queue))
+    fn next(&mut self, _: Time) -> Turn<u32> {
+        let next = self.queues.iter_mut().find_map(|queue| self.packets.pop(queue));
+        next.map_or(Turn::Empty, Turn::Packet)
     }
     fn depart(&mut self, _: Time, _: &Packet, _: Duration, _: &Queue, _: &mut Rng) -> Verdict {
         self.sent += 1;

@@ -9,7 +9,7 @@
 //! it counts in its queue, and is dropped itself only where nothing else waits.
 
 use crate::alone::codel::{Control, ControlParams, Vars};
-use crate::aqm::{Aqm, Service};
+use crate::aqm::{Aqm, Service, Turn};
 use crate::context::{Common, Context, Unit};
 use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
@@ -148,8 +148,8 @@ impl Aqm for FqCodel {
     }
 
     #[inline(always)]
-    fn next(&mut self, _: Time) -> Option<u32> {
-        self.flows.next()
+    fn next(&mut self, _: Time) -> Turn<u32> {
+        self.flows.next().map_or(Turn::Empty, Turn::Packet)
     }
 
     #[inline(always)]
@@ -246,7 +246,8 @@ mod tests {
         let mut verdicts = vec![];
         for ms in [50, 50, 50, 160, 160] {
             let now = Time::from_nanos(ms * 1_000_000);
-            let flow = flows[fq.next(now).unwrap() as usize];
+            let Turn::Packet(handle) = fq.next(now) else { panic!("a packet waits") };
+            let flow = flows[handle as usize];
             let pkt = pkt(Ecn::NotEct, flow);
             let v = fq.depart(now, &pkt, Duration::from_millis(ms), &busy(0), &mut rng);
             verdicts.push((flow, v != Verdict::Pass));

@@ -3,7 +3,8 @@
 
 use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::{
-    build, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Service, COMMON, KINDS,
+    build, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Service, Turn, COMMON,
+    KINDS,
 };
 use penstock_units::param::{Param, Params as _, Ty, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
@@ -188,12 +189,17 @@ impl<'a> Bench<'a> {
             assert_ne!(reason, Reason::Overflow, "the buffer is the driver's business");
             self.fate(&pkt, Err(reason));
         }
-        if let Some((pkt, ecn)) = served {
-            self.departed += 1;
-            return self.fate(&pkt, Ok(ecn));
+        match served {
+            Turn::Packet((pkt, ecn)) => {
+                self.departed += 1;
+                self.fate(&pkt, Ok(ecn));
+            }
+            Turn::NotBefore(at) => self.wait(at),
+            Turn::Empty => {
+                assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
+                self.line.q.idle_since.get_or_insert(self.now);
+            }
         }
-        assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
-        self.line.q.idle_since.get_or_insert(self.now);
     }
 
     fn wait(&mut self, until: Time) {

@@ -27,6 +27,8 @@ pub(crate) struct Buffer {
     /// The packet in service counts against the limit.
     count_in_service: bool,
     in_service_bytes: u32,
+    /// Packets wait and none is in service: a shaper holds them.
+    held_back: bool,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
     waiting: Ring<Waiting>,
@@ -58,6 +60,7 @@ impl Buffer {
             // Between opportunities no packet is in service.
             count_in_service: c.count_in_service && !opportunities,
             in_service_bytes: 0,
+            held_back: false,
             in_service_since: Time::ZERO,
             waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
             held: Held::new(aqm.service()),
@@ -190,6 +193,11 @@ impl Buffer {
         self.in_service_since = start;
     }
 
+    /// A shaper holds what waits.
+    pub(crate) fn nothing_in_service(&mut self) {
+        self.held_back = true;
+    }
+
     /// Counts something of a packet: at the link, and in its band.
     #[inline(always)]
     pub(crate) fn counted(&mut self, band: Option<u8>, count: impl Fn(&mut LinkStats)) {
@@ -270,7 +278,7 @@ impl Line for Buffer {
 
     #[inline]
     fn full(&self, pkt: &Packet) -> bool {
-        let busy = self.count_in_service && self.q.idle_since.is_none();
+        let busy = self.count_in_service && self.q.idle_since.is_none() && !self.held_back;
         if self.limit_in_bytes {
             let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
             self.q.bytes + in_service + u64::from(pkt.bytes) > self.limit
@@ -302,6 +310,7 @@ impl Line for Buffer {
         self.of_band(h.band, |band| band.leaves(now));
         self.in_service(now, h.bytes);
         self.q.idle_since = None;
+        self.held_back = false;
         Some((h.packet(), h.at, h))
     }
 

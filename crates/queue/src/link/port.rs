@@ -5,12 +5,23 @@
 //! lone source has.
 
 use crate::link::buffer::Buffer;
-use crate::link::fate::{Arriving, Fate, Served, Source};
+use crate::link::fate::{Arriving, Fate, Sent, Served, Source};
 use crate::link::loss::Wire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::Driver;
-use penstock_aqm::{Aqm, Ecn, Packet, Visit};
+use penstock_aqm::{Aqm, Ecn, Packet, Turn, Visit};
 use penstock_units::{Duration, Time};
+
+/// What packets wait for at an eager link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// None waits.
+    Nothing,
+    /// The transmitter.
+    Transmitter,
+    /// A time before which none may go: a shaper holds them.
+    Shaper,
+}
 
 /// The transmitter, and what waits for it.
 pub(crate) struct Port {
@@ -22,8 +33,10 @@ pub(crate) struct Port {
     delay: Duration,
     pub(crate) buffer: Buffer,
     transmitter: Transmitter,
-    /// At an eager link: the caller was asked to have it served.
-    due: bool,
+    /// What packets wait for at an eager link.
+    waits: Waits,
+    /// When its turn comes, as the caller was told, unless nothing waits.
+    due: Time,
     wire: Option<Box<Wire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
@@ -46,7 +59,8 @@ impl Port {
             delay,
             buffer,
             transmitter,
-            due: false,
+            waits: Waits::Nothing,
+            due: Time::NEVER,
             wire: wire.map(Box::new),
             tap: None,
         }
@@ -151,30 +165,54 @@ impl Port {
         }
         let handle = self.buffer.hold(now, a, ecn, service, band);
         self.driver.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
-        if std::mem::replace(&mut self.due, true) {
+        // What has come may go before what a shaper holds.
+        if self.waits == Waits::Transmitter {
             return Fate::Held(None);
         }
-        Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
+        self.waits = Waits::Transmitter;
+        self.due = self.transmitter.start(self.busy_until, now);
+        Fate::Held(Some(self.due))
     }
 
-    /// The transmitter is free.
+    /// An eager link's turn comes.
     #[inline(always)]
-    fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Option<Served> {
-        self.due = false;
-        let served = self.driver.serve(aqm, now, &mut self.buffer);
-        let left = self.buffer.q.pkts;
-        debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
-        let (h, ecn) = served?;
+    fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Served {
+        if self.due != now {
+            return Served { sent: None, again: Time::NEVER };
+        }
+        if self.waits == Waits::Shaper {
+            self.waits = Waits::Transmitter;
+            self.due = self.transmitter.start(self.busy_until, now);
+            if self.due > now {
+                return Served { sent: None, again: self.due };
+            }
+        }
+        let (h, ecn) = match self.driver.serve(aqm, now, &mut self.buffer) {
+            Turn::Packet(sent) => sent,
+            Turn::NotBefore(at) => {
+                (self.due, self.waits) = (at, Waits::Shaper);
+                self.buffer.nothing_in_service();
+                return Served { sent: None, again: at };
+            }
+            Turn::Empty => {
+                debug_assert!(self.buffer.q.pkts == 0, "a packet's turn while any waits");
+                (self.due, self.waits) = (Time::NEVER, Waits::Nothing);
+                return Served { sent: None, again: Time::NEVER };
+            }
+        };
         self.buffer.sent(now, &h, ecn);
         if self.busy_until < now {
             self.transmitter.idle();
         }
         self.busy_until = self.transmitter.finish(now, h.bytes);
-        self.due = left > 0;
-        let again =
-            if self.due { self.transmitter.next_start(self.busy_until) } else { Time::NEVER };
+        if self.buffer.q.pkts > 0 {
+            self.due = self.transmitter.next_start(self.busy_until);
+        } else {
+            (self.due, self.waits) = (Time::NEVER, Waits::Nothing);
+        }
         let fate = self.over_the_wire(now, ecn);
-        Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
+        let sent = Sent { index: h.index, flow: h.flow, bytes: h.bytes, fate };
+        Served { sent: Some(sent), again: self.due }
     }
 }
 
@@ -189,11 +227,10 @@ impl Port {
 
     /// The source is told of a turn that was. Returns when the next one comes.
     #[inline(always)]
-    pub(crate) fn told(&mut self, served: Option<Served>, source: &mut impl Source) -> Time {
+    pub(crate) fn told(&mut self, served: Served, source: &mut impl Source) -> Time {
         self.tell_gone(source);
-        let next = served.map_or(Time::NEVER, |served| served.again);
         source.turn(served);
-        next
+        served.again
     }
 
     /// The source is told of the packets that were given up.
@@ -220,17 +257,17 @@ impl Visit for Arrival<'_> {
     }
 }
 
-/// The transmitter is free.
+/// An eager link's turn comes.
 pub(crate) struct Service<'a> {
     pub(crate) port: &'a mut Port,
     pub(crate) now: Time,
 }
 
 impl Visit for Service<'_> {
-    type Output = Option<Served>;
+    type Output = Served;
 
     #[inline(never)]
-    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Option<Served> {
+    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Served {
         self.port.serve(aqm, self.now)
     }
 }
