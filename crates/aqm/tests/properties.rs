@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 #[path = "common/ops.rs"]
 mod ops;
-use ops::{drive, params, values, Op, Setup};
+use ops::{drive, named, params, table, values, Op, Setup};
 
 /// A value in the range of its declaration, its ends among them.
 fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
@@ -40,6 +40,11 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
             (1u64..1_000_000).prop_map(|b| Value::Queue(QueueLen::Bytes(b))),
         ]
         .boxed(),
+        Ty::Tables(params) => {
+            let one = |p: &'static Param| in_range(&p.ty).prop_map(move |v| (p.name, v));
+            let table = params.iter().map(one).collect::<Vec<_>>().prop_map(table);
+            prop::collection::vec(table, 0..4).prop_map(named).boxed()
+        }
         other => panic!("a discipline's key of type {other:?}: say here how to draw it"),
     }
 }

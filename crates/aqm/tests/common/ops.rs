@@ -319,8 +319,25 @@ fn drawn(c: &mut Choices, ty: &Ty) -> Value {
             0 => QueueLen::Packets(c.log(0.01, 300.0)),
             _ => QueueLen::Bytes(c.log(1.0, 1e6) as u64),
         }),
+        Ty::Tables(params) => {
+            let one = |c: &mut Choices| params.iter().map(|p| (p.name, drawn(c, &p.ty))).collect();
+            let n = c.byte() % 4;
+            named((0..n).map(|_| table(one(c))).collect())
+        }
         other => panic!("a discipline's key of type {other:?}: say here how to draw it"),
     }
+}
+
+/// A table of values.
+pub fn table(list: Vec<(&'static str, Value)>) -> Values {
+    let mut values = Values::new();
+    list.into_iter().for_each(|(name, value)| values.set(name, value));
+    values
+}
+
+/// Tables by name.
+pub fn named(tables: Vec<Values>) -> Value {
+    Value::Tables((0..).map(|i: u32| format!("t{i}")).zip(tables).collect())
 }
 
 /// Any bytes as a discipline, the limit of its buffer, and what happens to it. The first byte is
