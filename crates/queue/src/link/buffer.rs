@@ -128,12 +128,13 @@ impl Buffer {
         } else {
             self.departed += 1;
         }
-        self.counted(band, |stats| {
-            stats.departure(now, start, a.pkt.bytes, a.data);
-            if let Some(level) = raised(a.pkt.ecn, ecn) {
-                stats.mark(start, level);
-            }
-        });
+        let leaves = Leaves { at: now, start, bytes: a.pkt.bytes, data: a.data };
+        if let Some(stats) = self.stats.as_deref_mut() {
+            leaves.count(stats, raised(a.pkt.ecn, ecn));
+        }
+        if let Some(band) = band {
+            self.of_band(band, |band| leaves.count(&mut band.stats, raised(a.pkt.ecn, ecn)));
+        }
         if let Some(series) = &mut self.series {
             series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
         }
@@ -160,7 +161,9 @@ impl Buffer {
         band: Option<u8>,
     ) -> u32 {
         self.enters(now, a.pkt.bytes);
-        self.of_band(band, |band| band.enters(now));
+        if let Some(band) = band {
+            self.of_band(band, |band| band.enters(now));
+        }
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
@@ -172,12 +175,16 @@ impl Buffer {
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
         let bytes = h.bytes;
-        self.counted(h.band, |stats| {
-            stats.departure(h.at, now, bytes, h.data);
-            if let Some(level) = raised(h.arrived_as, ecn) {
-                stats.mark(now, level);
-            }
-        });
+        let leaves = Leaves { at: h.at, start: now, bytes, data: h.data };
+        if let Some(stats) = self.stats.as_deref_mut() {
+            leaves.count(stats, raised(h.arrived_as, ecn));
+        }
+        if let Some(band) = h.band {
+            self.of_band(band, |band| {
+                band.leaves(now);
+                leaves.count(&mut band.stats, raised(h.arrived_as, ecn));
+            });
+        }
         if let Some(series) = &mut self.series {
             if ecn != h.ecn {
                 series.event(now, "mark_head", h.flow, bytes, self.q.pkts);
@@ -198,19 +205,29 @@ impl Buffer {
         self.held_back = true;
     }
 
-    /// Counts something of a packet: at the link, and in its band.
+    /// A packet arrives at `now`, whatever becomes of it; the discipline's average is `avg()` then.
     #[inline(always)]
-    pub(crate) fn counted(&mut self, band: Option<u8>, count: impl Fn(&mut LinkStats)) {
+    pub(crate) fn arrives(
+        &mut self,
+        now: Time,
+        data: bool,
+        band: Option<u8>,
+        avg: impl FnOnce() -> Option<f64>,
+    ) {
         if let Some(stats) = self.stats.as_deref_mut() {
-            count(stats);
+            stats.arrival(now, data);
+            stats.average(now, avg());
         }
-        self.of_band(band, |band| count(&mut band.stats));
+        if let Some(band) = band {
+            self.of_band(band, |band| band.stats.arrival(now, data));
+        }
     }
 
-    /// Does something to the band of a packet, where bands are measured.
-    #[inline(always)]
-    fn of_band(&mut self, band: Option<u8>, act: impl FnOnce(&mut Band)) {
-        if let (Some(band), Some(bands)) = (band, &mut self.bands) {
+    /// Does something to a band, where bands are measured.
+    #[cold]
+    #[inline(never)]
+    fn of_band(&mut self, band: u8, act: impl FnOnce(&mut Band)) {
+        if let Some(bands) = &mut self.bands {
             act(bands.get(band));
         }
     }
@@ -236,7 +253,12 @@ impl Buffer {
         band: Option<u8>,
     ) {
         self.lost += 1;
-        self.counted(band, |stats| stats.dropped(now, reason, data));
+        if let Some(stats) = &mut self.stats {
+            stats.dropped(now, reason, data);
+        }
+        if let Some(band) = band {
+            self.of_band(band, |band| band.stats.dropped(now, reason, data));
+        }
         if let Some(series) = &mut self.series {
             series.event(now, word, pkt.flow, pkt.bytes, self.q.pkts);
         }
@@ -264,6 +286,26 @@ impl Buffer {
     pub(crate) fn conserves(&self) -> bool {
         let waiting = (self.waiting.len() + self.held.len()) as u64;
         self.arrived == self.departed + self.lost + waiting && waiting == u64::from(self.q.pkts)
+    }
+}
+
+/// A packet that arrived at `at` starts to be sent at `start`.
+#[derive(Clone, Copy)]
+struct Leaves {
+    at: Time,
+    start: Time,
+    bytes: u32,
+    data: bool,
+}
+
+impl Leaves {
+    /// Counts it, and its mark.
+    #[inline(always)]
+    fn count(self, stats: &mut LinkStats, mark: Option<Level>) {
+        stats.departure(self.at, self.start, self.bytes, self.data);
+        if let Some(level) = mark {
+            stats.mark(self.start, level);
+        }
     }
 }
 
@@ -295,7 +337,9 @@ impl Line for Buffer {
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
         let h = self.held.give_up(handle).expect("the handle of a waiting packet");
         self.leaves(now, h.bytes);
-        self.of_band(h.band, |band| band.leaves(now));
+        if let Some(band) = h.band {
+            self.of_band(band, |band| band.leaves(now));
+        }
         self.dropped(now, &h.packet(), h.data, (reason, "evict"), h.band);
         self.gone.push(h.index);
     }
@@ -307,7 +351,6 @@ impl Line for Buffer {
             None => self.held.first()?,
         };
         self.leaves(now, h.bytes);
-        self.of_band(h.band, |band| band.leaves(now));
         self.in_service(now, h.bytes);
         self.q.idle_since = None;
         self.held_back = false;
@@ -315,6 +358,9 @@ impl Line for Buffer {
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
+        if let Some(band) = h.band {
+            self.of_band(band, |band| band.leaves(now));
+        }
         self.dropped(now, &h.packet(), h.data, (reason, "drop_head"), h.band);
         self.gone.push(h.index);
     }

@@ -147,10 +147,7 @@ impl Port {
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
         let entry = self.driver.arrive(aqm, now, &a.pkt, &mut self.buffer);
         let band = aqm.band(&a.pkt);
-        self.buffer.counted(band, |stats| stats.arrival(now, a.data));
-        if let Some(stats) = self.buffer.stats.as_deref_mut() {
-            stats.average(now, aqm.average_pkts());
-        }
+        self.buffer.arrives(now, a.data, band, || aqm.average_pkts());
         let ecn = match entry {
             Ok(ecn) => ecn,
             Err(reason) => {
