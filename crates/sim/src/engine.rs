@@ -13,7 +13,7 @@ use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
-use crate::result::{LinkResult, PageResult, RunResult};
+use crate::result::{BandResult, LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
@@ -414,6 +414,7 @@ impl Engine {
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let links = if self.measure_links { self.links() } else { vec![] };
+        let bands = self.bands();
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
@@ -425,6 +426,7 @@ impl Engine {
             groups: run.group_metrics(groups),
             flows: run.flow_metrics(),
             links,
+            bands,
             pages,
             series,
             lead_in: None,
@@ -470,6 +472,11 @@ impl Engine {
     /// Returns what the metrics of link `i` are computed from, where it is measured.
     fn link_view(&self, i: usize) -> Option<LinkView> {
         self.net.links[i].view(self.link_rates[i].1)
+    }
+
+    fn bands(&self) -> Vec<BandResult> {
+        let measured = self.net.links.iter().zip(&self.link_rates);
+        measured.flat_map(|(link, (name, rate))| BandResult::of(name, &link.bands(*rate))).collect()
     }
 
     fn links(&self) -> Vec<LinkResult> {
