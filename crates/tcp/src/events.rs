@@ -1,6 +1,7 @@
 //! What happens to a sender: the application gives data, an ACK arrives, a timer expires. Each is
 //! handed to the way of repairing losses that the connection uses.
 
+use crate::control::algorithm::Cause;
 use crate::control::Control;
 use crate::ecn::answer;
 use crate::recovery::kind::Recovery;
@@ -26,13 +27,24 @@ impl Sender {
         if matches!(self.control, Control::Vegas(_)) {
             return vegas::on_ack(self, now, ack, io);
         }
-        answer::on_ack(self, now, ack);
+        self.hear(now, ack);
         match self.p.recovery {
             Recovery::Tahoe => tahoe::on_ack(self, now, ack, io),
             Recovery::Reno => reno::on_ack(self, now, ack, io),
             Recovery::NewReno => newreno::on_ack(self, now, ack, io),
             Recovery::Sack => sack::on_ack(self, now, ack, io),
         }
+    }
+
+    /// The control hears of an ACK, and answers what that says of marks.
+    #[inline]
+    fn hear(&mut self, now: Time, ack: &Ack) {
+        let (mark, marked) = answer::news(self, ack);
+        self.mark = mark;
+        if self.control.watches() {
+            self.tell(now, ack, marked);
+        }
+        answer::on_mark(self, now, ack);
     }
 
     /// The deadline has come.
@@ -64,9 +76,7 @@ impl Sender {
         if std::mem::take(&mut self.waits_for_timer) && !outstanding {
             return self.send_window(now, io); // what the mark asked for; nothing was lost
         }
-        if self.cwnd < 1.0 {
-            self.cwnd = 1.0;
-        }
+        self.window.cwnd = self.window.cwnd.max(1.0);
         self.recover = self.max_sent;
         if self.highest_ack == -1 {
             // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
@@ -74,15 +84,15 @@ impl Sender {
         }
         if !outstanding {
             // Nothing to repair: the window was below one segment.
-            self.cut_to_one(false);
+            self.cut(Cause::Again);
         } else if self.last_event == Event::Mark && self.p.ns2() {
             // In recovery from an ECN cut: ssthresh is not cut again.
-            self.cut_to_one(false);
+            self.cut(Cause::Again);
         } else {
             self.counters.timeouts += 1;
             // RFC 5681 3.1: ssthresh stays when the timer has already sent the segment again.
             let again = self.last_event == Event::Timeout && !self.p.ns2();
-            self.cut_to_one(!again);
+            self.cut(if again { Cause::Again } else { Cause::Timeout });
         }
         if outstanding {
             self.back_off();

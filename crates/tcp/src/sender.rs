@@ -5,7 +5,8 @@
 //! wire, `recovery/` repairs losses, `control/` sizes the window, `ecn/answer.rs` answers marks,
 //! and `events.rs` says what happens to a sender.
 
-use crate::control::algorithm::{Cause, Cut, Growth};
+use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
 use crate::ecn::bits::{self, Ecn, Mark};
@@ -84,8 +85,7 @@ pub struct Sender {
     pub(crate) max_sent: i64,
     /// One past the last segment that the application has given.
     pub(crate) limit: i64,
-    pub(crate) cwnd: f64,
-    pub(crate) ssthresh: f64,
+    pub(crate) window: Window,
     /// Inflation of the window during fast recovery: duplicate ACKs seen.
     pub(crate) inflation: f64,
     /// The highest segment sent when the last loss event began; −1: none.
@@ -100,6 +100,9 @@ pub struct Sender {
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
+    /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
+    /// watches.
+    pub(crate) told: u32,
     /// What the present ACK says of marks.
     pub(crate) mark: Mark,
     /// What the last cut for a mark answered (multi-level ECN).
@@ -134,8 +137,7 @@ impl Sender {
             next: 0,
             max_sent: -1,
             limit: 0,
-            cwnd: 1.0,
-            ssthresh: p.initial_ssthresh.unwrap_or(f64::INFINITY),
+            window: Window { cwnd: 1.0, ssthresh: p.initial_ssthresh.unwrap_or(f64::INFINITY) },
             dupacks: 0,
             inflation: 0.0,
             recover: if p.ns2() { 0 } else { -1 },
@@ -143,6 +145,7 @@ impl Sender {
             in_recovery: false,
             first_partial: false,
             limited: 0,
+            told: 0,
             initial_window: f64::from(p.initial_window),
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
@@ -201,13 +204,13 @@ impl Sender {
 
     /// Returns the congestion window in segments.
     pub fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     /// Returns the slow-start threshold in segments: infinity before the first cut, unless a limit
     /// was set.
     pub fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     /// Returns the last round-trip sample.
@@ -238,13 +241,13 @@ impl Sender {
     /// Returns how many segments may be outstanding: the congestion window, inflated in recovery,
     /// within the receiver's.
     #[inline]
-    pub(crate) fn window(&self) -> i64 {
+    pub(crate) fn usable(&self) -> i64 {
         self.window_in_force() as i64
     }
 
     #[inline]
     fn window_in_force(&self) -> f64 {
-        (self.cwnd + self.inflation).min(f64::from(self.p.window))
+        (self.window.cwnd + self.inflation).min(f64::from(self.p.window))
     }
 
     /// Returns how many segments are outstanding.
@@ -262,92 +265,51 @@ impl Sender {
         }
     }
 
-    /// Returns a cut of `base` segments, about to happen.
-    pub(crate) fn cut(&self, cause: Cause, base: f64) -> Cut {
-        Cut { cause, cwnd: self.cwnd, base, reno: self.reno_factor() }
-    }
-
-    /// Sets ssthresh to what a cut leaves, but at least 2, and returns what it leaves.
-    fn cut_ssthresh(&mut self, cause: Cause) -> f64 {
-        let base = match self.p.ssthresh_from {
+    /// Returns the segments that a cut by a factor multiplies.
+    fn cut_base(&self) -> f64 {
+        match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(),
             SsthreshFrom::Flight => {
                 // RFC 5681 3.2 (2): segments of limited transmit do not count. After a timeout, and
                 // in SACK's recovery, far more is unacknowledged than cwnd lets into the network.
                 let flight = (self.flight() - i64::from(self.limited)).max(0) as f64;
-                flight.min(self.cwnd)
+                flight.min(self.window.cwnd)
             }
-        };
-        let cut = self.cut(cause, base);
-        let left = self.control.leaves(&cut);
-        self.control.before_cut(&cut);
-        self.set_ssthresh(left);
-        left
+        }
     }
 
-    pub(crate) fn set_ssthresh(&mut self, left: f64) {
+    fn a_cut(&self, cause: Cause, base: f64) -> Cut {
         let whole = self.p.ssthresh_from == SsthreshFrom::Window;
-        self.ssthresh = if whole { left.trunc() } else { left }.max(2.0);
+        Cut { cause, base, reno: self.reno_factor(), floor: self.p.cwnd_floor, whole }
     }
 
-    /// Fast retransmit's cut.
-    pub(crate) fn cut_for_loss(&mut self) {
-        let left = self.cut_ssthresh(Cause::Loss);
-        self.cut_to(left);
-    }
-
-    fn cut_to(&mut self, left: f64) {
-        self.cwnd = if !self.control.may_lift() {
-            self.cwnd.min(self.ssthresh)
-        } else if self.p.ssthresh_from == SsthreshFrom::Window {
-            left // ns-2 leaves cwnd at W/2 unrounded and without a floor
-        } else {
-            self.ssthresh // RFC 5681
-        };
-        self.cwnd = self.cwnd.max(self.p.cwnd_floor);
+    /// Has the control cut its window.
+    pub(crate) fn cut(&mut self, cause: Cause) {
+        let cut = self.a_cut(cause, self.cut_base());
+        self.control.on_cut(&cut, &mut self.window);
         self.cwr = true;
     }
 
-    /// Classic and accurate ECN's cut. RFC 3168 6.1.2: half of the window in use, down to one
-    /// segment; only ssthresh stays at two or above.
-    pub(crate) fn cut_for_mark(&mut self) {
-        let left = self.cut_ssthresh(Cause::Mark);
-        if self.p.ssthresh_from == SsthreshFrom::Window {
-            return self.cut_to(left);
-        }
-        self.cwnd = left.max(self.p.cwnd_floor).min(self.cwnd);
+    /// Has the control cut its window for a multi-level mark: table 3 leaves `table_3` of `window`
+    /// segments.
+    pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
+        let cut = self.a_cut(cause, window);
+        self.control.on_level(table_3, &cut, &mut self.window);
         self.cwr = true;
     }
 
-    /// Cuts the window to one segment; `lower` cuts ssthresh as well.
-    pub(crate) fn cut_to_one(&mut self, lower: bool) {
-        if lower {
-            self.cut_ssthresh(Cause::Timeout);
-        }
-        self.cwnd = 1.0;
-        self.cwr = true;
-    }
-
-    /// Grows the window at an ACK: `acked` segments are newly acknowledged, `flight_before` were
-    /// outstanding before it.
+    /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
+    /// were outstanding before it.
     #[inline]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         // RFC 7661: whether the window was what limited us.
-        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.cwnd;
-        if used && self.cwnd < self.ssthresh {
-            if !self.control.ends_slow_start() {
-                self.cwnd += 1.0; // min(N, SMSS) with N of at least a segment
-                return;
-            }
-            self.ssthresh = self.cwnd.max(2.0);
-        }
+        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.window.cwnd;
         let acked = match self.p.growth {
             GrowthPer::Acks => 1.0,
             GrowthPer::Bytes => acked as f64,
         };
         let (rtt, rtt_params) = (&self.rtt, &self.p.rtt);
-        let growth = Growth { now, cwnd: self.cwnd, acked, rtt, rtt_params };
-        self.cwnd = if used { self.control.grow(&growth) } else { self.control.unused(&growth) };
+        self.control.grow(&Growth { now, acked, used, rtt, rtt_params }, &mut self.window);
     }
 
     // ---- the retransmission timer -------------------------------------------------------------
@@ -388,6 +350,16 @@ impl Sender {
 
     // ---- ACKs ---------------------------------------------------------------------------------
 
+    /// Tells the control of an ACK that newly reports `marked` segments as marked. Nothing else has
+    /// been done with the ACK.
+    pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
+        let newly = ack.seq - self.highest_ack;
+        let delivered = delivered(&mut self.told, newly);
+        let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
+        let a = Acked { now, seq, newly, delivered, marked, max_sent, rtt };
+        self.control.on_ack(&a, &mut self.window);
+    }
+
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
     /// [`Sender::new_ack`]'s.
     #[inline]
@@ -420,7 +392,7 @@ impl Sender {
             self.ecn_backoff = false;
         }
         if self.last_ack == 0 {
-            self.cwnd = self.initial_window;
+            self.window.cwnd = self.initial_window;
             if self.p.handshake {
                 self.agreed = bits::conclude(self.p.ecn, ack.bits);
             }
@@ -436,5 +408,40 @@ impl Sender {
             self.timed = None;
             self.rtt.restore(&self.p.rtt);
         }
+    }
+}
+
+/// Returns how many segments an ACK says have arrived that newly acknowledges `newly`. `told`:
+/// those that duplicates have reported already.
+fn delivered(told: &mut u32, newly: i64) -> i64 {
+    match newly {
+        ..0 => 0, // from the past
+        0 => {
+            *told += 1;
+            1
+        }
+        _ => {
+            // A cumulative ACK reports at least the segment that caused it.
+            let old = (*told).min((newly - 1).min(i64::from(u32::MAX)) as u32);
+            *told -= old;
+            newly - i64::from(old)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One lost, four duplicates, an ACK of all five: five segments arrived, not nine.
+    #[test]
+    fn duplicates_count_once() {
+        let mut told = 0;
+        let of: Vec<i64> =
+            [1, 0, 0, -3, 0, 0, 5].iter().map(|n| delivered(&mut told, *n)).collect();
+        assert_eq!((of, told), (vec![1, 1, 1, 0, 1, 1, 1], 0));
+        // Of three duplicates an ACK of two can take back one.
+        assert_eq!([0, 0, 0, 2].map(|n| delivered(&mut told, n)), [1, 1, 1, 1]);
+        assert_eq!(told, 2);
     }
 }

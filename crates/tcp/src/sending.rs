@@ -24,7 +24,7 @@ impl Sender {
             return self.send_around_reports(now, force, io);
         }
         // What is sent moves neither the window nor its left edge.
-        let edge = (self.highest_ack + self.window()).min(self.limit - 1);
+        let edge = (self.highest_ack + self.usable()).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
             if self.delay_send(now, force, io) {
@@ -41,9 +41,9 @@ impl Sender {
         let ns2 = self.p.ns2();
         loop {
             let open = if self.in_recovery {
-                self.sack.pipe(ns2, self.highest_ack, self.max_sent) < self.cwnd as i64
+                self.sack.pipe(ns2, self.highest_ack, self.max_sent) < self.window.cwnd as i64
             } else {
-                self.next <= self.last_ack + self.window()
+                self.next <= self.last_ack + self.usable()
             };
             if !open || self.last_ack + 1 >= self.limit || self.delay_send(now, force, io) {
                 return;
@@ -54,7 +54,7 @@ impl Sender {
                 self.sack.next(ns2, &Edges { highest_ack, next, limit, edge })
             } else {
                 let seq = self.sack.board.skip(self.next);
-                (seq <= self.highest_ack + self.window() && seq < self.limit).then_some(seq)
+                (seq <= self.highest_ack + self.usable() && seq < self.limit).then_some(seq)
             };
             let Some(seq) = seq else { return };
             self.output(now, seq, io);
@@ -78,7 +78,9 @@ impl Sender {
     pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
         let window = f64::from(self.p.window);
         let ahead = (self.next - self.highest_ack) as f64;
-        if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks)
+        if ahead <= window
+            && self.next < self.limit
+            && ahead <= self.window.cwnd + f64::from(self.dupacks)
         {
             self.output(now, self.next, io);
             self.next += 1;

@@ -20,6 +20,7 @@
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{int, num, num_open, ParamError};
@@ -189,7 +190,7 @@ impl CongestionControl for Ledbat {
         }
     }
 
-    fn on_ack(&mut self, a: &Acked) {
+    fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
         if a.newly <= 0 {
             return;
         }
@@ -205,22 +206,22 @@ impl CongestionControl for Ledbat {
         !self.slow_start
     }
 
-    fn grow(&mut self, g: &Growth) -> f64 {
+    fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
         self.slow_start = false;
-        let cwnd = g.cwnd + self.p.ledbat_gain * self.off_target() * g.acked / g.cwnd;
+        let cwnd = cwnd + self.p.ledbat_gain * self.off_target() * g.acked / cwnd;
         cwnd.min(self.flight + self.p.allowed_increase).max(self.p.min_cwnd)
     }
 
     /// The window shrinks as it does when it limits sending.
-    fn unused(&mut self, g: &Growth) -> f64 {
-        self.grow(g)
+    fn unused(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        self.avoid(g, cwnd)
     }
 
-    fn leaves(&self, c: &Cut) -> f64 {
+    fn leaves(&self, c: &Cut, w: &Window) -> f64 {
         match c.cause {
             // No slow start back: ssthresh would ask for one.
             Cause::Timeout => self.p.min_cwnd,
-            _ => (c.cwnd * c.reno).max(self.p.min_cwnd),
+            _ => (w.cwnd * c.reno).max(self.p.min_cwnd),
         }
     }
 
@@ -228,7 +229,7 @@ impl CongestionControl for Ledbat {
         false
     }
 
-    fn before_cut(&mut self, _c: &Cut) {
+    fn before_cut(&mut self, _c: &Cut, _w: &Window) {
         self.slow_start = false;
     }
 }
@@ -250,18 +251,29 @@ mod tests {
         assert!((got - want).abs() < 1e-9, "{got}, should be {want}");
     }
 
+    fn window(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 2.0 }
+    }
+
+    fn a_cut(cause: Cause, base: f64) -> Cut {
+        Cut { cause, base, reno: 0.5, floor: 1.0, whole: false }
+    }
+
     fn ledbat() -> Ledbat {
         Ledbat::new(&LedbatParams::default())
     }
 
     fn ack(l: &mut Ledbat, now: u64, seq: i64, newly: i64, max_sent: i64) {
-        l.on_ack(&Acked { now: at(now), seq, newly, marked: 0, max_sent, rtt: None });
+        let (now, delivered) = (at(now), newly);
+        let a = Acked { now, seq, newly, delivered, marked: 0, max_sent, rtt: None };
+        l.on_ack(&a, &mut window(1.0));
     }
 
     fn grow(l: &mut Ledbat, cwnd: f64, acked: f64) -> f64 {
         let rtt_params = RttParams::default();
         let rtt = RttEstimator::new(&rtt_params, Duration::ZERO);
-        l.grow(&Growth { now: Time::ZERO, cwnd, acked, rtt: &rtt, rtt_params: &rtt_params })
+        let (now, used) = (Time::ZERO, true);
+        l.avoid(&Growth { now, acked, used, rtt: &rtt, rtt_params: &rtt_params }, cwnd)
     }
 
     /// From a window of 10: without a queue one tenth up; at half of the target half of that; at
@@ -355,13 +367,13 @@ mod tests {
         l.queuing = ms(0);
         assert!(l.ends_slow_start());
         let mut l = ledbat();
-        l.before_cut(&Cut { cause: Cause::Mark, cwnd: 9.0, base: 9.0, reno: 0.5 });
+        l.before_cut(&a_cut(Cause::Mark, 9.0), &window(9.0));
         assert!(l.ends_slow_start());
     }
 
     #[test]
     fn cuts_by_half_down_to_two() {
-        let cut = |cause, cwnd| ledbat().leaves(&Cut { cause, cwnd, base: 100.0, reno: 0.5 });
+        let cut = |cause, cwnd| ledbat().leaves(&a_cut(cause, 100.0), &window(cwnd));
         assert_eq!(cut(Cause::Loss, 10.0), 5.0);
         assert_eq!(cut(Cause::Mark, 3.0), 2.0);
         assert_eq!(cut(Cause::Timeout, 10.0), 2.0);

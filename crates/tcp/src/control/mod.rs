@@ -13,6 +13,7 @@ mod reno;
 mod variant;
 pub(crate) mod vegas;
 mod westwood;
+pub(crate) mod window;
 
 pub use variant::VariantInfo;
 
@@ -21,6 +22,7 @@ use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
 use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
 use penstock_units::Time;
+use window::Window;
 
 /// Joins tables at compile time.
 pub(crate) const fn join<T: Copy, const N: usize>(tables: &[&[T]], fill: T) -> [T; N] {
@@ -146,14 +148,10 @@ macro_rules! controls {
         controls! { @dispatch [$($name)*]
             fn started(&mut self, now: Time);
             fn sent(&mut self, now: Time, seq: i64, highest_ack: i64);
-            fn on_ack(&mut self, a: &Acked);
-            fn grow(&mut self, g: &Growth<'_>) -> f64;
-            fn ends_slow_start(&mut self) -> bool;
-            fn unused(&mut self, g: &Growth<'_>) -> f64;
-            fn leaves(&self, c: &Cut) -> f64;
-            fn level_leaves(&self, table_3: f64, c: &Cut) -> f64;
-            fn may_lift(&self) -> bool;
-            fn before_cut(&mut self, c: &Cut);
+            fn on_ack(&mut self, a: &Acked, w: &mut Window);
+            fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
+            fn on_cut(&mut self, c: &Cut, w: &mut Window);
+            fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
         }
     };
     (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {

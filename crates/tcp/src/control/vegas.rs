@@ -6,6 +6,7 @@
 
 use crate::control::algorithm::CongestionControl;
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{num, num_open, ParamError};
@@ -94,13 +95,6 @@ pub(crate) struct NewAck {
     pub(crate) ns2: bool,
 }
 
-/// The window that Vegas moves.
-#[derive(Debug)]
-pub(crate) struct Window<'a> {
-    pub(crate) cwnd: &'a mut f64,
-    pub(crate) ssthresh: &'a mut f64,
-}
-
 impl Vegas {
     fn clock(&self, now: Time) -> f64 {
         self.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
@@ -150,19 +144,19 @@ impl Vegas {
             self.sd = t;
             self.timeout = (self.sa / 4.0 + self.sd) / 2.0;
         }
-        if a.dupacks > 3 && *w.cwnd > self.new_cwnd {
-            *w.cwnd = self.new_cwnd; // it was inflated
-            *w.ssthresh = 2.0;
+        if a.dupacks > 3 && w.cwnd > self.new_cwnd {
+            w.cwnd = self.new_cwnd; // it was inflated
+            w.ssthresh = 2.0;
         }
         if a.seq >= self.begin_seq {
             self.once_per_round_trip(a, t, w);
         }
-        if self.step == 1.0 && *w.cwnd >= *w.ssthresh {
+        if self.step == 1.0 && w.cwnd >= w.ssthresh {
             self.step = 0.0;
         }
         // Grow only while the window is being used.
-        if self.step > 0.0 && *w.cwnd - (a.next - a.seq) as f64 <= 2.0 {
-            *w.cwnd += self.step;
+        if self.step > 0.0 && w.cwnd - (a.next - a.seq) as f64 <= 2.0 {
+            w.cwnd += self.step;
         }
         let (sent, times) = self.when(a.seq);
         self.forget_to(a.seq);
@@ -205,22 +199,22 @@ impl Vegas {
 
     /// Chooses the next round trip's step from Diff.
     fn judge(&mut self, diff: f64, w: &mut Window) {
-        if *w.cwnd < *w.ssthresh {
+        if w.cwnd < w.ssthresh {
             self.grow_now = !self.grow_now;
             self.step = 0.0;
             if self.grow_now {
                 if diff > self.p.gamma {
-                    *w.ssthresh = 2.0;
-                    *w.cwnd = (*w.cwnd - *w.cwnd / 8.0).max(2.0);
+                    w.ssthresh = 2.0;
+                    w.cwnd = (w.cwnd - w.cwnd / 8.0).max(2.0);
                 } else {
                     self.step = 1.0;
                 }
             }
         } else if diff > self.p.beta {
-            *w.cwnd = (*w.cwnd - 1.0).max(2.0);
+            w.cwnd = (w.cwnd - 1.0).max(2.0);
             self.step = 0.0;
         } else if diff < self.p.alpha {
-            self.step = 1.0 / *w.cwnd;
+            self.step = 1.0 / w.cwnd;
         } else {
             self.step = 0.0;
         }

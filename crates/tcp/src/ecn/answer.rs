@@ -1,23 +1,17 @@
 //! A sender's answer to marks: at most one cut per window of data (RFC 3168, 6.1.2).
 
-use crate::control::algorithm::{Acked, Cause};
+use crate::control::algorithm::Cause;
 use crate::ecn::bits::{Ecn, Mark};
 use crate::ecn::{accecn, classic, mecn};
 use crate::segment::Ack;
 use crate::sender::{Event, Sender};
 use penstock_units::Time;
 
-/// Takes an ACK's news of marks in, tells the congestion control of the ACK, and cuts the window
-/// where a mark asks for that. This comes before anything else is done with the ACK.
+/// Cuts the window where the mark that an ACK tells of asks for that. Comes before anything is done
+/// with the ACK but to tell the control.
 #[inline]
-pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack) {
-    if s.agreed == Ecn::Off && !s.control.watches() {
-        return;
-    }
-    let (mark, marked) = news(s, ack);
-    s.mark = mark;
-    let (newly, max_sent) = (ack.seq - s.highest_ack, s.max_sent);
-    s.control.on_ack(&Acked { now, seq: ack.seq, newly, marked, max_sent, rtt: s.rtt.last() });
+pub(crate) fn on_mark(s: &mut Sender, now: Time, ack: &Ack) {
+    let mark = s.mark;
     let cuts = mark != Mark::None && (s.agreed != Ecn::Mecn || s.p.mecn.cuts(mark));
     if cuts {
         answer(s, now, ack, mark);
@@ -26,7 +20,7 @@ pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack) {
 
 /// Returns what an ACK says of marks, and how many packets it newly reports as marked. Only AccECN
 /// counts those; for classic ECN they are all the packets that the ACK newly acknowledges.
-fn news(s: &mut Sender, ack: &Ack) -> (Mark, i64) {
+pub(crate) fn news(s: &mut Sender, ack: &Ack) -> (Mark, i64) {
     let acked = (ack.seq - s.highest_ack).max(0);
     if ack.seq < s.first_data() {
         return (Mark::None, 0); // the SYN's answer
@@ -63,7 +57,7 @@ fn answer(s: &mut Sender, now: Time, ack: &Ack, mark: Mark) {
     }
     s.recover = s.max_sent;
     s.last_event = Event::Mark;
-    if s.cwnd <= 1.0 {
+    if s.window.cwnd <= 1.0 {
         marked_at_one(s, now, mark);
     } else {
         s.ecn_backoff = false;
@@ -71,7 +65,7 @@ fn answer(s: &mut Sender, now: Time, ack: &Ack, mark: Mark) {
     if levels {
         cut_by_level(s, mark);
     } else {
-        s.cut_for_mark();
+        s.cut(Cause::Mark);
     }
     s.counters.ecn_cuts += 1;
 }
@@ -98,10 +92,8 @@ fn marked_at_one(s: &mut Sender, now: Time, mark: Mark) {
 
 /// Multi-level ECN, table 3: the first mark of a window.
 fn cut_by_level(s: &mut Sender, mark: Mark) {
-    let window = s.cwnd.min(f64::from(s.p.window));
-    let left = s.control.level_leaves(s.p.mecn.leaves(mark, window), &s.cut(Cause::Loss, window));
-    s.control.before_cut(&s.cut(Cause::Mark, window));
-    cut_to(s, left);
+    let window = s.window.cwnd.min(f64::from(s.p.window));
+    s.cut_by_level(Cause::Mark, s.p.mecn.leaves(mark, window), window);
     s.cut_level = mark;
     s.counters.cuts_incipient += u32::from(mark == Mark::Incipient);
 }
@@ -109,17 +101,8 @@ fn cut_by_level(s: &mut Sender, mark: Mark) {
 /// `escalate`: a moderate mark in a window cut for an incipient one leaves what it would have left
 /// at first.
 fn deepen(s: &mut Sender) {
-    let left = s.p.mecn.leaves_deeper(s.cwnd);
-    let before = left / (1.0 - s.p.mecn.beta2);
-    let left = s.control.level_leaves(left, &s.cut(Cause::Loss, before));
-    s.control.before_cut(&s.cut(Cause::Deeper, before));
-    cut_to(s, left);
+    let left = s.p.mecn.leaves_deeper(s.window.cwnd);
+    s.cut_by_level(Cause::Deeper, left, left / (1.0 - s.p.mecn.beta2));
     s.cut_level = Mark::Ce;
     s.counters.ecn_cuts += 1;
-}
-
-fn cut_to(s: &mut Sender, left: f64) {
-    s.cwnd = left.max(s.p.cwnd_floor).min(s.cwnd);
-    s.set_ssthresh(left);
-    s.cwr = true;
 }

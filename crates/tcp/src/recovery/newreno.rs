@@ -40,7 +40,7 @@ fn full(s: &mut Sender, now: Time, ack: &Ack) {
     if recovered && !s.p.ns2() {
         // RFC 6582 3.2 (3), full: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS).
         let flight = (s.max_sent - ack.seq).max(1) as f64;
-        s.cwnd = s.ssthresh.min(flight + 1.0);
+        s.window.cwnd = s.window.ssthresh.min(flight + 1.0);
         s.advance(now, ack);
     } else {
         s.new_ack(now, ack);
@@ -57,10 +57,10 @@ fn partial(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
     if s.inflation > acked {
         s.inflation -= acked - 1.0;
     } else {
-        s.cwnd -= acked - s.inflation;
+        s.window.cwnd -= acked - s.inflation;
         s.inflation = 1.0;
     }
-    s.cwnd = s.cwnd.max(1.0);
+    s.window.cwnd = s.window.cwnd.max(1.0);
     s.advance_partially(ack);
     s.output(now, s.last_ack + 1, io);
 }

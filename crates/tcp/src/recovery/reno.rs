@@ -1,6 +1,7 @@
 //! Reno, RFC 5681: the third duplicate ACK halves the window and sends the first hole again.
 //! Further duplicates inflate the window, and the first new ACK ends recovery.
 
+use crate::control::algorithm::Cause;
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
 use penstock_units::Time;
@@ -15,7 +16,7 @@ pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
         s.in_recovery = false;
         if recovered && !s.p.ns2() {
             // RFC 5681 3.2 (6): cwnd = ssthresh; this ACK does not grow the window.
-            s.cwnd = s.ssthresh;
+            s.window.cwnd = s.window.ssthresh;
             s.advance(now, ack);
         } else {
             s.new_ack(now, ack);
@@ -54,7 +55,7 @@ fn fast_retransmit(s: &mut Sender, now: Time, again: bool, io: &mut impl Io) {
     if new_event {
         s.recover = s.max_sent;
         s.last_event = Event::DupAcks;
-        s.cut_for_loss();
+        s.cut(Cause::Loss);
     } else if s.last_event == Event::Mark {
         // The window was already cut for a mark: repair without a second cut.
         s.last_event = Event::DupAcks;

@@ -2,6 +2,7 @@
 //! algorithm of Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP", 1996,
 //! as ns-2 2.35 has it.
 
+use crate::control::algorithm::Cause;
 use crate::recovery::scoreboard::DUP_THRESH;
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
@@ -56,7 +57,7 @@ fn enter(s: &mut Sender, now: Time, io: &mut impl Io) {
     s.in_recovery = true;
     s.sack.high_rxt = s.highest_ack + 1;
     if new_event {
-        s.cut_for_loss();
+        s.cut(Cause::Loss);
     }
     s.last_event = Event::DupAcks;
     s.counters.fast_retransmits += 1;

@@ -1,6 +1,7 @@
 //! Tahoe. V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988: the third duplicate ACK
 //! halves ssthresh, and slow start begins again from one segment, at the first hole.
 
+use crate::control::algorithm::Cause;
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
 use penstock_units::Time;
@@ -28,10 +29,10 @@ fn loss(s: &mut Sender, now: Time) {
     if new_event {
         s.recover = s.max_sent;
         s.last_event = Event::DupAcks;
-        s.cut_to_one(true);
+        s.cut(Cause::Timeout);
     } else if s.last_event == Event::Mark {
         s.last_event = Event::DupAcks;
-        s.cut_to_one(false);
+        s.cut(Cause::Again);
     } else {
         return;
     }

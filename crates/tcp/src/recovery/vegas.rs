@@ -2,7 +2,8 @@
 //! sends a segment again that has been out for longer than the fine-grained timeout, without
 //! waiting for the third duplicate. `control/vegas.rs` keeps that timeout, and the window.
 
-use crate::control::vegas::{NewAck, Vegas, Window};
+use crate::control::algorithm::Cause;
+use crate::control::vegas::{NewAck, Vegas};
 use crate::control::Control;
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
@@ -46,14 +47,13 @@ fn may_resend(s: &Sender, seq: i64) -> bool {
 /// Returns a segment that has expired, to be sent again.
 fn new_ack(s: &mut Sender, now: Time, ack: &Ack) -> Option<i64> {
     if s.last_ack == 0 {
-        s.cwnd = f64::from(s.p.initial_window);
+        s.window.cwnd = f64::from(s.p.initial_window);
     }
     let dupacks = s.dupacks;
     s.advance(now, ack);
     let a = NewAck { now, seq: ack.seq, next: s.next, dupacks, ns2: s.p.ns2() };
-    let mut window = Window { cwnd: &mut s.cwnd, ssthresh: &mut s.ssthresh };
     match &mut s.control {
-        Control::Vegas(v) => v.new_ack(&a, &mut window),
+        Control::Vegas(v) => v.new_ack(&a, &mut s.window),
         other => unreachable!("Vegas's repair under {other:?}"),
     }
 }
@@ -65,7 +65,7 @@ fn duplicate(s: &mut Sender, now: Time, ack: &Ack) -> Option<(i64, bool)> {
     let expired = state(s).found_expired(now, ack.seq);
     if expired.is_none() && s.dupacks != 3 {
         if s.dupacks > 3 {
-            s.cwnd += 1.0;
+            s.window.cwnd += 1.0;
         }
         return None;
     }
@@ -75,10 +75,10 @@ fn duplicate(s: &mut Sender, now: Time, ack: &Ack) -> Option<(i64, bool)> {
     }
     s.last_event = Event::DupAcks;
     s.recover = s.max_sent;
-    let (hole, window, outstanding) = (s.last_ack + 1, s.window(), s.next - s.last_ack);
+    let (hole, window, outstanding) = (s.last_ack + 1, s.usable(), s.next - s.last_ack);
     let (left, first) = state(s).lost(now, hole, window, outstanding);
     if let Some(left) = left {
-        s.cwnd = left + f64::from(s.dupacks);
+        s.window.cwnd = left + f64::from(s.dupacks);
     }
     s.counters.fast_retransmits += 1;
     s.restart_timer(now, false);
@@ -91,12 +91,12 @@ pub(crate) fn timeout(s: &mut Sender, now: Time, io: &mut impl Io) {
     s.last_event = Event::Timeout;
     s.counters.timeouts += 1;
     s.back_off();
-    s.cut_to_one(true);
-    s.cwnd = 2.0;
+    s.cut(Cause::Timeout);
+    s.window.cwnd = 2.0;
     s.restart_timer(now, true);
     // In ns-2 duplicates after a timeout bring the window down to nothing, and only the timer
     // helps.
-    let new_cwnd = if s.p.ns2() { 0.0 } else { s.cwnd };
+    let new_cwnd = if s.p.ns2() { 0.0 } else { s.window.cwnd };
     state(s).timed_out(now, new_cwnd);
     s.send_window(now, io);
 }
