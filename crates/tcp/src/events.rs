@@ -8,6 +8,7 @@ use crate::recovery::kind::Recovery;
 use crate::recovery::{newreno, reno, sack, tahoe, vegas};
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
+use crate::timers::Timer;
 use penstock_units::Time;
 
 impl Sender {
@@ -49,12 +50,13 @@ impl Sender {
 
     /// The deadline has come.
     pub fn on_timer(&mut self, now: Time, io: &mut impl Io) {
-        if self.delayed_send_at <= now {
-            self.delayed_send_at = Time::NEVER;
+        if self.timers.expired(Timer::Overhead, now) {
             self.send_much(now, true, u32::MAX, io);
         }
-        if self.rtx_at <= now {
-            self.rtx_at = Time::NEVER;
+        if self.timers.expired(Timer::Release, now) {
+            self.send_window(now, io);
+        }
+        if self.timers.expired(Timer::Rtx, now) {
             self.timeout(now, io);
         }
     }

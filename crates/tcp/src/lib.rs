@@ -19,6 +19,7 @@
 mod control;
 mod ecn;
 mod events;
+mod pace;
 mod params;
 mod receiver;
 mod recovery;
@@ -27,15 +28,19 @@ mod segment;
 mod sender;
 mod sending;
 
+mod timers;
+
 pub use control::*;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Codepoints, Incipient, MecnParams};
+pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
 pub use recovery::kind::{BookKeeping, LossParams, Recovery};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::{Counters, Io, Sender};
+pub use timers::{Timer, Timers};
 
 /// The README's example is a test of the documentation.
 #[cfg(doctest)]

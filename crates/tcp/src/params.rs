@@ -5,10 +5,11 @@
 use crate::control::{join, length, ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::{Codepoints, MecnParams};
+use crate::pace::PacingParams;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values, PARAM};
-use penstock_units::{Bytes, Duration};
+use penstock_units::{Bytes, Duration, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.
@@ -146,6 +147,8 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// Pacing that does not depend on the control.
+        pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
         pub control: ControlParams,
         /// How losses are repaired. Vegas adds retransmissions of its own and does not read this.
@@ -274,6 +277,13 @@ impl TcpParams {
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         self.header.map_or(40, |b| b.0.min(10_000) as u32)
+    }
+
+    /// Returns the time that a full segment takes at the highest pacing rate.
+    #[inline]
+    pub(crate) fn least_gap(&self) -> Option<Duration> {
+        let bytes = self.segment_bytes() + self.header_bytes();
+        self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
     }
 
     /// Whether data are ECT(1), and ECT(0) is incipient congestion (multi-level ECN's table 1, read

@@ -10,17 +10,20 @@ use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
 use crate::ecn::bits::{self, Ecn, Mark};
+use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::recovery::scoreboard::Sack;
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
+use crate::timers::{Timer, Timers};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
 /// What a sender asks of its surroundings.
 pub trait Io {
-    /// Sends a segment.
-    fn send(&mut self, segment: Segment);
+    /// Sends a segment, which may leave its host at `not_before`, or now if that has passed. Times
+    /// never go back from one segment to the next.
+    fn send(&mut self, segment: Segment, not_before: Time);
     /// Returns a random number, uniform in [0, 1), of the flow's own stream.
     fn random(&mut self) -> f64;
 }
@@ -93,10 +96,8 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     pub(crate) timed: Option<(i64, Time)>,
     pub(crate) timed_high: i64,
-    /// When the retransmission timer expires; [`Time::NEVER`]: it does not run.
-    pub(crate) rtx_at: Time,
-    /// When a delayed segment may be sent; [`Time::NEVER`]: none is delayed.
-    pub(crate) delayed_send_at: Time,
+    pub(crate) timers: Timers,
+    pub(crate) pacer: Pacer,
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
@@ -150,8 +151,8 @@ impl Sender {
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
             timed_high: -1,
-            rtx_at: Time::NEVER,
-            delayed_send_at: Time::NEVER,
+            timers: Timers::IDLE,
+            pacer: Pacer::IDLE,
             mark: Mark::None,
             cut_level: Mark::None,
             marks_known: accecn::FIRST,
@@ -188,8 +189,7 @@ impl Sender {
     /// The application stops: nothing more is sent, retransmissions included.
     pub fn stop(&mut self) {
         self.stopped = true;
-        self.rtx_at = Time::NEVER;
-        self.delayed_send_at = Time::NEVER;
+        self.timers = Timers::IDLE;
     }
 
     /// Whether everything given has been acknowledged.
@@ -232,8 +232,14 @@ impl Sender {
     /// Returns when [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        let due = self.rtx_at.min(self.delayed_send_at);
+        let due = self.timers.next();
         (due != Time::NEVER).then_some(due)
+    }
+
+    /// Returns the timers one by one, for those who keep an event for each.
+    #[inline]
+    pub fn timers(&self) -> &Timers {
+        &self.timers
     }
 
     // ---- the window ---------------------------------------------------------------------------
@@ -315,7 +321,7 @@ impl Sender {
     // ---- the retransmission timer -------------------------------------------------------------
 
     pub(crate) fn set_timer(&mut self, now: Time) {
-        self.rtx_at = now + self.rtt.timeout();
+        self.timers.set(Timer::Rtx, now + self.rtt.timeout());
     }
 
     /// After a new ACK (RFC 6298, 5.2 and 5.3).
@@ -325,7 +331,7 @@ impl Sender {
             // below 1.
             self.set_timer(now);
         } else {
-            self.rtx_at = Time::NEVER;
+            self.timers.stop(Timer::Rtx);
         }
     }
 

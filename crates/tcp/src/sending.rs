@@ -5,6 +5,7 @@ use crate::ecn::{accecn, classic, mecn};
 use crate::recovery::scoreboard::Edges;
 use crate::segment::Segment;
 use crate::sender::{Io, Sender};
+use crate::timers::Timer;
 use penstock_units::{Duration, Time};
 
 impl Sender {
@@ -16,10 +17,11 @@ impl Sender {
 
     /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
     pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
-        let delayed = !force && self.delayed_send_at != Time::NEVER;
+        let delayed = !force && self.timers.runs(Timer::Overhead);
         if self.stopped || self.waits_for_timer || delayed {
             return;
         }
+        self.timers.stop(Timer::Release);
         if self.p.sack() {
             return self.send_around_reports(now, force, io);
         }
@@ -27,7 +29,7 @@ impl Sender {
         let edge = (self.highest_ack + self.usable()).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
-            if self.delay_send(now, force, io) {
+            if self.holds(now, force, io) {
                 return;
             }
             self.put_out(now, self.next, io);
@@ -45,7 +47,7 @@ impl Sender {
             } else {
                 self.next <= self.last_ack + self.usable()
             };
-            if !open || self.last_ack + 1 >= self.limit || self.delay_send(now, force, io) {
+            if !open || self.last_ack + 1 >= self.limit || self.holds(now, force, io) {
                 return;
             }
             let seq = if self.in_recovery {
@@ -63,15 +65,26 @@ impl Sender {
         }
     }
 
-    /// With `send_overhead`, starts its timer. Returns whether nothing may be sent before it
-    /// expires.
-    fn delay_send(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
-        if force || self.p.send_overhead == Duration::ZERO {
-            return false;
+    /// Starts the timer that the next segment has to wait for: that of `send_overhead`, unless it
+    /// has expired (`force`), or pacing's, if enough waits at the host. Returns whether there is
+    /// one.
+    #[inline]
+    fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
+        if !force && self.p.send_overhead != Duration::ZERO {
+            let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
+            self.timers.set(Timer::Overhead, now + Duration::from_nanos(wait as u64));
+            return true;
         }
-        let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
-        self.delayed_send_at = now + Duration::from_nanos(wait as u64);
+        let Some(at) = self.gap().and_then(|gap| self.pacer.holds(now, gap)) else { return false };
+        self.timers.set(Timer::Release, at);
         true
+    }
+
+    /// Returns the time from one segment to the next, where the control or the user paces
+    /// them: the longer of the two.
+    #[inline]
+    fn gap(&self) -> Option<Duration> {
+        self.control.pacing(&self.window).max(self.p.least_gap())
     }
 
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
@@ -118,8 +131,13 @@ impl Sender {
             Ecn::AccEcn => accecn::ON_DATA,
         };
         let idle = self.highest_ack == self.max_sent;
+        // It is sent when it leaves the host.
+        let now = match self.gap() {
+            Some(gap) if !syn => self.pacer.departs(now, gap),
+            _ => now,
+        };
         self.control.sent(now, seq, self.highest_ack);
-        io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced });
+        io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;
@@ -131,7 +149,7 @@ impl Sender {
                 self.timed_high = seq;
             }
         }
-        if self.rtx_at == Time::NEVER || idle {
+        if !self.timers.runs(Timer::Rtx) || idle {
             self.set_timer(now);
         }
     }

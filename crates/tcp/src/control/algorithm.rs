@@ -144,6 +144,12 @@ pub(crate) trait CongestionControl: Sized {
         w.set_ssthresh(left, c.whole);
     }
 
+    /// Returns the time from one segment to the next, for a control that paces them: one over its
+    /// rate, which is in segments as the window is.
+    fn pacing(&self, _w: &Window) -> Option<Duration> {
+        None
+    }
+
     // ---- the parts of Reno's answers ----------------------------------------------------------
 
     /// Returns the window after an ACK of congestion avoidance, from `cwnd`.

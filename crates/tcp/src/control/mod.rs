@@ -21,7 +21,7 @@ use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
 use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
-use penstock_units::Time;
+use penstock_units::{Duration, Time};
 use window::Window;
 
 /// Joins tables at compile time.
@@ -152,6 +152,7 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
+            fn pacing(&self, w: &Window) -> Option<Duration>;
         }
     };
     (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {
