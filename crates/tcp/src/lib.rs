@@ -27,7 +27,7 @@ mod rtt;
 mod segment;
 mod sender;
 mod sending;
-
+mod sent;
 mod timers;
 
 pub use control::*;
@@ -40,6 +40,7 @@ pub use recovery::kind::{BookKeeping, LossParams, Recovery};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::{Counters, Io, Sender};
+pub use sent::DeliveryRate;
 pub use timers::{Timer, Timers};
 
 /// The README's example is a test of the documentation.

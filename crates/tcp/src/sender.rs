@@ -15,6 +15,7 @@ use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::recovery::scoreboard::Sack;
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
+use crate::sent::{DeliveryRate, SentLog};
 use crate::timers::{Timer, Timers};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -102,7 +103,7 @@ pub struct Sender {
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
     /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
-    /// watches.
+    /// watches and there is no log.
     pub(crate) told: u32,
     /// What the present ACK says of marks.
     pub(crate) mark: Mark,
@@ -126,12 +127,15 @@ pub struct Sender {
     pub(crate) counters: Counters,
     pub(crate) initial_window: f64,
     pub(crate) sack: Sack,
+    /// Of each segment under way, where somebody asks for it.
+    pub(crate) log: Option<Box<SentLog>>,
 }
 
 impl Sender {
     /// Returns a sender that has sent nothing. `phase` in [0, 1) is the phase of the host's tick.
     pub fn new(p: Arc<TcpParams>, phase: f64) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
+        let control = Control::new(&p.control);
         Sender {
             highest_ack: -1,
             last_ack: -1,
@@ -162,7 +166,8 @@ impl Sender {
             waits_for_timer: false,
             stopped: false,
             sack: Sack::default(),
-            control: Control::new(&p.control),
+            log: control.records().then(Box::default),
+            control,
             counters: Counters::default(),
             p,
         }
@@ -222,6 +227,12 @@ impl Sender {
     /// sample.
     pub fn srtt(&self) -> Option<f64> {
         self.rtt.srtt(&self.p.rtt)
+    }
+
+    /// Returns the last estimate of the delivery rate, where the control has a record kept of each
+    /// segment under way.
+    pub fn delivery_rate(&self) -> Option<DeliveryRate> {
+        self.log.as_ref()?.rate()
     }
 
     /// Returns what the sender has done so far.
@@ -360,9 +371,14 @@ impl Sender {
     /// been done with the ACK.
     pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
         let newly = ack.seq - self.highest_ack;
-        let delivered = delivered(&mut self.told, newly);
+        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack));
+        let delivered = match &of_log {
+            Some(news) => news.delivered as i64,
+            None => delivered(&mut self.told, newly),
+        };
+        let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
-        let a = Acked { now, seq, newly, delivered, marked, max_sent, rtt };
+        let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
         self.control.on_ack(&a, &mut self.window);
     }
 

@@ -36,6 +36,20 @@ impl Sender {
             self.next += 1;
             left -= 1;
         }
+        if left > 0 {
+            self.starves();
+        }
+    }
+
+    /// The window would let more out than the application has given, unless it is full.
+    #[inline]
+    fn starves(&mut self) {
+        if let Some(log) = &mut self.log {
+            if self.next >= self.limit && self.max_sent - self.highest_ack < self.window.cwnd as i64
+            {
+                log.starved();
+            }
+        }
     }
 
     /// With SACK: sends what the window (outside recovery) or the pipe (inside) allows.
@@ -58,7 +72,7 @@ impl Sender {
                 let seq = self.sack.board.skip(self.next);
                 (seq <= self.highest_ack + self.usable() && seq < self.limit).then_some(seq)
             };
-            let Some(seq) = seq else { return };
+            let Some(seq) = seq else { return self.starves() };
             self.output(now, seq, io);
             self.next = self.next.max(seq + 1);
             self.sack.pipe += 1;
@@ -80,8 +94,8 @@ impl Sender {
         true
     }
 
-    /// Returns the time from one segment to the next, where the control or the user paces
-    /// them: the longer of the two.
+    /// Returns the time from one segment to the next, where the control or the user paces them:
+    /// the longer of the two.
     #[inline]
     fn gap(&self) -> Option<Duration> {
         self.control.pacing(&self.window).max(self.p.least_gap())
@@ -136,7 +150,9 @@ impl Sender {
             Some(gap) if !syn => self.pacer.departs(now, gap),
             _ => now,
         };
-        self.control.sent(now, seq, self.highest_ack);
+        if let Some(log) = &mut self.log {
+            log.sent(now, seq);
+        }
         io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {

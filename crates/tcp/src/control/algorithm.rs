@@ -4,6 +4,7 @@
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::rtt::{RttEstimator, RttParams};
+use crate::sent::Sent;
 use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
@@ -18,12 +19,25 @@ pub(crate) struct Acked {
     /// Segments that it says have arrived. A duplicate reports one, which the cumulative ACK after
     /// it does not report again.
     pub(crate) delivered: i64,
+    /// With [`CongestionControl::RECORDS`]: the last segment newly acknowledged, and whether it and
+    /// all before it were sent once.
+    pub(crate) newest: Option<Sent>,
+    pub(crate) once: bool,
     /// Segments newly reported as marked.
     pub(crate) marked: i64,
     /// The highest segment sent.
     pub(crate) max_sent: i64,
     /// The last round-trip sample.
     pub(crate) rtt: Option<Duration>,
+}
+
+#[cfg(test)]
+impl Acked {
+    /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
+    pub(crate) fn of(now: Time, seq: i64, newly: i64) -> Self {
+        let (newest, once, marked, max_sent, rtt) = (None, true, 0, seq, None);
+        Acked { now, seq, newly, delivered: newly, newest, once, marked, max_sent, rtt }
+    }
 }
 
 /// An ACK of new data outside recovery: the window may grow.
@@ -86,6 +100,10 @@ pub(crate) trait CongestionControl: Sized {
     /// Whether [`CongestionControl::on_ack`] does anything.
     const WATCHES: bool = false;
 
+    /// Whether a record of each segment under way is kept for it: [`Acked::newest`], and the
+    /// delivery rate.
+    const RECORDS: bool = false;
+
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
 
@@ -96,9 +114,6 @@ pub(crate) trait CongestionControl: Sized {
 
     /// The first data were given, at `now`.
     fn started(&mut self, _now: Time) {}
-
-    /// Segment `seq` is sent.
-    fn sent(&mut self, _now: Time, _seq: i64, _highest_ack: i64) {}
 
     /// An ACK has arrived, whatever it says. Nothing else has been done with it.
     fn on_ack(&mut self, _a: &Acked, _w: &mut Window) {}

@@ -104,9 +104,8 @@ mod tests {
     fn alpha_moves_once_per_window() {
         let mut d = Dctcp::new(&DctcpParams { g: 0.0625 });
         let ack = |d: &mut Dctcp, seq, newly, marked, max_sent| {
-            let (now, delivered, rtt) = (Time::ZERO, newly, None);
             let w = &mut Window { cwnd: 4.0, ssthresh: 4.0 };
-            d.on_ack(&Acked { now, seq, newly, delivered, marked, max_sent, rtt }, w);
+            d.on_ack(&Acked { marked, max_sent, ..Acked::of(Time::ZERO, seq, newly) }, w);
         };
         ack(&mut d, 1, 1, 0, 4); // ends the empty first window
         assert_eq!(d.alpha, 0.9375);

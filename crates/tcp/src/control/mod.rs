@@ -143,11 +143,18 @@ macro_rules! controls {
                     $( Control::$name(_) => $module::$name::WATCHES, )*
                 }
             }
+
+            /// Whether a record of each segment under way is kept for it.
+            pub(crate) fn records(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::RECORDS, )*
+                }
+            }
         }
 
         controls! { @dispatch [$($name)*]
             fn started(&mut self, now: Time);
-            fn sent(&mut self, now: Time, seq: i64, highest_ack: i64);
             fn on_ack(&mut self, a: &Acked, w: &mut Window);
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);

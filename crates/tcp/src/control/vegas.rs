@@ -9,9 +9,9 @@ use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
+use crate::sent::{Sent, SentLog};
 use penstock_units::param::{num, num_open, ParamError};
 use penstock_units::Time;
-use std::collections::VecDeque;
 
 penstock_units::params! {
     /// Vegas's thresholds.
@@ -57,9 +57,6 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
 pub(crate) struct Vegas {
     p: VegasParams,
     first_sent: Option<Time>,
-    /// When each outstanding segment was last sent and how often, from `base` on.
-    sent: VecDeque<(f64, u32)>,
-    base: i64,
     base_rtt: f64,
     /// Smoothed fine-grained round trip, scaled by 8, and deviation, scaled by 4.
     sa: f64,
@@ -91,6 +88,8 @@ pub(crate) struct NewAck {
     pub(crate) next: i64,
     /// Duplicates before it.
     pub(crate) dupacks: u32,
+    /// That segment, if it was under way.
+    pub(crate) newest: Option<Sent>,
     /// ns-2 rounds Diff.
     pub(crate) ns2: bool,
 }
@@ -100,18 +99,9 @@ impl Vegas {
         self.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
     }
 
-    /// Returns when `seq` was last sent and how often.
-    fn when(&self, seq: i64) -> (f64, u32) {
-        usize::try_from(seq - self.base)
-            .ok()
-            .and_then(|i| self.sent.get(i).copied())
-            .unwrap_or((-1.0, 0))
-    }
-
-    fn forget_to(&mut self, seq: i64) {
-        while self.base <= seq && self.sent.pop_front().is_some() {
-            self.base += 1;
-        }
+    /// Returns when a segment was last sent; -1 for one that was not.
+    fn when(&self, segment: Option<&Sent>) -> f64 {
+        segment.map_or(-1.0, |s| self.clock(s.at))
     }
 
     /// The fine-grained timeout follows every sample of a segment sent once.
@@ -130,12 +120,12 @@ impl Vegas {
 
     /// Returns the segment after `seq`, if it has been out for longer than the fine-grained
     /// timeout.
-    fn expired(&self, t: f64, seq: i64) -> Option<i64> {
-        (t - self.when(seq + 1).0 >= self.timeout).then_some(seq + 1)
+    fn expired(&self, t: f64, seq: i64, log: &SentLog) -> Option<i64> {
+        (t - self.when(log.get(seq + 1)) >= self.timeout).then_some(seq + 1)
     }
 
     /// Moves the window at a new ACK. Returns a segment that has expired, to be sent again.
-    pub(crate) fn new_ack(&mut self, a: &NewAck, w: &mut Window) -> Option<i64> {
+    pub(crate) fn new_ack(&mut self, a: &NewAck, log: &SentLog, w: &mut Window) -> Option<i64> {
         let t = self.clock(a.now);
         if !self.answered {
             self.answered = true;
@@ -158,16 +148,14 @@ impl Vegas {
         if self.step > 0.0 && w.cwnd - (a.next - a.seq) as f64 <= 2.0 {
             w.cwnd += self.step;
         }
-        let (sent, times) = self.when(a.seq);
-        self.forget_to(a.seq);
-        if times == 1 {
-            self.sample(t - sent);
+        if let Some(newest) = a.newest.filter(|s| s.times == 1) {
+            self.sample(t - self.clock(newest.at));
         }
         if self.worried <= 0 {
             return None;
         }
         self.worried -= 1;
-        let expired = self.expired(t, a.seq);
+        let expired = self.expired(t, a.seq, log);
         if expired.is_none() {
             self.worried = 0;
         }
@@ -221,21 +209,21 @@ impl Vegas {
     }
 
     /// Returns the segment after `seq`, if a duplicate ACK finds that it has expired.
-    pub(crate) fn found_expired(&self, now: Time, seq: i64) -> Option<i64> {
-        self.expired(self.clock(now), seq)
+    pub(crate) fn found_expired(&self, now: Time, seq: i64, log: &SentLog) -> Option<i64> {
+        self.expired(self.clock(now), seq, log)
     }
 
-    /// Segment `seq` is lost; `window` segments may be outstanding, `outstanding` are. Returns the
+    /// A segment is lost; `window` segments may be outstanding, `outstanding` are. Returns the
     /// window that is left, if this loss cuts it, and whether the segment was sent once only.
     pub(crate) fn lost(
         &mut self,
         now: Time,
-        seq: i64,
+        segment: Option<&Sent>,
         window: i64,
         outstanding: i64,
     ) -> (Option<f64>, bool) {
         let t = self.clock(now);
-        let (sent, times) = self.when(seq);
+        let (sent, times) = (self.when(segment), segment.map_or(0, |s| s.times));
         self.worried = 2.min(outstanding);
         if times > 1 {
             self.timeout *= 2.0;
@@ -265,13 +253,12 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     type Params = VegasParams;
+    const RECORDS: bool = true;
 
     fn new(p: &VegasParams) -> Self {
         Vegas {
             p: p.clone(),
             first_sent: None,
-            sent: VecDeque::new(),
-            base: 0,
             base_rtt: f64::INFINITY,
             sa: 0.0,
             sd: 0.0,
@@ -310,18 +297,5 @@ impl CongestionControl for Vegas {
 
     fn started(&mut self, now: Time) {
         self.first_sent.get_or_insert(now);
-    }
-
-    fn sent(&mut self, now: Time, seq: i64, highest_ack: i64) {
-        let t = self.clock(now);
-        if self.sent.is_empty() {
-            self.base = highest_ack + 1;
-        }
-        let i = (seq - self.base).max(0) as usize;
-        while self.sent.len() <= i {
-            self.sent.push_back((-1.0, 0));
-        }
-        self.sent[i].0 = t;
-        self.sent[i].1 += 1;
     }
 }

@@ -137,8 +137,10 @@ mod tests {
 
     fn ack(w: &mut Westwood, ms: u64, newly: i64, rtt: Option<Duration>) {
         let now = Time::ZERO + Duration::from_millis(ms);
-        let a = Acked { now, seq: 0, newly, delivered: newly, marked: 0, max_sent: 0, rtt };
-        w.on_ack(&a, &mut Window { cwnd: 1.0, ssthresh: 1.0 });
+        w.on_ack(
+            &Acked { rtt, ..Acked::of(now, 0, newly) },
+            &mut Window { cwnd: 1.0, ssthresh: 1.0 },
+        );
     }
 
     #[test]

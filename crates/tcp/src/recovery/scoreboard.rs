@@ -15,7 +15,7 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Takes a block in. Returns whether it brought news.
-    fn add(&mut self, b: Block) -> bool {
+    pub(crate) fn add(&mut self, b: Block) -> bool {
         if b.left >= b.right {
             return false;
         }

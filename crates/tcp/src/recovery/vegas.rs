@@ -4,16 +4,19 @@
 
 use crate::control::algorithm::Cause;
 use crate::control::vegas::{NewAck, Vegas};
+use crate::control::window::Window;
 use crate::control::Control;
 use crate::segment::Ack;
 use crate::sender::{Event, Io, Sender};
+use crate::sent::SentLog;
 use penstock_units::Time;
 
-/// Returns Vegas's state. A sender comes here only if it has that.
-fn state(s: &mut Sender) -> &mut Vegas {
-    match &mut s.control {
-        Control::Vegas(v) => v,
-        other => unreachable!("Vegas's repair under {other:?}"),
+/// Returns Vegas's state, the window and the record of what is under way. A sender comes here only
+/// if it has them.
+fn state(s: &mut Sender) -> (&mut Vegas, &mut Window, &mut SentLog) {
+    match (&mut s.control, &mut s.log) {
+        (Control::Vegas(v), Some(log)) => (v, &mut s.window, log),
+        (other, _) => unreachable!("Vegas's repair under {other:?}"),
     }
 }
 
@@ -51,18 +54,18 @@ fn new_ack(s: &mut Sender, now: Time, ack: &Ack) -> Option<i64> {
     }
     let dupacks = s.dupacks;
     s.advance(now, ack);
-    let a = NewAck { now, seq: ack.seq, next: s.next, dupacks, ns2: s.p.ns2() };
-    match &mut s.control {
-        Control::Vegas(v) => v.new_ack(&a, &mut s.window),
-        other => unreachable!("Vegas's repair under {other:?}"),
-    }
+    let (next, ns2) = (s.next, s.p.ns2());
+    let (vegas, window, log) = state(s);
+    let newest = log.on_ack(now, ack).newest;
+    vegas.new_ack(&NewAck { now, seq: ack.seq, next, dupacks, newest, ns2 }, log, window)
 }
 
 /// Returns the segment to send again after a duplicate ACK, and whether it was sent only once so
 /// far.
 fn duplicate(s: &mut Sender, now: Time, ack: &Ack) -> Option<(i64, bool)> {
     s.dupacks += 1;
-    let expired = state(s).found_expired(now, ack.seq);
+    let (vegas, _, log) = state(s);
+    let expired = vegas.found_expired(now, ack.seq, log);
     if expired.is_none() && s.dupacks != 3 {
         if s.dupacks > 3 {
             s.window.cwnd += 1.0;
@@ -76,7 +79,8 @@ fn duplicate(s: &mut Sender, now: Time, ack: &Ack) -> Option<(i64, bool)> {
     s.last_event = Event::DupAcks;
     s.recover = s.max_sent;
     let (hole, window, outstanding) = (s.last_ack + 1, s.usable(), s.next - s.last_ack);
-    let (left, first) = state(s).lost(now, hole, window, outstanding);
+    let (vegas, _, log) = state(s);
+    let (left, first) = vegas.lost(now, log.get(hole), window, outstanding);
     if let Some(left) = left {
         s.window.cwnd = left + f64::from(s.dupacks);
     }
@@ -97,6 +101,6 @@ pub(crate) fn timeout(s: &mut Sender, now: Time, io: &mut impl Io) {
     // In ns-2 duplicates after a timeout bring the window down to nothing, and only the timer
     // helps.
     let new_cwnd = if s.p.ns2() { 0.0 } else { s.window.cwnd };
-    state(s).timed_out(now, new_cwnd);
+    state(s).0.timed_out(now, new_cwnd);
     s.send_window(now, io);
 }
