@@ -1,32 +1,39 @@
 //! Sending: which segment goes next, and what its header says.
 
+use crate::connection::{Connection, Io};
 use crate::ecn::bits::{self, Bits, Ecn};
 use crate::ecn::{accecn, classic, mecn};
-use crate::recovery::scoreboard::Edges;
 use crate::segment::Segment;
-use crate::sender::{Io, Sender};
 use crate::timers::Timer;
 use penstock_units::{Duration, Time};
 
-impl Sender {
-    /// Sends what the window allows.
+impl Connection {
+    /// Whether anything may be sent at all. `force`: the delayed-send timer has expired.
     #[inline]
-    pub(crate) fn send_window(&mut self, now: Time, io: &mut impl Io) {
-        self.send_much(now, false, u32::MAX, io);
-    }
-
-    /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
-    pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
+    pub(crate) fn sends(&mut self, force: bool) -> bool {
         let delayed = !force && self.timers.runs(Timer::Overhead);
         if self.stopped || self.waits_for_timer || delayed {
-            return;
+            return false;
         }
         self.timers.stop(Timer::Release);
-        if self.p.sack() {
-            return self.send_around_reports(now, force, io);
+        true
+    }
+
+    /// Sends at most `burst` segments, as far as the window allows that recovery has inflated.
+    #[inline]
+    pub(crate) fn send_window(
+        &mut self,
+        now: Time,
+        inflation: f64,
+        force: bool,
+        burst: u32,
+        io: &mut impl Io,
+    ) {
+        if !self.sends(force) {
+            return;
         }
         // What is sent moves neither the window nor its left edge.
-        let edge = (self.highest_ack + self.usable()).min(self.limit - 1);
+        let edge = (self.highest_ack + self.usable(inflation)).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
             if self.holds(now, force, io) {
@@ -43,7 +50,7 @@ impl Sender {
 
     /// The window would let more out than the application has given, unless it is full.
     #[inline]
-    fn starves(&mut self) {
+    pub(crate) fn starves(&mut self) {
         if let Some(log) = &mut self.log {
             if self.next >= self.limit && self.max_sent - self.highest_ack < self.window.cwnd as i64
             {
@@ -52,38 +59,11 @@ impl Sender {
         }
     }
 
-    /// With SACK: sends what the window (outside recovery) or the pipe (inside) allows.
-    fn send_around_reports(&mut self, now: Time, force: bool, io: &mut impl Io) {
-        let ns2 = self.p.ns2();
-        loop {
-            let open = if self.in_recovery {
-                self.sack.pipe(ns2, self.highest_ack, self.max_sent) < self.window.cwnd as i64
-            } else {
-                self.next <= self.last_ack + self.usable()
-            };
-            if !open || self.last_ack + 1 >= self.limit || self.holds(now, force, io) {
-                return;
-            }
-            let seq = if self.in_recovery {
-                let edge = self.highest_ack + i64::from(self.p.window);
-                let (highest_ack, next, limit) = (self.highest_ack, self.next, self.limit);
-                self.sack.next(ns2, &Edges { highest_ack, next, limit, edge })
-            } else {
-                let seq = self.sack.board.skip(self.next);
-                (seq <= self.highest_ack + self.usable() && seq < self.limit).then_some(seq)
-            };
-            let Some(seq) = seq else { return self.starves() };
-            self.output(now, seq, io);
-            self.next = self.next.max(seq + 1);
-            self.sack.pipe += 1;
-        }
-    }
-
     /// Starts the timer that the next segment has to wait for: that of `send_overhead`, unless it
     /// has expired (`force`), or pacing's, if enough waits at the host. Returns whether there is
     /// one.
     #[inline]
-    fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
+    pub(crate) fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
         if !force && self.p.send_overhead != Duration::ZERO {
             let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
             self.timers.set(Timer::Overhead, now + Duration::from_nanos(wait as u64));
@@ -102,12 +82,12 @@ impl Sender {
     }
 
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
-    pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
+    pub(crate) fn send_one(&mut self, now: Time, dupacks: u32, io: &mut impl Io) {
         let window = f64::from(self.p.window);
         let ahead = (self.next - self.highest_ack) as f64;
         if ahead <= window
             && self.next < self.limit
-            && ahead <= self.window.cwnd + f64::from(self.dupacks)
+            && ahead <= self.window.cwnd + f64::from(dupacks)
         {
             self.output(now, self.next, io);
             self.next += 1;

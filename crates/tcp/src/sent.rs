@@ -66,12 +66,19 @@ pub(crate) struct SentLog {
     /// Until so many segments are delivered, rates are limited by the application; 0: they are not.
     limited_until: u64,
     rate: Option<DeliveryRate>,
+    /// What the last ACK said.
+    newest: Option<Sent>,
 }
 
 impl SentLog {
     /// Returns what is remembered of segment `seq`.
     pub(crate) fn get(&self, seq: i64) -> Option<&Sent> {
         self.segments.get(usize::try_from(seq - self.first).ok()?)
+    }
+
+    /// Returns the last segment that the last ACK newly acknowledged.
+    pub(crate) fn newest(&self) -> Option<Sent> {
+        self.newest
     }
 
     /// Returns the last estimate of the delivery rate.
@@ -130,6 +137,7 @@ impl SentLog {
         for block in &ack.blocks[..usize::from(ack.n_blocks)] {
             self.report(now, *block, &mut latest);
         }
+        self.newest = news.newest;
         news.delivered = self.delivered - before;
         if let Some(latest) = latest {
             self.estimate(now, &latest);

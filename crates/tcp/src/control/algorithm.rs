@@ -3,6 +3,7 @@
 
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
+use crate::quirks::Quirks;
 use crate::rtt::{RttEstimator, RttParams};
 use crate::sent::Sent;
 use penstock_units::param::ParamError;
@@ -40,16 +41,29 @@ impl Acked {
     }
 }
 
+#[cfg(test)]
+impl<'a> Growth<'a> {
+    /// An ACK at `now` of `acked` segments, of a window that limits sending.
+    pub(crate) fn of(now: Time, acked: f64, rtt: &'a RttEstimator, p: &'a RttParams) -> Self {
+        let (seq, next, quirks) = (0, 0, Quirks::new(false));
+        Growth { now, seq, next, acked, used: true, rtt, rtt_params: p, quirks }
+    }
+}
+
 /// An ACK of new data outside recovery: the window may grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth<'a> {
     pub(crate) now: Time,
+    /// The highest segment acknowledged, and the next one to send.
+    pub(crate) seq: i64,
+    pub(crate) next: i64,
     /// Segments that count towards growth.
     pub(crate) acked: f64,
     /// Whether the window was what limited sending (RFC 7661).
     pub(crate) used: bool,
     pub(crate) rtt: &'a RttEstimator,
     pub(crate) rtt_params: &'a RttParams,
+    pub(crate) quirks: Quirks,
 }
 
 impl Growth<'_> {

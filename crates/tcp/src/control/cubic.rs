@@ -170,13 +170,13 @@ mod tests {
         let p = RttParams::default();
         let mut e = RttEstimator::new(&p, Duration::ZERO);
         e.sample(&p, Time::ZERO, at(rtt));
-        c.avoid(&Growth { now, acked, used: true, rtt: &e, rtt_params: &p }, cwnd)
+        c.avoid(&Growth::of(now, acked, &e, &p), cwnd)
     }
 
     fn unused(c: &mut Cubic, now: Time, cwnd: f64) -> f64 {
         let p = RttParams::default();
         let rtt = RttEstimator::new(&p, Duration::ZERO);
-        c.unused(&Growth { now, acked: 1.0, used: false, rtt: &rtt, rtt_params: &p }, cwnd)
+        c.unused(&Growth::of(now, 1.0, &rtt, &p), cwnd)
     }
 
     /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =

@@ -247,8 +247,7 @@ mod tests {
     fn grow(l: &mut Ledbat, cwnd: f64, acked: f64) -> f64 {
         let rtt_params = RttParams::default();
         let rtt = RttEstimator::new(&rtt_params, Duration::ZERO);
-        let (now, used) = (Time::ZERO, true);
-        l.avoid(&Growth { now, acked, used, rtt: &rtt, rtt_params: &rtt_params }, cwnd)
+        l.avoid(&Growth::of(Time::ZERO, acked, &rtt, &rtt_params), cwnd)
     }
 
     /// From a window of 10: without a queue one tenth up; at half of the target half of that; at

@@ -240,6 +240,18 @@ impl ControlParams {
     /// The key `tcp`, then the parameters of every control.
     pub const TABLE: &'static [Param] = &join::<_, { length(TABLES) }>(TABLES, PARAM);
 
+    /// Whether losses may be repaired in this way under it: that of its row, or any of the key
+    /// `recovery`.
+    pub(crate) fn takes(&self, recovery: Recovery) -> bool {
+        match self.name() {
+            None => reno::VARIANTS.iter().any(|v| v.recovery == Some(recovery)),
+            Some(_) => match self.variant(recovery).recovery {
+                Some(own) => own == recovery,
+                None => recovery.word().is_some(),
+            },
+        }
+    }
+
     /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {
         let name = self.name();
