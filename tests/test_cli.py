@@ -37,7 +37,7 @@ def test_run_prints_a_table(penstock: Command, small: Path) -> None:
 
 def test_json_has_the_promised_shape(penstock: Command, small: Path) -> None:
     document = json.loads(penstock("run", small, "--seeds", 3, "--json").stdout)
-    assert list(document) == ["scenario", "version", "runs", "summary"]
+    assert list(document) == ["scenario", "version", "runs", "summary", "identical"]
     assert [run["seed"] for run in document["runs"]] == [1, 2, 3]
     run = document["runs"][0]
     assert set(METRICS) <= set(run["metrics"])
@@ -45,7 +45,7 @@ def test_json_has_the_promised_shape(penstock: Command, small: Path) -> None:
     assert set(run["groups"]) == {"0", "1"}
     assert [flow["group"] for flow in run["flows"]] == [0, 0, 0, 1]
     used = document["summary"]["utilization"]
-    assert set(used) == {"mean", "ci95", "n"}
+    assert set(used) == {"mean", "ci95", "n", "low", "high"}
     assert used["n"] == 3
     values = [run["metrics"]["utilization"] for run in document["runs"]]
     assert used["mean"] == pytest.approx(sum(values) / 3)

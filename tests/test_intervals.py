@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock import _penstock
-from penstock.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
+from penstock.cli.output import draw
 from penstock.evaluation.measured import COLUMNS
 from penstock.evaluation.questions import QUESTIONS
+from penstock.judging.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
+from penstock.judging.intervals import INTERVALS, Interval, ends
+from penstock.judging.paired import Paired
 from penstock.reproduce import draw as papers
 from penstock.reproduce.papers import paper
 from penstock.reproduce.runs import Run, Runs, bounds
@@ -29,9 +33,8 @@ from penstock.runs.result import Comparison, Result
 from penstock.show import numbers
 from penstock.show.run_tables import comparison_table, result_table
 from penstock.sweeps import figure as sweeps
-from penstock.sweeps import start
 from penstock.sweeps.show import Shown, Values, show
-from penstock.sweeps.statistics import INTERVALS, Interval, Paired, ends
+from penstock.sweeps.sweep import sweep
 from penstock.tuning import figures as tuning
 from penstock.tuning.candidates import Setting
 from penstock.tuning.compare import Measured
@@ -106,10 +109,17 @@ def test_near_a_bound_it_reaches_further_to_the_other_side() -> None:
     assert (lost.low, lost.above > (lost.ci95 or 0)) == (0.0, True)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 0.7])
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 0.7, 0.005918512432432433])
 def test_equal_runs_have_no_width(value: float) -> None:
     found = Estimate.of([value] * 3, SHARE)
     assert (found.mean, found.ci95, found.low, found.high) == (value, 0.0, value, value)
+    assert numbers.number(found, 1e3).endswith((" ± 0", " ± 0.0", " ± 0.00", " ± 0.000"))
+
+
+def test_what_rounding_leaves_is_not_shown() -> None:
+    nearly = Estimate.of([1.1896377669, 1.1896377669 + 2e-15, 1.1896377669], FROM_ZERO)
+    assert numbers.number(nearly, 1e3) == "1190 ± 0"
+    assert numbers.number(Estimate.of([99.9999999, 99.9999998, 99.9999999], FROM_ZERO)) == "100.00000 ± 0.00000"
 
 
 def test_one_run_has_no_interval_and_none_no_mean() -> None:
@@ -213,8 +223,9 @@ def test_the_document_of_a_comparison_has_ends_too(at_bounds: Result) -> None:
 
 
 def test_tables_say_how_far_an_interval_reaches(at_bounds: Result) -> None:
-    table = result_table(at_bounds).plain(200)
-    assert table is not None
+    written = StringIO()
+    draw(result_table(at_bounds), written)
+    table = written.getvalue()
     rows = {line.split()[0]: line for line in table.splitlines() if line.strip()}
     assert re.search(r"utilization\s+90 −64 \+10\s+%", rows["utilization"]), rows["utilization"]
     assert " −" in rows["jain"]
@@ -368,8 +379,18 @@ def test_identical_runs_say_so(penstock: Command, tmp_path: Path) -> None:
     assert json.loads(penstock("run", "fixed.toml", "--json").stdout)["identical"] is False, "of one run nobody knows"
     compared = penstock("compare", "fixed.toml", "--aqm", "droptail", "--aqm", "codel", "--seeds", 2)
     assert "the runs are identical" in " ".join(compared.stdout.split())
-    ranked = ["--aqm", "droptail", "--aqm", "codel", "--aqm", "step", "--aqm", "fq-codel", "--aqm", "avq"]
-    assert "the runs are identical" in " ".join(penstock("compare", "fixed.toml", *ranked, "--seeds", 2).stdout.split())
+
+
+@pytest.mark.parametrize("more", [[], ["step", "avq"]], ids=["side by side", "ranked"])
+def test_of_several_disciplines_those_are_named_whose_runs_are_identical(more: list[str]) -> None:
+    """FQ-CoDel's hash is drawn with the seed, and nothing else in this scenario."""
+    fixed = ps.Scenario.from_toml(FIXED)
+    some = ps.compare(fixed, ["droptail", "fq-codel", "codel", *more], seeds=2)
+    assert not some.identical
+    caption = comparison_table(some).caption or ""
+    assert caption.endswith(f"the runs are identical with {', '.join(['droptail', 'codel', *more])}")
+    all_of_them = ps.compare(fixed, ["droptail", "codel", *more], seeds=2)
+    assert (comparison_table(all_of_them).caption or "").startswith("the runs are identical: nothing random")
 
 
 def test_random_runs_do_not_say_so(at_bounds: Result, scenario: ps.Scenario) -> None:
@@ -397,7 +418,7 @@ def test_a_single_difference_is_enough(scenario: ps.Scenario) -> None:
 @pytest.mark.parametrize(("text", "same"), [(FIXED, True), (SMALL, False)])
 def test_a_sweep_says_whether_its_seeds_change_anything(tmp_path: Path, text: str, same: bool) -> None:
     axis = '\n[sweep]\n"topology.bottleneck.delay" = ["5 ms", "10 ms"]\n'
-    start.sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
+    sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
     found = show(tmp_path / "runs")
     assert found.identical is same
     assert json.loads(found.json())["identical"] is same

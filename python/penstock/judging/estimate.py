@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -54,8 +54,8 @@ class Estimate(_Mean):
         return self
 
     @staticmethod
-    def of(values: Sequence[float], bounds: Bounds = ANYWHERE, level: float = 0.95) -> Estimate:
-        """Returns the estimate from one value per run.
+    def of(values: Iterable[float | None], bounds: Bounds = ANYWHERE, level: float = 0.95) -> Estimate:
+        """Returns the estimate from one value per run; `None` and NaN are runs in which the metric did not apply.
 
         bounds: the least and the most that the quantity can be, where there are such.
         level: the share of such intervals that hold the true mean.
@@ -65,7 +65,8 @@ class Estimate(_Mean):
         >>> Estimate.of([0.0, 0.01, 0.0], SHARE).low
         0.0
         """
-        return Estimate(*_penstock.estimate(values, bounds, level))
+        there = [float(v) for v in values if v is not None and not math.isnan(v)]
+        return Estimate(*_penstock.estimate(there, bounds, level))
 
     @staticmethod
     def around(mean: float | None, ci95: float | None, n: int, bounds: Bounds) -> Estimate:
@@ -106,7 +107,8 @@ class Estimate(_Mean):
         """Returns whether `mean` ± `ci95` says the same: each end is nearer to it than a tenth of `ci95`."""
         if self.ci95 is None or not math.isfinite(self.ci95):
             return True
-        return max(abs(self.above - self.ci95), abs(self.below - self.ci95)) <= 0.1 * self.ci95
+        rounding = 1e-11 * abs(self.mean or 0.0)
+        return max(abs(self.above - self.ci95), abs(self.below - self.ci95)) <= 0.1 * self.ci95 + rounding
 
     def row(self) -> dict[str, float | int | None]:
         """Returns it as a document has it."""
