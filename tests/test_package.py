@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import importlib
 import inspect
-import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -104,22 +105,6 @@ def test_a_discipline_in_python_loads_no_more_than_it_uses() -> None:
     assert loaded(python(code)) & (HEAVY | UNUSED - {"penstock.model.kinds"}) == set()
 
 
-def test_import_is_quick() -> None:
-    # CPU seconds, the best of several, less what an empty Python needs: a busy machine does not fail this.
-    def spent(code: str) -> float:
-        best = float("inf")
-        for _ in range(5):
-            before = os.times()
-            subprocess.run([sys.executable, "-c", code], check=True)
-            after = os.times()
-            best = min(
-                best, after.children_user + after.children_system - before.children_user - before.children_system
-            )
-        return best
-
-    assert spent("import penstock") - spent("pass") < 0.2
-
-
 def stub() -> dict[str, dict[str, list[str]] | list[str]]:
     """Public names of the stub: functions with their parameters, classes with their members' parameters."""
     tree = ast.parse((PACKAGE / "_penstock.pyi").read_text(encoding="utf-8"))
@@ -171,6 +156,22 @@ def test_the_stub_is_the_binary() -> None:
 def test_the_generated_classes_are_fresh() -> None:
     committed = (PACKAGE / "model" / "kinds.py").read_text(encoding="utf-8")
     assert committed == generate.source(), "stale: make generate"
+
+
+@pytest.mark.parametrize("name", ps.kinds.__all__)
+def test_a_generated_class_says_all_its_keys_once(name: str) -> None:
+    made = getattr(ps, name)
+    keys = [field.name for field in dataclasses.fields(made)]
+    said = re.findall(r"^    (\w+): ", made.__doc__.rpartition("\n\n")[2], re.MULTILINE)
+    assert sorted(said) == sorted([*keys, *(["Source"] if "\n    Source: " in made.__doc__ else [])])
+    assert keys == list(inspect.signature(made).parameters), "completion sees them, too"
+
+
+def test_a_class_says_what_differs_from_its_base() -> None:
+    of_most, of_mecn = (re.findall(r"ecn: .*; default: (\w+)", made.__doc__ or "") for made in (ps.Red, ps.Mecn))
+    assert (of_most, of_mecn) == (["false"], ["true"])
+    assert [field.name for field in dataclasses.fields(ps.Mecn)].count("ecn") == 1
+    assert ps.Mecn(min_th=5).to_dict() == {"kind": "mecn", "min_th": 5}
 
 
 def test_the_generated_reference_is_fresh() -> None:
