@@ -67,7 +67,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[list[str]]]] = {
 }
 
 
-@pytest.mark.parametrize("forced", [False, True], ids=["plain", "by rich"])
+@pytest.mark.parametrize("forced", [False, True], ids=["plain", "in colour"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_name_commands_no_terminal(
     command: str,
@@ -167,6 +167,7 @@ def test_page_of_a_reproduction(tmp_path: Path) -> None:
     check_page(made.page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.alone
 def test_an_emulation_gives_a_shell_no_name(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_real_packets()
     monkeypatch.chdir(tmp_path)
@@ -182,4 +183,4 @@ def test_the_lines_that_an_emulation_gives_to_a_shell_are_these() -> None:
     for source in (ROOT / "crates" / "emulate" / "src").glob("*.rs"):
         code = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         lines += re.findall(r'"/bin/sh"\);\s*command\s*\.args\(\["-c", (.+?)(?:, "sh")?\]', code)
-    assert sorted(lines) == [r'"read -r go && exec iperf3 \"$@\""', "server"]
+    assert sorted(lines) == [r'"read -r go && exec iperf3 \"$@\""', "line"]

@@ -19,7 +19,8 @@ from helpers.chromium import Browser
 from penstock import Scenario, _penstock
 from penstock.reproduce import lab as report_lab
 from penstock.reproduce import papers
-from penstock.reproduce.model import DEFAULT, Settings
+from penstock.reproduce.model import Settings
+from penstock.reproduce.readings import DEFAULT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))
@@ -140,7 +141,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 RUNS = "sides[0].frame && sides[0].frame.now > 1"
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.slow
 
 
 @needs_chromium

@@ -18,30 +18,20 @@ import penstock as ps
 from conftest import needs_chromium
 from helpers import tiny_paper
 from helpers.browser import Visit
+from penstock.judging.rules import Below
 from penstock.reproduce import command, draw, papers, report
-from penstock.reproduce.model import (
-    DEFAULT,
-    Below,
-    Finding,
-    Nearest,
-    Paper,
-    Point,
-    Reading,
-    Sense,
-    Settings,
-    TableData,
-)
+from penstock.reproduce.model import Finding, Nearest, Paper, Point, Sense, Settings, TableData
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.show import style
 
 CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("reproduction")
-    return command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2).page
+@pytest.fixture
+def page(reproduced: Path) -> Path:
+    return reproduced / "report.html"
 
 
 def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:

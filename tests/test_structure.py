@@ -49,7 +49,7 @@ def test_crates_and_packages_import_each_other_in_no_circle() -> None:
     assert measure(ROOT).circles_of_rooms() == []
 
 
-def test_circles_are_found_across_re_exports_and_outside_tests(tmp_path: Path) -> None:
+def test_circles_are_found_across_re_exports_of_types_and_outside_tests(tmp_path: Path) -> None:
     files = {
         "crates/one/Cargo.toml": '[package]\nname = "one"\n',
         "crates/one/src/lib.rs": "mod a;\nmod b;\nmod c;\npub use a::A;\npub use b::{B as Both};\n",
@@ -59,14 +59,18 @@ def test_circles_are_found_across_re_exports_and_outside_tests(tmp_path: Path) -
         "python/penstock/__init__.py": "",
         "python/penstock/x.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from penstock import y\n",
         "python/penstock/y.py": "def f():\n    from penstock import x\n",
+        "python/penstock/app.py": "import importlib\nimportlib.import_module(f'penstock.do_{it}')\n",
+        "python/penstock/do_it.py": "from penstock import app\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     graph = measure(tmp_path)
     a, b = "crates/one/src/a.rs", "crates/one/src/b.rs"
-    assert graph.arrows == {(a, b), (b, a), ("python/penstock/y.py", "python/penstock/x.py")}
-    assert graph.circles() == [[a, b]]
+    app, do_it, x, y = (f"python/penstock/{name}.py" for name in ("app", "do_it", "x", "y"))
+    assert graph.arrows == {(a, b), (b, a), (y, x), (do_it, app)}
+    assert graph.loose == {(x, y), (app, do_it)}
+    assert graph.circles() == [[a, b], [app, do_it], [x, y]]
 
 
 def test_the_map_names_the_crates_and_who_depends_on_whom() -> None:

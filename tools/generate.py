@@ -48,6 +48,7 @@ TYPES = {
     "time distribution": "Spec",
     "loss": "float | Spec",
     "schedule": "Sequence[Spec] | Spec",
+    "tables": "dict[str, dict[str, float | str | bool]]",
 }
 
 #: Classes that others stand on: name, own base, the key by which a row is known to stand on it,

@@ -9,7 +9,7 @@ use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued};
+use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Sent};
 use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
@@ -350,13 +350,13 @@ impl Path {
     fn serve(&mut self, t: Time, link: u8) {
         let served = self.links[usize::from(link)].serve(t);
         self.bury(usize::from(link));
-        let Some(served) = served else { return };
         if served.again != Time::NEVER {
             self.at(served.again, Event::Serve(link));
         }
-        match served.fate {
-            Fate::Through(at, ecn) => self.through(at, ecn, served.index),
-            _ => self.drop(served.index),
+        match served.sent {
+            Some(Sent { index, fate: Fate::Through(at, ecn), .. }) => self.through(at, ecn, index),
+            Some(Sent { index, .. }) => self.drop(index),
+            None => {}
         }
     }
 

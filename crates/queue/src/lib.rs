@@ -16,8 +16,8 @@ mod user;
 
 pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
-pub use link::{Arriving, Fate, Link, Served, Source};
-pub use metrics::{join, values, AtLink, Bounds, LinkView, Of, OfLink, LINK_METRICS};
+pub use link::{Arriving, Fate, Link, Sent, Served, Source};
+pub use metrics::{values, AtLink, Bounds, LinkView, Of, OfLink, LINK_METRICS};
 pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};

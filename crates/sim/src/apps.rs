@@ -135,7 +135,7 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
     if own_host {
         net.enter_at_link(event, p, flows);
     } else {
-        net.depart(now, f.ends.src, p);
+        net.depart(now, now, f.ends.src, p);
     }
     let Some(leaves) = after else { return };
     let until = if company == Company::Sources { now } else { net.foresight(now, p.route) };

@@ -122,13 +122,12 @@ impl Source for Batch<'_> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, served: Option<Served>) {
+    fn turn(&mut self, served: Served) {
         let now = self.due;
         self.net.events += 1;
         self.net.sched.begin_departure(now, self.asked);
-        let again = served.map_or(Time::NEVER, |served| served.again);
-        (self.due, self.asked) = (again, self.net.sched.present());
-        self.net.sent(now, self.link, served, self.flows);
+        (self.due, self.asked) = (served.again, self.net.sched.present());
+        self.net.sent(now, self.link, served.sent, self.flows);
     }
 
     fn gave_up(&mut self, index: u32) {

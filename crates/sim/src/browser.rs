@@ -114,7 +114,7 @@ fn ask(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
         class: ends.class,
         bits: ack.bits,
     };
-    net.depart(now, ends.dst, p);
+    net.depart(now, now, ends.dst, p);
 }
 
 /// Nothing has come for the request's timeout: it is sent again, and the timeout doubles (RFC 6298,

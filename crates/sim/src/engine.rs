@@ -13,7 +13,7 @@ use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
-use crate::result::{LinkResult, PageResult, RunResult};
+use crate::result::{BandResult, LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
@@ -245,6 +245,8 @@ impl Engine {
         match what.kind() {
             Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
+            Kind::Release => ends::release(net, flows, now, index),
+            Kind::Departure => net.leaves_host(now, index as u32, flows),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
             Kind::Udp => apps::udp(net, flows, event, index),
             Kind::Service => net.service(now, index as u32, flows),
@@ -414,6 +416,7 @@ impl Engine {
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let links = if self.measure_links { self.links() } else { vec![] };
+        let bands = self.bands();
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
@@ -425,6 +428,7 @@ impl Engine {
             groups: run.group_metrics(groups),
             flows: run.flow_metrics(),
             links,
+            bands,
             pages,
             series,
             lead_in: None,
@@ -470,6 +474,11 @@ impl Engine {
     /// Returns what the metrics of link `i` are computed from, where it is measured.
     fn link_view(&self, i: usize) -> Option<LinkView> {
         self.net.links[i].view(self.link_rates[i].1)
+    }
+
+    fn bands(&self) -> Vec<BandResult> {
+        let measured = self.net.links.iter().zip(&self.link_rates);
+        measured.flat_map(|(link, (name, rate))| BandResult::of(name, &link.bands(*rate))).collect()
     }
 
     fn links(&self) -> Vec<LinkResult> {

@@ -96,7 +96,7 @@ impl Inbox {
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
-        let eager = link.holds();
+        let eager = link.is_eager();
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
         let more = if eager { Duration::ZERO } else { longer };
         Inbox {

@@ -9,7 +9,7 @@ use crate::routes::HOST;
 use crate::sched::Kind;
 use crate::way::NOWHERE;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Arriving, Fate, Pipe, Served, Source};
+use penstock_queue::{Arriving, Fate, Pipe, Sent, Served, Source};
 use penstock_units::{Rng, Time};
 
 /// Returns whether a flow is such a source: nobody else's packets come to its first link, behind
@@ -167,9 +167,9 @@ impl Source for Lone<'_> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, served: Option<Served>) {
+    fn turn(&mut self, served: Served) {
         self.turns += 1;
-        if let Some(Served { fate: Fate::Through(at, _), bytes, .. }) = served {
+        if let Some(Sent { fate: Fate::Through(at, _), bytes, .. }) = served.sent {
             self.u.arrives(self.down.send(at, bytes), bytes, self.window);
         }
     }

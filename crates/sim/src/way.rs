@@ -8,7 +8,7 @@ use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
 use crate::sched::{Event, Kind, Origin};
 use penstock_aqm::Packet;
-use penstock_queue::{Arriving, Fate, Served};
+use penstock_queue::{Arriving, Fate, Sent};
 use penstock_units::{Duration, Time};
 
 /// Stands for the place of a packet that has none.
@@ -411,17 +411,17 @@ impl Network {
         let served = self.links[link as usize].serve(now);
         self.bury(link);
         if self.capture.is_some() {
-            self.record_served(link, served, flows);
+            self.record_sent(link, served.sent, flows);
         }
-        if let Some(Served { again, .. }) = served.filter(|served| served.again != Time::NEVER) {
-            self.ask_for_service(again, link);
+        if served.again != Time::NEVER {
+            self.ask_for_service(served.again, link);
         }
-        self.sent(now, link, served, flows);
+        self.sent(now, link, served.sent, flows);
     }
 
     #[cold]
-    fn record_served(&mut self, link: u32, served: Option<Served>, flows: &[Flow]) {
-        if let Some(Served { index, .. }) = served.filter(|served| served.index != NOWHERE) {
+    fn record_sent(&mut self, link: u32, sent: Option<Sent>, flows: &[Flow]) {
+        if let Some(Sent { index, .. }) = sent.filter(|sent| sent.index != NOWHERE) {
             let p = self.packets.items[index as usize];
             self.record_out(link, p, flows);
         }
@@ -429,14 +429,8 @@ impl Network {
 
     /// An eager link sends a packet in its turn.
     #[inline(always)]
-    pub(crate) fn sent(
-        &mut self,
-        now: Time,
-        link: u32,
-        served: Option<Served>,
-        flows: &mut [Flow],
-    ) {
-        let Some(Served { index, flow, bytes, fate, .. }) = served else { return };
+    pub(crate) fn sent(&mut self, now: Time, link: u32, sent: Option<Sent>, flows: &mut [Flow]) {
+        let Some(Sent { index, flow, bytes, fate }) = sent else { return };
         if index == NOWHERE {
             if let Fate::Through(at, _) = fate {
                 let host = flows[flow as usize].ends.dst;

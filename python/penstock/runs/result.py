@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._penstock import RunResult
-from penstock.estimate import Estimate, bounds_of
+from penstock.judging.estimate import Estimate, bounds_of
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Result:
 
     scenario: what ran.
     runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
-        and, where there are several links, `.links`: name → metrics.
+        and, where there are several links, `.links`: name → metrics; where a discipline tells bands of packets
+        apart, `.bands`: link → band → metrics.
     summary: metric name → `Estimate` over the runs.
     warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """

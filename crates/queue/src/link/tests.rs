@@ -63,7 +63,7 @@ impl Source for Packets {
         self.became.push(fate);
     }
 
-    fn turn(&mut self, served: Option<Served>) {
+    fn turn(&mut self, served: Served) {
         self.turns.push(format!("{served:?}"));
     }
 
@@ -101,7 +101,7 @@ fn a_stretch_is_its_packets_one_by_one() {
     for kind in KINDS {
         for (ties, loss, turns_left) in [(false, 0.0, 0), (true, 0.0, 10), (true, 0.1, 200)] {
             let [mut a, mut b] = [(); 2].map(|()| link(kind.name, ties, loss));
-            kinds[usize::from(a.holds())] += 1;
+            kinds[usize::from(a.is_eager())] += 1;
             let last = packets().all.last().expect("packets").0.at;
             let until = last + Duration::from_millis(turns_left);
             let (mut want, mut turns, mut due) = (vec![], vec![], Time::NEVER);
@@ -109,7 +109,7 @@ fn a_stretch_is_its_packets_one_by_one() {
                 while due <= packet.at {
                     let served = a.serve(due);
                     turns.push(format!("{served:?}"));
-                    due = served.map_or(Time::NEVER, |served| served.again);
+                    due = served.again;
                 }
                 if a.catch_up(packet.at) {
                     ties_at_once += usize::from(a.port.buffer.in_service_since == sent);
@@ -124,7 +124,7 @@ fn a_stretch_is_its_packets_one_by_one() {
             while due < until {
                 let served = a.serve(due);
                 turns.push(format!("{served:?}"));
-                due = served.map_or(Time::NEVER, |served| served.again);
+                due = served.again;
             }
             let (source, due_then) = b.stretch(Packets { until, ..packets() }, Time::NEVER);
             assert_eq!(source.became, want, "{}, {ties}, {loss}", kind.name);
