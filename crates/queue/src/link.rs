@@ -38,8 +38,6 @@ pub struct Link {
     ties_by_scheduling: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
-    /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
-    plain: bool,
 }
 
 impl Link {
@@ -68,8 +66,8 @@ impl Link {
             && wire.is_none()
             && buffer.series.is_none()
             && takes_one(c.buffer);
-        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
-        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
+        let port = Port::new(contract, buffer, transmitter, c.delay, wire, plain);
+        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
         link.schedule_internal();
         Ok(link)
     }
@@ -94,7 +92,7 @@ impl Link {
 
     /// The buffer holds `buffer` from now on. What waits above that stays.
     pub fn resize(&mut self, buffer: QueueLen) {
-        self.plain &= takes_one(buffer);
+        self.port.plain &= takes_one(buffer);
         self.port.buffer.resize(buffer);
     }
 
@@ -151,34 +149,16 @@ impl Link {
         self.port.contract.eager()
     }
 
-    /// Returns whether [`Link::straight`] may answer.
-    #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.plain
-    }
-
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
-        self.plain = false;
+        self.port.plain = false;
     }
 
     /// Takes from the tap when the transmission of the packet that got through last starts, and its
     /// ECN field.
     pub fn tapped(&mut self) -> Option<(Time, Ecn)> {
         self.port.tap.as_mut()?.take()
-    }
-
-    /// Whether [`Link::gone`] names any packet.
-    #[inline]
-    pub fn gave_up(&self) -> bool {
-        !self.port.buffer.gone.is_empty()
-    }
-
-    /// Packets that were let in and dropped all the same, by their places in the caller's pool:
-    /// what [`Link::arrive`] and [`Link::serve`] leave behind for the caller to take.
-    pub fn gone(&mut self) -> std::vec::Drain<'_, u32> {
-        self.port.buffer.gone.drain(..)
     }
 
     fn schedule_internal(&mut self) {
@@ -216,9 +196,9 @@ impl Link {
 
     /// Replays what has happened before a packet's arrival at `now`. Returns whether something
     /// happens at that very instant, of which the order of scheduling says whether it comes before
-    /// the arrival: the caller then calls [`Link::settle`].
+    /// the arrival: [`Link::settle`].
     #[inline]
-    pub fn catch_up(&mut self, now: Time) -> bool {
+    fn catch_up(&mut self, now: Time) -> bool {
         if self.port.next > now {
             return false;
         }
@@ -231,7 +211,7 @@ impl Link {
     /// Replays what happens at `now` if it goes before the arrival of a packet that began to be
     /// sent to this link at `scheduled`.
     #[cold]
-    pub fn settle(&mut self, now: Time, scheduled: Time) {
+    fn settle(&mut self, now: Time, scheduled: Time) {
         let buffer = &self.port.buffer;
         if buffer.next_start() != now || buffer.in_service_since <= scheduled {
             self.advance(now);
@@ -255,29 +235,27 @@ impl Link {
         self.schedule_internal();
     }
 
-    /// A packet of `bytes`, which is `data` or an ACK, arrives at `now` at a link that [is
-    /// plain](Link::is_plain). Returns when it reaches the other end, if that is all there is to
-    /// it; else `None`, and the packet has yet to arrive.
+    /// A packet arrives, which began to be sent to this link at `scheduled()`: that is asked for
+    /// where something else happens at the instant of the arrival. `discard` is told of each packet
+    /// that was let in before and is dropped now, by its place in the caller's pool.
     #[inline]
-    pub fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Option<Time> {
-        debug_assert!(self.plain, "the caller has asked");
-        if self.port.busy_until > now {
-            return None;
+    pub fn arrive(
+        &mut self,
+        a: &Arriving,
+        scheduled: impl FnOnce() -> Time,
+        discard: impl FnMut(u32),
+    ) -> Fate {
+        if self.catch_up(a.at) {
+            self.settle(a.at, scheduled());
         }
-        self.advance(now);
-        Some(self.port.straight(now, bytes, data))
+        let fate = self.aqm.visited(Arrival { port: &mut self.port, a });
+        self.port.discard(discard);
+        fate
     }
 
-    /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names
-    /// packets that the discipline gives up for it, where the answer is not [`Fate::Through`].
-    #[inline]
-    pub fn arrive(&mut self, a: &Arriving) -> Fate {
-        self.aqm.visited(Arrival { port: &mut self.port, a })
-    }
-
-    /// All that a source has arrives, each packet as by [`Link::catch_up`] and [`Link::arrive`];
-    /// before it, at an eager link, those leave whose turn comes until then, the first of them at
-    /// `due`. Returns the source, and when the link is to be served next.
+    /// All that a source has arrives, each packet as by [`Link::arrive`]; before it, at an eager
+    /// link, those leave whose turn comes until then, the first of them at `due`. Returns the
+    /// source, and when the link is to be served next.
     #[inline]
     pub fn stretch<S: Source>(&mut self, mut source: S, mut due: Time) -> (S, Time) {
         loop {
@@ -301,8 +279,8 @@ impl Link {
     #[cold]
     #[inline(never)]
     fn turn<S: Source>(&mut self, source: &mut S, now: Time) -> Time {
-        let served = self.serve(now);
-        self.port.told(served, source)
+        let served = self.serve(now, |index| source.discard(index));
+        self.port.told(now, served, source)
     }
 
     /// The source's packet arrives. Before it the link does something by itself.
@@ -313,22 +291,22 @@ impl Link {
         while *due <= a.at {
             *due = self.turn(source, *due);
         }
-        if self.catch_up(a.at) {
-            self.settle(a.at, source.scheduled());
-        }
-        let fate = self.arrive(&a);
-        self.port.tell_gone(source);
+        let scheduled = source.scheduled();
+        let fate = self.arrive(&a, || scheduled, |index| source.discard(index));
         if let Fate::Held(Some(at)) = fate {
             *due = at;
         }
         source.became(fate);
     }
 
-    /// The transmitter is free. [`Link::gone`] names packets that the discipline drops at the head.
+    /// The transmitter is free. `discard` is told of each packet that is dropped at the head, by its
+    /// place in the caller's pool.
     #[inline]
-    pub fn serve(&mut self, now: Time) -> Option<Served> {
+    pub fn serve(&mut self, now: Time, discard: impl FnMut(u32)) -> Option<Served> {
         self.advance(now);
-        self.aqm.visited(Service { port: &mut self.port, now })
+        let served = self.aqm.visited(Service { port: &mut self.port, now });
+        self.port.discard(discard);
+        served
     }
 
     /// Gives memory back where much has long been unused. To be called once in a while.

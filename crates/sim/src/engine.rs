@@ -6,7 +6,7 @@ use crate::error::{Control, SimError};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, senders};
+use crate::layout::{capture_links, crowded, foresees, geometry, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
@@ -17,7 +17,7 @@ use crate::result::{LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{access, apps, browser, ends, lead_in, measure};
+use crate::{access, apps, batch, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -82,6 +82,7 @@ const AHEAD: usize = 2;
 /// A run under way.
 pub(crate) struct Engine {
     net: Network,
+    links: Vec<Link>,
     flows: Vec<Flow>,
     bottleneck: usize,
     /// Of each link its name and mean rate over the window, for the results.
@@ -146,9 +147,7 @@ fn flows(c: &Config) -> Vec<Flow> {
         match &mut f.kind {
             FlowKind::Udp(u) => {
                 u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
-                if u.own_host && alone {
-                    u.company = company(c, f.ends.forward);
-                }
+                u.foreseen = u.own_host && alone;
             }
             // The access link is not the flow's own.
             FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
@@ -192,13 +191,17 @@ impl Engine {
     /// Brings the links to `now`, too, before which all events have been handled. Returns the
     /// bottleneck, for whoever looks at it or changes it.
     pub(crate) fn bottleneck_at(&mut self, now: Time) -> &mut Link {
-        for link in 0..self.net.links.len() {
-            self.net.take_in(now, link as u32, &mut self.flows);
-        }
-        let link = &mut self.net.links[self.bottleneck];
+        self.take_in_all(now);
+        let link = &mut self.links[self.bottleneck];
         // What happens at `now` itself may come after an arrival at that instant.
         link.advance(now.before(Duration::from_ticks(1)));
         link
+    }
+
+    fn take_in_all(&mut self, now: Time) {
+        for link in 0..self.links.len() {
+            batch::take_in(&mut self.net, &mut self.links, &mut self.flows, now, link as u32);
+        }
     }
 
     /// Returns what was recorded before `now`, and since the last time.
@@ -217,10 +220,8 @@ impl Engine {
 
     /// The run is over.
     fn finish(&mut self, control: &Control) {
-        let (net, flows) = (&mut self.net, &mut self.flows[..]);
-        for link in 0..net.links.len() {
-            net.take_in(net.end, link as u32, flows);
-        }
+        self.take_in_all(self.net.end);
+        let (net, flows) = (&self.net, &mut self.flows[..]);
         if net.window.1 >= net.end {
             measure::end(flows);
         }
@@ -229,7 +230,7 @@ impl Engine {
                 u.finish(net.end, &mut f.rng);
             }
         }
-        for link in &mut net.links {
+        for link in &mut self.links {
             link.finish(net.end);
         }
         control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
@@ -241,13 +242,14 @@ impl Engine {
     #[inline(always)]
     fn handle(&mut self, event: &Event) {
         let (now, what) = (event.time(), event.what());
-        let (net, flows, index) = (&mut self.net, &mut self.flows[..], what.index());
+        let (net, links) = (&mut self.net, &mut self.links[..]);
+        let (flows, index) = (&mut self.flows[..], what.index());
         match what.kind() {
             Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
-            Kind::Udp => apps::udp(net, flows, event, index),
-            Kind::Service => net.service(now, index as u32, flows),
+            Kind::Udp => apps::udp(net, links, flows, event, index),
+            Kind::Service => batch::serve(net, links, flows, now, index as u32),
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
             Kind::Window => {
@@ -261,7 +263,7 @@ impl Engine {
             Kind::Inbox => {
                 net.events -= 1; // it stands for no event of the network
                 if net.inboxes[index].called(now) {
-                    net.take_in(now, index as u32, flows);
+                    batch::take_in(net, links, flows, now, index as u32);
                 }
             }
         }
@@ -278,8 +280,7 @@ impl Engine {
             if link == HOST {
                 return net.down(now, now, index, p, flows);
             }
-            net.take_in_before(event, link, flows);
-            return net.through(now, link, index, flows);
+            return batch::arrive(net, &mut self.links, flows, event, link, index);
         }
         if !p.is(flag::ACK) {
             if self.browses {
@@ -353,7 +354,6 @@ impl Engine {
             packets: Pool::with_room(Pkt::BLANK, ROOM),
             sacks: Pool::new(Default::default()),
             waiting: Pool::new((Event::FIRST, 0)),
-            links,
             inboxes,
             hosts,
             routes: Routes::new(&c.routes),
@@ -372,6 +372,7 @@ impl Engine {
         let mut engine = Engine {
             access_links: access::links(c, &net.hosts),
             net,
+            links,
             flows: flows(c),
             bottleneck: c.bottleneck,
             link_rates: (0..c.links.len()).map(rate).collect(),
@@ -403,8 +404,8 @@ impl Engine {
 
     /// Returns what the run gives back.
     pub(crate) fn result(mut self) -> RunResult {
-        self.net.assert_conservation();
-        let mut series = self.net.links[self.bottleneck].tables();
+        self.net.assert_conservation(&self.links);
+        let mut series = self.links[self.bottleneck].tables();
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
@@ -413,7 +414,7 @@ impl Engine {
             series.push(transfer_table(&self.ended.transfers));
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
-        let links = if self.measure_links { self.links() } else { vec![] };
+        let links = if self.measure_links { self.link_results() } else { vec![] };
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
@@ -438,8 +439,8 @@ impl Engine {
         if self.access_links.is_empty() {
             return None;
         }
-        let Network { hosts, routes, links, .. } = &self.net;
-        let delays: Vec<_> = links.iter().map(Link::delay_mean_s).collect();
+        let Network { hosts, routes, .. } = &self.net;
+        let delays: Vec<_> = self.links.iter().map(Link::delay_mean_s).collect();
         let measured = self.access_links.iter();
         AccessQueue::longest(measured.filter_map(|link| link.queue(hosts, routes, &delays)))
     }
@@ -451,7 +452,7 @@ impl Engine {
         let inside = |t: &&Transfer| t.end >= from && t.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
         let ended = self.ended.transfers.iter().filter(inside).copied().collect();
-        drop(self.net);
+        drop((self.net, self.links));
         let flows = self.flows.iter().map(|f| measure::flow_view(f, (from, to))).collect();
         RunView { link, flows, ended }
     }
@@ -469,10 +470,10 @@ impl Engine {
 
     /// Returns what the metrics of link `i` are computed from, where it is measured.
     fn link_view(&self, i: usize) -> Option<LinkView> {
-        self.net.links[i].view(self.link_rates[i].1)
+        self.links[i].view(self.link_rates[i].1)
     }
 
-    fn links(&self) -> Vec<LinkResult> {
+    fn link_results(&self) -> Vec<LinkResult> {
         let of = |(i, (name, _)): (usize, &(String, f64))| {
             let view = self.link_view(i).expect("every link is measured");
             LinkResult { name: name.clone(), metrics: values(LINK_METRICS, &view) }

@@ -130,20 +130,10 @@ pub(crate) struct Udp {
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
-    /// How far ahead its packets may be worked out.
-    pub(crate) company: Company,
-}
-
-/// Who else sends what may meet a datagram source's packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Company {
-    /// Other sources of datagrams, or its host has other work. Of two sources with one rhythm the
-    /// packets may come at the same instants for ever, in an order that only events can tell.
-    Sources,
-    /// Other packets come to its first link.
-    Packets,
-    /// Nobody: all that comes to its first link is its own.
-    Nobody,
+    /// It is the only source of datagrams, so that its packets may be worked out ahead. Of two
+    /// sources with one rhythm the packets may come at the same instants for ever, in an order that
+    /// only events can tell.
+    pub(crate) foreseen: bool,
 }
 
 /// When a datagram source's packets leave.
@@ -349,7 +339,7 @@ impl Udp {
             delivered: 0,
             sent: 0,
             own_host: false,
-            company: Company::Sources,
+            foreseen: false,
         }
     }
 

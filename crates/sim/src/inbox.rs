@@ -46,8 +46,6 @@ pub(crate) struct Inbox {
     more: Duration,
     /// When the link's transmitter will be free, as the link said when it last took something in.
     busy_until: Time,
-    /// Packets wait at the link itself, which asks to be served.
-    pub(crate) eager: bool,
 }
 
 const _: () = assert!(size_of::<Inbox>() == 192);
@@ -96,14 +94,12 @@ impl Inbox {
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
-        let eager = link.holds();
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
-        let more = if eager { Duration::ZERO } else { longer };
+        let more = if link.holds() { Duration::ZERO } else { longer };
         Inbox {
             links: Line::new(),
             hosts: Line::new(),
             service: Event::LAST,
-            eager,
             patience,
             more,
             busy_until: Time::ZERO,
@@ -157,42 +153,17 @@ impl Inbox {
         self.patience != Duration::ZERO
     }
 
-    /// Keeps when the link is to be served.
+    /// Keeps when the link is to be served: [`Event::LAST`] for one that is not.
     #[inline]
     pub(crate) fn serve(&mut self, event: Event) {
         debug_assert!(self.keeps(), "the caller has asked");
         self.service = event;
     }
 
-    /// When the link is to be served; behind the end of every run: not at all.
-    #[inline(always)]
-    pub(crate) fn due(&self) -> Time {
-        self.service.time()
-    }
-
-    /// The link is to be served at `at`, where nothing else can fall on that instant.
-    #[inline(always)]
-    pub(crate) fn serve_alone(&mut self, at: Time) {
-        self.service = Event::service_at(at);
-    }
-
-    /// The link's service, if it goes before `event`.
-    #[inline(always)]
-    pub(crate) fn service_ahead_of(&mut self, event: &Event) -> Option<Event> {
-        let first = self.service < *event;
-        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
-    }
-
     /// When the link is to be served, and what asked for it.
     #[inline(always)]
     pub(crate) fn service(&self) -> &Event {
         &self.service
-    }
-
-    /// Returns whether anything is to happen at the link before `event`.
-    #[inline]
-    pub(crate) fn waits_for(&self, event: &Event) -> bool {
-        self.service < *event || self.next().is_some_and(|first| first < event)
     }
 
     /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said

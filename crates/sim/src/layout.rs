@@ -2,7 +2,6 @@
 
 use crate::access;
 use crate::config::{App, Config, Tap};
-use crate::flow::Company;
 use crate::host::Part;
 use penstock_queue::{LinkConfig, Schedule};
 use penstock_units::Duration;
@@ -63,19 +62,6 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
         n[f.dst as usize] += u32::from(f.app.tcp().is_some());
     }
     n
-}
-
-/// Who else sends to the first link of the only datagram source's route.
-pub(crate) fn company(c: &Config, route: u16) -> Company {
-    let first = c.routes[usize::from(route)].first();
-    let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
-    let others =
-        c.flows.iter().any(|f| f.app.tcp().is_some() && (passes(f.forward) || passes(f.backward)));
-    if others {
-        Company::Packets
-    } else {
-        Company::Nobody
-    }
 }
 
 /// The captured link and its opposite.

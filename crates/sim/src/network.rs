@@ -15,14 +15,14 @@ use penstock_queue::Link;
 use penstock_tcp::{Ack, Block, MAX_BLOCKS};
 use penstock_units::Time;
 
-/// Everything but the flows, so that a flow's ends can be called with it at hand.
+/// Everything but the flows and the links, so that a flow's ends and a link can be at work with it
+/// at hand.
 pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
     pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
     /// The ACKs of the flows' lines.
     pub(crate) waiting: Waiting,
-    pub(crate) links: Vec<Link>,
     /// Of each link.
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
@@ -45,23 +45,6 @@ pub(crate) struct Network {
     pub(crate) acks_foreseen_until: Time,
     /// What has happened, whether there was an event for it or not.
     pub(crate) events: u64,
-}
-
-/// Takes a packet that is gone out of the pools; where a link is borrowed meanwhile;
-/// else [`Network::discard`].
-#[inline(always)]
-pub(crate) fn release(
-    packets: &mut Pool<Pkt>,
-    sacks: &mut Pool<[Block; MAX_BLOCKS]>,
-    left: &mut u64,
-    index: u32,
-) {
-    let sack = packets.items[index as usize].sack;
-    if sack != NO_SACK {
-        sacks.remove(sack);
-    }
-    packets.remove(index);
-    *left += 1;
 }
 
 impl Network {
@@ -153,7 +136,12 @@ impl Network {
     /// A packet is gone, delivered or dropped.
     #[inline(always)]
     pub(crate) fn discard(&mut self, index: u32) {
-        release(&mut self.packets, &mut self.sacks, &mut self.left, index);
+        let sack = self.packets.items[index as usize].sack;
+        if sack != NO_SACK {
+            self.sacks.remove(sack);
+        }
+        self.packets.remove(index);
+        self.left += 1;
     }
 
     /// Turns the packet at `index` into the ACK that answers it.
@@ -235,19 +223,18 @@ impl Network {
 
     /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and
     /// guards everything.
-    pub(crate) fn assert_conservation(&self) {
+    pub(crate) fn assert_conservation(&self, links: &[Link]) {
         let live = self.packets.live() as u64;
         assert_eq!(self.entered, self.left + live, "packets are conserved");
-        assert!(self.links.iter().all(Link::conserves), "a queue's packets are conserved");
+        assert!(links.iter().all(Link::conserves), "a queue's packets are conserved");
         // The run ends with an event that it does not come to: that may be an arrival.
-        debug_assert!(live <= self.somewhere() + 1, "every packet under way is somewhere");
+        debug_assert!(live <= self.somewhere(links) + 1, "every packet under way is somewhere");
     }
 
-    /// The packets that wait at links and at hosts or have an event. Some count twice, and some
-    /// that wait at a link have no place in the pool.
-    fn somewhere(&self) -> u64 {
-        let eager = self.links.iter().zip(&self.inboxes).filter(|(_, inbox)| inbox.eager);
-        let links = eager.map(|(link, _)| link.waiting() as usize).sum::<usize>();
+    /// The packets that wait at links and at hosts or have an event. Some count twice.
+    fn somewhere(&self, links: &[Link]) -> u64 {
+        let held = links.iter().filter(|link| link.holds());
+        let links = held.map(|link| link.waiting() as usize).sum::<usize>();
         let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
         (links + inboxes + self.waiting.live() + self.sched.arrivals()) as u64
     }

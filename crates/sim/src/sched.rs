@@ -97,18 +97,6 @@ impl Event {
         Event { at: at.as_ticks().wrapping_mul(2), ..Event::FIRST }
     }
 
-    /// Before all arrivals at `at`, and after all departures until then.
-    #[inline]
-    pub(crate) fn first_arrival_at(at: Time) -> Event {
-        Event { at: at.as_ticks().wrapping_mul(2) | 1, ..Event::FIRST }
-    }
-
-    /// A departure at `at`, whatever scheduled it. [`Time::NEVER`] gives [`Event::LAST`].
-    #[inline]
-    pub(crate) fn service_at(at: Time) -> Event {
-        Event { at: at.as_ticks().saturating_mul(2), ..Event::FIRST }
-    }
-
     /// After every event.
     pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
 
@@ -126,7 +114,7 @@ impl Event {
             return Event::LAST;
         }
         let (scheduled, cause) = asked.0;
-        Event { scheduled, cause, ..Event::service_at(at) }
+        Event { scheduled, cause, ..Event::first_at(at) }
     }
 
     /// Departures before this time go before it.
@@ -336,13 +324,8 @@ impl Scheduler {
         self.present = (event.at / 2, rank(1, event.scheduled));
     }
 
-    /// The same for a link's service. One that an event caused at its own instant comes after it.
-    #[inline]
-    pub(crate) fn begin_service(&mut self, event: &Event) {
-        self.begin_departure(event.time(), event.cause());
-    }
-
-    /// The same for a service at `at`, for which what happened at `asked` had asked.
+    /// The same for a link's service at `at`, for which what happened at `asked` had asked. One that
+    /// an event caused at its own instant comes after it.
     #[inline]
     pub(crate) fn begin_departure(&mut self, at: Time, asked: Present) {
         let (tick, (scheduled, cause)) = (at.as_ticks(), asked.0);
@@ -363,12 +346,6 @@ impl Scheduler {
     #[inline]
     pub(crate) fn present(&self) -> Present {
         Present(self.present)
-    }
-
-    /// What is worked out from now on happens where this was taken from [`Scheduler::present`].
-    #[inline]
-    pub(crate) fn go_back(&mut self, to: Present) {
-        self.present = to.0;
     }
 
     /// Goes on with the event that was taken last.

@@ -32,10 +32,6 @@ pub struct Arriving {
 pub struct Served {
     /// The place of the packet that goes next.
     pub index: u32,
-    /// Its flow and its size.
-    pub flow: u32,
-    /// See `flow`.
-    pub bytes: u32,
     /// What becomes of it.
     pub fate: Fate,
     /// When the link is to be served again; [`Time::NEVER`]: nothing waits.
@@ -58,12 +54,12 @@ pub trait Source {
     /// its turn.
     fn became(&mut self, fate: Fate);
 
-    /// Is told what an eager link's transmitter does in a turn.
-    fn turn(&mut self, served: Option<Served>);
+    /// Is told what an eager link's transmitter does in its turn at `now`.
+    fn turn(&mut self, now: Time, served: Option<Served>);
 
     /// Is told of a packet that was let in and dropped all the same, by its place in the caller's
     /// pool; before it is told of the arrival or the turn that it was dropped for.
-    fn gave_up(&mut self, index: u32);
+    fn discard(&mut self, index: u32);
 
     /// There is no packet for now: an eager link has its turns that come before this time.
     fn until(&self) -> Time;

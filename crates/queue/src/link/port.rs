@@ -29,6 +29,8 @@ pub(crate) struct Port {
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
+    /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
+    pub(crate) plain: bool,
 }
 
 impl Port {
@@ -39,6 +41,7 @@ impl Port {
         transmitter: Transmitter,
         delay: Duration,
         wire: Option<Wire>,
+        plain: bool,
     ) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -50,6 +53,7 @@ impl Port {
             due: false,
             wire: wire.map(Box::new),
             tap: None,
+            plain,
         }
     }
 
@@ -64,13 +68,12 @@ impl Port {
         self.busy_until <= now && self.buffer.q.pkts == 0
     }
 
-    /// A packet of `bytes` finds the transmitter, which is steady, idle and is sent. Returns when it
-    /// reaches the other end.
+    /// A packet finds a plain link idle and is sent.
     #[inline]
-    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Time {
-        self.buffer.straight(now, bytes, data);
-        self.busy_until = self.transmitter.finish_at_once(now, bytes);
-        self.busy_until + self.delay
+    fn straight(&mut self, a: &Arriving) -> Fate {
+        self.buffer.straight(a.at, a.pkt.bytes, a.data);
+        self.busy_until = self.transmitter.finish_at_once(a.at, a.pkt.bytes);
+        Fate::Through(self.busy_until + self.delay, a.pkt.ecn)
     }
 
     /// A packet is let in at a lazy link.
@@ -128,6 +131,9 @@ impl Port {
     #[inline(always)]
     fn arrive<A: Aqm + ?Sized>(&mut self, aqm: &mut A, a: &Arriving) -> Fate {
         let now = a.at;
+        if !eager(aqm) && self.plain && self.busy_until <= now {
+            return self.straight(a);
+        }
         self.buffer.arrived += 1;
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
@@ -173,7 +179,7 @@ impl Port {
         let again =
             if self.due { self.transmitter.next_start(self.busy_until) } else { Time::NEVER };
         let fate = self.over_the_wire(now, ecn);
-        Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
+        Some(Served { index: h.index, fate, again })
     }
 }
 
@@ -183,23 +189,28 @@ impl Port {
     #[inline(always)]
     fn turn<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, source: &mut impl Source) -> Time {
         let served = self.serve(aqm, now);
-        self.told(served, source)
+        self.told(now, served, source)
     }
 
-    /// The source is told of a turn that was. Returns when the next one comes.
+    /// The source is told of the turn that was at `now`. Returns when the next one comes.
     #[inline(always)]
-    pub(crate) fn told(&mut self, served: Option<Served>, source: &mut impl Source) -> Time {
-        self.tell_gone(source);
+    pub(crate) fn told(
+        &mut self,
+        now: Time,
+        served: Option<Served>,
+        source: &mut impl Source,
+    ) -> Time {
+        self.discard(|index| source.discard(index));
         let next = served.map_or(Time::NEVER, |served| served.again);
-        source.turn(served);
+        source.turn(now, served);
         next
     }
 
-    /// The source is told of the packets that were given up.
+    /// The caller is told of the packets that were let in and dropped all the same.
     #[inline(always)]
-    pub(crate) fn tell_gone(&mut self, source: &mut impl Source) {
+    pub(crate) fn discard(&mut self, told: impl FnMut(u32)) {
         if !self.buffer.gone.is_empty() {
-            self.buffer.gone.drain(..).for_each(|index| source.gave_up(index));
+            self.buffer.gone.drain(..).for_each(told);
         }
     }
 }
@@ -276,7 +287,7 @@ impl<S: Source> Visit for Stretch<'_, S> {
                 due = port.turn(aqm, due, &mut source);
             }
             let fate = port.arrive(aqm, &a);
-            port.tell_gone(&mut source);
+            port.discard(|index| source.discard(index));
             if let Fate::Held(Some(at)) = fate {
                 due = at;
             }
