@@ -3,7 +3,6 @@
 
 use penstock_aqm::{Level, Reason};
 use penstock_units::{Duration, Time, TICKS_PER_NANO};
-use std::ops::Range;
 
 /// Ticks in seconds.
 pub(crate) fn seconds(ticks: f64) -> f64 {
@@ -13,8 +12,7 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 /// A histogram of durations whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    counts: Vec<u16>,
-    overflow: Vec<u64>,
+    counts: Vec<u64>,
 }
 
 const SUB: u32 = 7;
@@ -44,23 +42,18 @@ impl DelayHistogram {
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
         match self.counts.get_mut(b) {
-            Some(count) if *count < u16::MAX => *count += 1,
-            _ => self.add_many(b, 1),
+            Some(count) => *count += 1,
+            None => self.add_first(b, 1),
         }
     }
 
-    /// Counts `n` durations in a bucket, which may be new, and whose count may overflow.
+    /// Counts `n` durations in a bucket, which may be new.
     #[cold]
-    fn add_many(&mut self, b: usize, n: u64) {
+    fn add_first(&mut self, b: usize, n: u64) {
         if b >= self.counts.len() {
             self.counts.resize(b + 1, 0);
         }
-        let count = u64::from(self.counts[b]) + n;
-        self.counts[b] = count as u16;
-        if count >> u16::BITS > 0 {
-            self.overflow.resize(self.counts.len(), 0);
-            self.overflow[b] += count >> u16::BITS;
-        }
+        self.counts[b] += n;
     }
 
     /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
@@ -70,35 +63,14 @@ impl DelayHistogram {
 
     /// The same in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
-        let all = 0..self.counts.len();
-        let rank = (libm::ceil(q * self.counted(all.clone()) as f64) as u64).max(1);
-        let mut seen = 0u64;
-        // Most buckets are empty: they are passed over many at a time.
-        for from in all.clone().step_by(Self::STEP) {
-            let step = from..(from + Self::STEP).min(all.end);
-            let inside = self.counted(step.clone());
-            if seen + inside < rank {
-                seen += inside;
-                continue;
-            }
-            for b in step {
-                seen += self.counted(b..b + 1);
-                if seen >= rank {
-                    return Some(Self::value(b));
-                }
-            }
-        }
-        None
-    }
-
-    const STEP: usize = 128;
-
-    /// Returns how many durations were counted in some buckets.
-    fn counted(&self, buckets: Range<usize>) -> u64 {
-        let lower: u64 = self.counts[buckets.clone()].iter().map(|n| u64::from(*n)).sum();
-        let (from, to) = (buckets.start, buckets.end.min(self.overflow.len()));
-        let above = self.overflow.get(from..to).unwrap_or_default();
-        above.iter().fold(lower, |n, above| n + (above << u16::BITS))
+        let all: u64 = self.counts.iter().sum();
+        let rank = (libm::ceil(q * all as f64) as u64).max(1);
+        let mut seen = 0;
+        let b = self.counts.iter().position(|n| {
+            seen += n;
+            seen >= rank
+        });
+        b.map(Self::value)
     }
 }
 
@@ -318,7 +290,7 @@ impl LinkStats {
         self.delays[0].n += acks;
         self.delays[1].n += data;
         if acks + data > 0 {
-            self.histogram.add_many(DelayHistogram::bucket(0), acks + data);
+            self.histogram.add_first(DelayHistogram::bucket(0), acks + data);
         }
         self
     }
