@@ -61,12 +61,7 @@ impl Link {
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
         let wire = Wire::new(c.loss, seed, &c.name);
-        let plain = matches!(aqm, Discipline::DropTail(_))
-            && transmitter.is_steady()
-            && wire.is_none()
-            && buffer.series.is_none()
-            && takes_one(c.buffer);
-        let port = Port::new(contract, buffer, transmitter, c.delay, wire, plain);
+        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
         let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
         link.schedule_internal();
         Ok(link)
@@ -92,21 +87,20 @@ impl Link {
 
     /// The buffer holds `buffer` from now on. What waits above that stays.
     pub fn resize(&mut self, buffer: QueueLen) {
-        self.port.plain &= takes_one(buffer);
         self.port.buffer.resize(buffer);
     }
 
     /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
     /// link's mean rate over the window in bits per second.
     pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
-        let stats = self.port.buffer.stats.as_deref()?.clone().settled();
+        let stats = self.port.buffer.stats.as_deref()?.clone();
         Some(LinkView { stats, mean_rate })
     }
 
     /// Returns the mean queueing delay over the window, seconds, where the link is measured and
     /// packets left.
     pub fn delay_mean_s(&self) -> Option<f64> {
-        self.port.buffer.stats.as_deref()?.clone().settled().delays().mean()
+        self.port.buffer.stats.as_deref()?.delays().mean()
     }
 
     /// The measured window ends at `at`, if it was to end later.
@@ -152,7 +146,6 @@ impl Link {
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
-        self.port.plain = false;
     }
 
     /// Takes from the tap when the transmission of the packet that got through last starts, and its
@@ -324,11 +317,6 @@ impl Link {
     pub fn conserves(&self) -> bool {
         self.port.buffer.conserves()
     }
-}
-
-/// Whether an idle link takes any packet.
-fn takes_one(buffer: QueueLen) -> bool {
-    matches!(buffer, QueueLen::Packets(n) if n >= 1.0)
 }
 
 fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, LinkError> {

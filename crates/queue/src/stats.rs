@@ -43,17 +43,15 @@ impl DelayHistogram {
         let b = Self::bucket(d.as_ticks());
         match self.counts.get_mut(b) {
             Some(count) => *count += 1,
-            None => self.add_first(b, 1),
+            None => self.add_first(b),
         }
     }
 
-    /// Counts `n` durations in a bucket, which may be new.
+    /// Counts a duration in a bucket that is new.
     #[cold]
-    fn add_first(&mut self, b: usize, n: u64) {
-        if b >= self.counts.len() {
-            self.counts.resize(b + 1, 0);
-        }
-        self.counts[b] += n;
+    fn add_first(&mut self, b: usize) {
+        self.counts.resize(b + 1, 0);
+        self.counts[b] = 1;
     }
 
     /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
@@ -181,9 +179,6 @@ pub struct LinkStats {
     /// That of the packet that left last; [`LinkStats::NONE`] before the first one.
     last_delay: u64,
     variation: u128,
-    /// ACKs, and packets that carry data, that found the link idle: of these only the bytes have
-    /// been counted so far.
-    straight: [u64; 2],
     /// Until when the window's occupancy has been counted.
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
@@ -214,7 +209,6 @@ impl LinkStats {
             occupancy: Occupancy::default(),
             last_delay: Self::NONE,
             variation: 0,
-            straight: [0; 2],
             occupied_since: from,
             avg_area: 0.0,
             avg_since: from,
@@ -265,34 +259,6 @@ impl LinkStats {
             self.variation += u128::from(d.abs_diff(last));
             self.last_delay = d;
         }
-    }
-
-    /// A packet arrives at `now` and starts to be sent at that instant, where the discipline has no
-    /// average.
-    #[inline]
-    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
-        if self.inside(now) {
-            self.straight[usize::from(data)] += 1;
-            self.departed_bytes += u64::from(bytes);
-            if self.last_delay != 0 {
-                let last = if self.last_delay == Self::NONE { 0 } else { self.last_delay };
-                self.variation += u128::from(last);
-                self.last_delay = 0;
-            }
-        }
-    }
-
-    /// Returns them with those counted that found the link idle.
-    pub(crate) fn settled(mut self) -> Self {
-        let [acks, data] = std::mem::take(&mut self.straight);
-        self.arrivals += acks + data;
-        self.data_arrivals += data;
-        self.delays[0].n += acks;
-        self.delays[1].n += data;
-        if acks + data > 0 {
-            self.histogram.add_first(DelayHistogram::bucket(0), acks + data);
-        }
-        self
     }
 
     /// Of all packets that left.
@@ -405,32 +371,6 @@ mod tests {
             (st.occupancy.quantile(0.3), st.occupancy.quantile(0.99)),
             (Some(0.0), Some(4.0))
         );
-    }
-
-    /// Between packets that wait, what is counted of those that do not is what the long way counts.
-    #[test]
-    fn the_short_way_is_the_long_way() {
-        let s = |n| Time::from_ticks(n);
-        let [mut short, mut long] = [(); 2].map(|()| LinkStats::new(s(10), s(100)));
-        for (at, waits, data) in [
-            (5, 0, true),
-            (12, 0, false),
-            (20, 7, true),
-            (30, 0, true),
-            (40, 3, false),
-            (99, 0, true),
-        ] {
-            long.arrival(s(at), data);
-            long.departure(s(at), s(at + waits), 1500, data);
-            if waits == 0 {
-                short.straight(s(at), 1500, data);
-            } else {
-                short.arrival(s(at), data);
-                short.departure(s(at), s(at + waits), 1500, data);
-            }
-        }
-        assert_eq!((long.arrivals, long.delays().n, long.variation), (5, 5, 7 + 7 + 3 + 3));
-        assert_eq!(format!("{:?}", short.settled()), format!("{long:?}"));
     }
 
     #[test]

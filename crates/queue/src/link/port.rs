@@ -29,8 +29,6 @@ pub(crate) struct Port {
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
-    /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
-    pub(crate) plain: bool,
 }
 
 impl Port {
@@ -41,7 +39,6 @@ impl Port {
         transmitter: Transmitter,
         delay: Duration,
         wire: Option<Wire>,
-        plain: bool,
     ) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -53,7 +50,6 @@ impl Port {
             due: false,
             wire: wire.map(Box::new),
             tap: None,
-            plain,
         }
     }
 
@@ -66,14 +62,6 @@ impl Port {
     #[inline]
     pub(crate) fn idle(&self, now: Time) -> bool {
         self.busy_until <= now && self.buffer.q.pkts == 0
-    }
-
-    /// A packet finds a plain link idle and is sent.
-    #[inline]
-    fn straight(&mut self, a: &Arriving) -> Fate {
-        self.buffer.straight(a.at, a.pkt.bytes, a.data);
-        self.busy_until = self.transmitter.finish_at_once(a.at, a.pkt.bytes);
-        Fate::Through(self.busy_until + self.delay, a.pkt.ecn)
     }
 
     /// A packet is let in at a lazy link.
@@ -131,9 +119,6 @@ impl Port {
     #[inline(always)]
     fn arrive<A: Aqm + ?Sized>(&mut self, aqm: &mut A, a: &Arriving) -> Fate {
         let now = a.at;
-        if !eager(aqm) && self.plain && self.busy_until <= now {
-            return self.straight(a);
-        }
         self.buffer.arrived += 1;
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);

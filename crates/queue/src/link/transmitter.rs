@@ -57,14 +57,6 @@ impl Transmitter {
         self.finish_slowly(start, bytes)
     }
 
-    /// The same for a packet that finds a steady transmitter idle.
-    #[inline]
-    pub(crate) fn finish_at_once(&mut self, start: Time, bytes: u32) -> Time {
-        debug_assert!(self.steady, "the caller has asked");
-        self.tx.idle();
-        start + self.tx.next(bytes)
-    }
-
     #[inline(never)]
     fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
         if let Some(trace) = &mut self.trace {
@@ -122,11 +114,6 @@ impl Transmitter {
     #[inline]
     pub(crate) fn has_opportunities(&self) -> bool {
         self.trace.is_some()
-    }
-
-    /// Whether there is a rate that changes no more.
-    pub(crate) fn is_steady(&self) -> bool {
-        self.steady
     }
 
     /// It had nothing to send.
