@@ -6,11 +6,10 @@ use crate::ends::with_sender;
 use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::metrics::Transfer;
 use crate::network::Network;
-use crate::packet::{Pkt, NO_SACK};
+use crate::packet::Pkt;
 use crate::pages::Ended;
 use crate::sched::{Event, Kind};
 use penstock_queue::Link;
-use penstock_tcp::Bits;
 use penstock_units::Time;
 
 /// Schedules what starts by itself.
@@ -154,19 +153,7 @@ pub(crate) fn udp(
 #[inline]
 fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
-    Pkt {
-        seq: 0,
-        flow: flow as u32,
-        bytes: u.bytes,
-        sack: NO_SACK,
-        host,
-        route,
-        epoch: 0,
-        hop: 0,
-        flags: 0,
-        class,
-        bits: Bits::NONE,
-    }
+    Pkt { flow: flow as u32, bytes: u.bytes, host, route, class, ..Pkt::BLANK }
 }
 
 /// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets

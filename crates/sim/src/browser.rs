@@ -13,7 +13,7 @@ use crate::ends::{acknowledge, with_sender};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::metrics::Transfer;
 use crate::network::Network;
-use crate::packet::{flag, Pkt, NO_SACK};
+use crate::packet::{flag, Pkt};
 use crate::pages::Ended;
 use crate::sched::Kind;
 use crate::session::{Browsing, Connection, Follows, State};
@@ -101,19 +101,17 @@ fn ask(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     net.sched.push(c.due, Kind::App, flow as u32);
     let open = c.session.persistent && c.answered > 0;
     let ack = if open { t.receiver.carry() } else { Ack { seq: -1, ..Ack::default() } };
-    let p = Pkt {
-        seq: ack.seq,
+    let mut p = Pkt {
         flow: flow as u32,
         bytes: c.session.request.unwrap_or(0) + t.p.header_bytes(),
-        sack: NO_SACK,
         host: ends.src,
         route: ends.backward,
         epoch: c.asked,
-        hop: 0,
         flags: flag::REQUEST,
         class: ends.class,
-        bits: ack.bits,
+        ..Pkt::BLANK
     };
+    p.set_ack(&ack, &mut net.options);
     net.depart(now, ends.dst, p);
 }
 
@@ -130,6 +128,7 @@ fn ask_again(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
 
 /// A request arrives at the server.
 pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+    let ack = p.ack(&net.options);
     net.discard(index);
     let flow = p.flow as usize;
     let FlowKind::Tcp(t) = &flows[flow].kind else { return };
@@ -137,9 +136,8 @@ pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32
     if !c.awaits(p.epoch) {
         return; // the server has it already
     }
-    if p.seq > t.sender.acknowledged() {
+    if ack.seq > t.sender.acknowledged() {
         // The ACK of the last object was held back, or lost.
-        let ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
         acknowledge(net, flows, now, flow, &ack);
     }
     serve(net, flows, now, flow);

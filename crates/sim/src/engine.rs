@@ -19,6 +19,7 @@ use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
 use crate::{access, apps, batch, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
+use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -352,7 +353,7 @@ impl Engine {
         let net = Network {
             sched: Scheduler::new(shift, slots),
             packets: Pool::with_room(Pkt::BLANK, ROOM),
-            sacks: Pool::new(Default::default()),
+            options: Pool::new(Ack::default()),
             waiting: Pool::new((Event::FIRST, 0)),
             inboxes,
             hosts,

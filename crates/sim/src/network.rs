@@ -4,15 +4,14 @@
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::packet::{flag, Pkt, Pool, NO_SACK};
+use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
 use crate::sched::{Kind, Origin, Scheduler};
 use crate::waiting::Waiting;
-use penstock_aqm::Ecn;
 use penstock_queue::Link;
-use penstock_tcp::{Ack, Block, MAX_BLOCKS};
+use penstock_tcp::Ack;
 use penstock_units::Time;
 
 /// Everything but the flows and the links, so that a flow's ends and a link can be at work with it
@@ -20,7 +19,7 @@ use penstock_units::Time;
 pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
-    pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
+    pub(crate) options: Options,
     /// The ACKs of the flows' lines.
     pub(crate) waiting: Waiting,
     /// Of each link.
@@ -136,10 +135,7 @@ impl Network {
     /// A packet is gone, delivered or dropped.
     #[inline(always)]
     pub(crate) fn discard(&mut self, index: u32) {
-        let sack = self.packets.items[index as usize].sack;
-        if sack != NO_SACK {
-            self.sacks.remove(sack);
-        }
+        self.packets.items[index as usize].forget(&mut self.options);
         self.packets.remove(index);
         self.left += 1;
     }
@@ -147,34 +143,20 @@ impl Network {
     /// Turns the packet at `index` into the ACK that answers it.
     #[inline(always)]
     pub(crate) fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
-        let sack = if ack.n_blocks > 0 {
-            let mut blocks = [Block::default(); MAX_BLOCKS];
-            let n = usize::from(ack.n_blocks);
-            blocks[..n].copy_from_slice(&ack.blocks[..n]);
-            self.sacks.put(blocks)
-        } else {
-            NO_SACK
-        };
         let p = &mut self.packets.items[index as usize];
-        p.seq = ack.seq;
+        p.flags = flag::ACK | flag::when(syn, flag::SYN);
+        p.set_ack(ack, &mut self.options);
         p.bytes = 40;
         p.hop = 0;
-        p.sack = sack;
         p.host = host;
         p.route = route;
-        p.bits = ack.bits;
-        p.flags = flag::ACK | flag::when(ack.ect, Ecn::Ect0 as u8) | flag::when(syn, flag::SYN);
     }
 
     /// Captures a packet.
     #[cold]
     pub(crate) fn record(&mut self, now: Time, p: Pkt, flows: &[Flow]) {
         let f = &flows[p.flow as usize];
-        let blocks = if p.sack == NO_SACK {
-            [Block::default(); MAX_BLOCKS]
-        } else {
-            self.sacks.items[p.sack as usize]
-        };
+        let ack = p.ack(&self.options);
         let tcp = match &f.kind {
             FlowKind::Tcp(t) => Some(t),
             FlowKind::Udp(_) => None,
@@ -212,9 +194,9 @@ impl Network {
             lacking: browser.zip(tcp).map_or(0, |(c, t)| c.lacking(next, t.lacking())),
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| t.last),
-            window: tcp.map_or(0, |t| t.p.window),
+            window: tcp.map_or(0, |t| t.p.window.min(ack.window)),
             sack: tcp.is_some_and(|t| t.p.sack()),
-            blocks,
+            blocks: ack.blocks,
         };
         if let Some(c) = &mut self.capture {
             c.packet(now, &view);

@@ -23,6 +23,7 @@ impl Sender {
         if self.stopped {
             return;
         }
+        self.peer_window = self.p.window.min(ack.window);
         if matches!(self.control, Control::Vegas(_)) {
             return vegas::on_ack(self, now, ack, io);
         }

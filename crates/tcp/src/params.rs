@@ -276,10 +276,12 @@ impl TcpParams {
         self.header.map_or(40, |b| b.0.min(10_000) as u32)
     }
 
-    /// Whether data are ECT(1), and ECT(0) is incipient congestion (multi-level ECN's table 1, read
-    /// literally).
+    /// Returns what the two ECN-capable code points mean.
     #[inline]
-    pub fn literal_codepoints(&self) -> bool {
-        self.ecn == Ecn::Mecn && self.mecn.codepoints == Some(Codepoints::Literal)
+    pub(crate) fn codepoints(&self) -> Codepoints {
+        match (self.ecn, self.mecn.codepoints) {
+            (Ecn::Mecn, Some(codepoints)) => codepoints,
+            _ => Codepoints::Wire,
+        }
     }
 }

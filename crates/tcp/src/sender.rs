@@ -97,6 +97,8 @@ pub struct Sender {
     pub(crate) rtx_at: Time,
     /// When a delayed segment may be sent; [`Time::NEVER`]: none is delayed.
     pub(crate) delayed_send_at: Time,
+    /// Segments beyond the last one acknowledged that the receiver has room for, by the last ACK.
+    pub(crate) peer_window: u32,
     pub(crate) dupacks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
@@ -136,6 +138,7 @@ impl Sender {
             limit: 0,
             cwnd: 1.0,
             ssthresh: p.initial_ssthresh.unwrap_or(f64::INFINITY),
+            peer_window: p.window,
             dupacks: 0,
             inflation: 0.0,
             recover: if p.ns2() { 0 } else { -1 },
@@ -244,7 +247,7 @@ impl Sender {
 
     #[inline]
     fn window_in_force(&self) -> f64 {
-        (self.cwnd + self.inflation).min(f64::from(self.p.window))
+        (self.cwnd + self.inflation).min(f64::from(self.peer_window))
     }
 
     /// Returns how many segments are outstanding.

@@ -5,7 +5,7 @@ use crate::ecn::{accecn, classic, mecn};
 use crate::recovery::scoreboard::Edges;
 use crate::segment::Segment;
 use crate::sender::{Io, Sender};
-use penstock_units::{Duration, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Time};
 
 impl Sender {
     /// Sends what the window allows.
@@ -49,7 +49,7 @@ impl Sender {
                 return;
             }
             let seq = if self.in_recovery {
-                let edge = self.highest_ack + i64::from(self.p.window);
+                let edge = self.highest_ack + i64::from(self.peer_window);
                 let (highest_ack, next, limit) = (self.highest_ack, self.next, self.limit);
                 self.sack.next(ns2, &Edges { highest_ack, next, limit, edge })
             } else {
@@ -76,7 +76,7 @@ impl Sender {
 
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
     pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
-        let window = f64::from(self.p.window);
+        let window = f64::from(self.peer_window);
         let ahead = (self.next - self.highest_ack) as f64;
         if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks)
         {
@@ -97,7 +97,7 @@ impl Sender {
     fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
-        let ect = if syn {
+        let capable = if syn {
             self.p.control.counts_marks() // RFC 8257 3.6
         } else {
             self.agreed != Ecn::Off && (!retransmit || self.p.retransmit_ect)
@@ -117,7 +117,8 @@ impl Sender {
         };
         let idle = self.highest_ack == self.max_sent;
         self.control.sent(now, seq, self.highest_ack);
-        io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced });
+        let ecn = if capable { self.p.codepoints().unmarked() } else { Codepoint::NotEct };
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced });
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;

@@ -98,7 +98,7 @@ fn marked_at_one(s: &mut Sender, now: Time, mark: Mark) {
 
 /// Multi-level ECN, table 3: the first mark of a window.
 fn cut_by_level(s: &mut Sender, mark: Mark) {
-    let window = s.cwnd.min(f64::from(s.p.window));
+    let window = s.cwnd.min(f64::from(s.peer_window));
     let left = s.control.level_leaves(s.p.mecn.leaves(mark, window), &s.cut(Cause::Loss, window));
     s.control.before_cut(&s.cut(Cause::Mark, window));
     cut_to(s, left);
