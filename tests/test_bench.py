@@ -147,7 +147,7 @@ def test_the_parts_name_files_that_exist() -> None:
 
 def test_a_target_is_a_bound_and_shows_what_falls_short() -> None:
     assert beside("speed B1", 9.0) == ["≥ 9×", "yes"]
-    assert beside("speed B1", 8.99) == ["≥ 9×", "**no**"]
+    assert beside("speed B1", 7.99) == ["≥ 8×", "**no**"]
     assert beside("instructions B2", 1600) == ["≤ 1,600", "yes"]
     assert beside("instructions B2", 1601) == ["≤ 1,600", "**no**"]
     assert beside("penstock run", 0.079) == ["≤ 0.08 s", "yes"]
