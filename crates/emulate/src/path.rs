@@ -32,7 +32,7 @@ pub struct Slot {
 pub const SLOT: usize = 2048;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum Task {
     AtQueue(u32),
     Serve(u8),
     Due(u32),
@@ -83,7 +83,7 @@ pub struct Path {
     window: (Time, Time),
     delays: [Duration; 2],
     frames: Frames,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Time, u64, Task)>>,
     order: u64,
     due: Vec<(Time, u32)>,
     /// What is seen of each flow.
@@ -227,7 +227,7 @@ impl Path {
         &self.links[0]
     }
 
-    fn at(&mut self, t: Time, event: Event) {
+    fn at(&mut self, t: Time, event: Task) {
         self.order += 1;
         self.events.push(Reverse((t, self.order, event)));
     }
@@ -244,7 +244,7 @@ impl Path {
             let delay = self.delays[from as usize] + self.hosts[0].delay + self.hosts[1].delay;
             let s = &mut self.frames.slots[place];
             (s.from, s.seen) = (from, None);
-            self.at(now + delay, Event::Due(slot));
+            self.at(now + delay, Task::Due(slot));
             return;
         };
         let (connection, flow, header) = self.flows.arrive(now, from, &seen);
@@ -259,7 +259,7 @@ impl Path {
         match self.access_links(flow).up(from).send(now, wire_bytes) {
             None => self.frames.discard(slot),
             Some(t) if t <= now => self.at_queue(now, slot),
-            Some(t) => self.at(t, Event::AtQueue(slot)),
+            Some(t) => self.at(t, Task::AtQueue(slot)),
         }
     }
 
@@ -306,9 +306,9 @@ impl Path {
             }
             self.events.pop();
             match event {
-                Event::AtQueue(slot) => self.at_queue(t, slot),
-                Event::Serve(link) => self.serve(t, link),
-                Event::Due(slot) => {
+                Task::AtQueue(slot) => self.at_queue(t, slot),
+                Task::Serve(link) => self.serve(t, link),
+                Task::Due(slot) => {
                     self.flows_due(t, slot);
                     self.due.push((t, slot));
                 }
@@ -337,7 +337,7 @@ impl Path {
         let Path { links, frames, .. } = self;
         let fate = links[from as usize].arrive(&arriving, || t, |slot| frames.discard(slot));
         if let Fate::Held(Some(at)) = fate {
-            self.at(at, Event::Serve(from as u8));
+            self.at(at, Task::Serve(from as u8));
         }
         self.became(slot, fate);
     }
@@ -347,7 +347,7 @@ impl Path {
         let served = links[usize::from(link)].serve(t, |slot| frames.discard(slot));
         let Some(Served { index, fate, again }) = served else { return };
         if again != Time::NEVER {
-            self.at(again, Event::Serve(link));
+            self.at(again, Task::Serve(link));
         }
         self.became(index, fate);
     }
@@ -379,7 +379,7 @@ impl Path {
         }
         match self.access_links(flow).down(to).send(at, bytes) {
             None => self.frames.discard(slot),
-            Some(due) => self.at(due, Event::Due(slot)),
+            Some(due) => self.at(due, Task::Due(slot)),
         }
     }
 

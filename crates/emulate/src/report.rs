@@ -148,7 +148,7 @@ pub struct Report {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct WireResult {
     seed: u64,
     events: u64,
     metrics: Vec<Option<f64>>,
@@ -188,7 +188,7 @@ impl Report {
             };
             (name.clone(), column)
         };
-        let wire = Wire {
+        let wire = WireResult {
             seed: r.seed,
             events: r.events,
             metrics: r.metrics.clone(),
@@ -212,7 +212,7 @@ impl Report {
     /// # Errors
     /// If the text is not [`Report::to_json`]'s.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let wire: Wire = serde_json::from_str(text)?;
+        let wire: WireResult = serde_json::from_str(text)?;
         let column = |(name, column)| {
             let column = match column {
                 WireColumn::F(x) => {

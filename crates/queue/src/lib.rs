@@ -3,6 +3,7 @@
 //!
 //! Sans-IO: packets and the time come in, departures go out. The caller keeps the time.
 
+mod abort;
 mod config;
 mod error;
 mod link;
@@ -14,7 +15,8 @@ mod stats;
 mod table;
 mod user;
 
-pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
+pub use abort::Abort;
+pub use config::{AqmConfig, HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Served, Source};
 pub use metrics::{join, values, AtLink, Bounds, LinkView, Of, OfLink, LINK_METRICS};
@@ -22,4 +24,4 @@ pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};
 pub use table::{Column, Table};
-pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};
+pub use user::{Start, UserAqm, UserError};

@@ -16,15 +16,16 @@ mod transmitter;
 
 pub use fate::{Arriving, Fate, Served, Source};
 
-use crate::config::{Keep, LinkConfig};
+use crate::abort::Abort;
+use crate::config::{AqmConfig, Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
-use crate::link::loss::Wire;
+use crate::link::loss::LossyWire;
 use crate::link::port::{Arrival, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
-use crate::user::{Abort, AqmConfig, Start};
+use crate::user::Start;
 use penstock_aqm::driver::Contract;
 use penstock_aqm::{Aqm, Discipline, Ecn};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -60,7 +61,7 @@ impl Link {
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
-        let wire = Wire::new(c.loss, seed, &c.name);
+        let wire = LossyWire::new(c.loss, seed, &c.name);
         let port = Port::new(contract, buffer, transmitter, c.delay, wire);
         let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
         link.schedule_internal();

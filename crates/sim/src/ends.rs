@@ -10,7 +10,7 @@ use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams};
 use penstock_units::{Rng, Time};
 
 /// What a sender sends through: the network, and what its packets have in common.
-pub(crate) struct Wire<'a> {
+pub(crate) struct Uplink<'a> {
     net: &'a mut Network,
     now: Time,
     number: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Wire<'a> {
     rng: &'a mut Rng,
 }
 
-impl Io for Wire<'_> {
+impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment) {
         let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
@@ -43,7 +43,7 @@ impl Io for Wire<'_> {
             bits: s.bits,
             ..Pkt::BLANK
         };
-        self.net.depart(self.now, self.flow.src, p);
+        self.net.send(self.now, self.flow.src, p);
     }
 
     fn random(&mut self) -> f64 {
@@ -150,12 +150,12 @@ pub(crate) fn with_sender(
     flows: &mut [Flow],
     now: Time,
     flow: usize,
-    f: impl FnOnce(&mut Sender, &mut Wire<'_>),
+    f: impl FnOnce(&mut Sender, &mut Uplink<'_>),
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
     let Tcp { sender, p, last, .. } = t;
-    let mut wire = Wire {
+    let mut wire = Uplink {
         net: &mut *net,
         now,
         number: flow as u32,

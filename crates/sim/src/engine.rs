@@ -2,8 +2,9 @@
 
 use crate::access::AccessQueue;
 use crate::config::{App, Config, FlowConfig};
-use crate::error::{Control, SimError};
+use crate::error::SimError;
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
+use crate::handle::Handle;
 use crate::host::Host;
 use crate::inbox::Inbox;
 use crate::layout::{capture_links, crowded, foresees, geometry, parts, senders};
@@ -28,8 +29,8 @@ use std::sync::atomic::Ordering;
 ///
 /// # Errors
 /// If it was stopped, or the configuration is not one that the scenario parser lets through.
-pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
-    run_watched(config, control, &mut || ())
+pub fn run(config: &Config, handle: &Handle) -> Result<RunResult, SimError> {
+    run_watched(config, handle, &mut || ())
 }
 
 /// [`run`], calling `watch` every few thousand events on the thread that it runs on.
@@ -38,42 +39,42 @@ pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
 /// As for [`run`].
 pub fn run_watched(
     config: &Config,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<RunResult, SimError> {
-    let (engine, lead_in) = prepared(config, control, watch)?;
-    Ok(RunResult { lead_in, ..ended(engine, control, watch)?.result() })
+    let (engine, lead_in) = prepared(config, handle, watch)?;
+    Ok(RunResult { lead_in, ..ended(engine, handle, watch)?.result() })
 }
 
 /// Returns the engine of a run at its beginning, and how long its lead-in takes, which is run to
 /// learn that.
 pub(crate) fn prepared(
     config: &Config,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<(Engine, Option<Duration>), SimError> {
     let Some(lead) = &config.lead_in else {
-        return Ok((Engine::new(config, &control.abort)?, None));
+        return Ok((Engine::new(config, &handle.abort)?, None));
     };
     let alone = lead_in::alone(config, lead);
-    let mut engine = Engine::new(&alone, &control.abort)?;
+    let mut engine = Engine::new(&alone, &handle.abort)?;
     engine.leading = Some(lead_in::others(&alone, lead));
-    let zero = ended(engine, control, watch)?.net.end.since(Time::ZERO);
+    let zero = ended(engine, handle, watch)?.net.end.since(Time::ZERO);
     let whole = lead_in::shifted(config, lead, zero);
-    Ok((Engine::new(&whole, &control.abort)?, Some(zero)))
+    Ok((Engine::new(&whole, &handle.abort)?, Some(zero)))
 }
 
 /// Runs an engine to its end.
 pub(crate) fn ended(
     mut engine: Engine,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<Engine, SimError> {
-    engine.advance(Time::NEVER, control, watch)?;
-    if control.abort.raised() {
-        return Err(SimError::Aborted(control.abort.message()));
+    engine.advance(Time::NEVER, handle, watch)?;
+    if handle.abort.raised() {
+        return Err(SimError::Aborted(handle.abort.message()));
     }
-    engine.finish(control);
+    engine.finish(handle);
     Ok(engine)
 }
 
@@ -105,11 +106,11 @@ pub(crate) struct Engine {
 
 /// Tells the outside how far the run is, and asks it whether to stop.
 #[cold]
-fn watch_out(now: Time, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
-    control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+fn watch_out(now: Time, handle: &Handle, watch: &mut dyn FnMut()) -> Result<(), SimError> {
+    handle.now_ns.store(now.as_nanos(), Ordering::Relaxed);
     watch();
     // An error that a discipline raised goes before a stop from outside.
-    if !control.abort.raised() && control.stop.load(Ordering::Relaxed) {
+    if !handle.abort.raised() && handle.stop.load(Ordering::Relaxed) {
         return Err(SimError::Stopped);
     }
     Ok(())
@@ -163,7 +164,7 @@ impl Engine {
     pub(crate) fn advance(
         &mut self,
         until: Time,
-        control: &Control,
+        handle: &Handle,
         watch: &mut dyn FnMut(),
     ) -> Result<(), SimError> {
         let mut told = self.net.events + Self::WATCH;
@@ -175,8 +176,8 @@ impl Engine {
             self.net.events += 1;
             if self.net.events >= told {
                 told = self.net.events + Self::WATCH;
-                watch_out(event.time(), control, watch)?;
-                if control.abort.raised() {
+                watch_out(event.time(), handle, watch)?;
+                if handle.abort.raised() {
                     return Ok(());
                 }
             }
@@ -220,7 +221,7 @@ impl Engine {
     }
 
     /// The run is over.
-    fn finish(&mut self, control: &Control) {
+    fn finish(&mut self, handle: &Handle) {
         self.take_in_all(self.net.end);
         let (net, flows) = (&self.net, &mut self.flows[..]);
         if net.window.1 >= net.end {
@@ -234,7 +235,7 @@ impl Engine {
         for link in &mut self.links {
             link.finish(net.end);
         }
-        control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
+        handle.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
     }
 
     /// After so many events the outside is told.
@@ -354,7 +355,7 @@ impl Engine {
             sched: Scheduler::new(shift, slots),
             packets: Pool::with_room(Pkt::BLANK, ROOM),
             options: Pool::new(Ack::default()),
-            waiting: Pool::new((Event::FIRST, 0)),
+            held_acks: Pool::new((Event::FIRST, 0)),
             inboxes,
             hosts,
             routes: Routes::new(&c.routes),

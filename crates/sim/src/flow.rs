@@ -1,10 +1,10 @@
 //! A flow's two ends and its application.
 
+use crate::acks::AckLine;
 use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
 use crate::draw::draw;
 use crate::session::Connection;
 use crate::video::Viewer;
-use crate::waiting::Line;
 use crate::web::WebSession;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -53,7 +53,7 @@ pub(crate) struct Tcp {
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
     /// ACKs that must wait for their time, and those behind them. The first of them has an event.
-    pub(crate) acks: Line,
+    pub(crate) acks: AckLine,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -220,7 +220,7 @@ impl Tcp {
                 | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
-            acks: Line::EMPTY,
+            acks: AckLine::EMPTY,
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,

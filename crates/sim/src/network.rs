@@ -1,6 +1,7 @@
 //! The network: hosts, links, and the packets between them. A packet enters here from its host;
 //! `way.rs` takes it through the links.
 
+use crate::acks::HeldAcks;
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
@@ -9,7 +10,6 @@ use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
 use crate::sched::{Kind, Origin, Scheduler};
-use crate::waiting::Waiting;
 use penstock_queue::Link;
 use penstock_tcp::Ack;
 use penstock_units::Time;
@@ -21,7 +21,7 @@ pub(crate) struct Network {
     pub(crate) packets: Pool<Pkt>,
     pub(crate) options: Options,
     /// The ACKs of the flows' lines.
-    pub(crate) waiting: Waiting,
+    pub(crate) held_acks: HeldAcks,
     /// Of each link.
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
@@ -49,7 +49,7 @@ pub(crate) struct Network {
 impl Network {
     /// A host sends a packet at `now`: through its access link, to the first hop of its route.
     #[inline(always)]
-    pub(crate) fn depart(&mut self, now: Time, host: u32, p: Pkt) {
+    pub(crate) fn send(&mut self, now: Time, host: u32, p: Pkt) {
         let index = self.enter(p);
         self.send_up(now, host, index);
     }
@@ -218,6 +218,6 @@ impl Network {
         let held = links.iter().filter(|link| link.holds());
         let links = held.map(|link| link.waiting() as usize).sum::<usize>();
         let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
-        (links + inboxes + self.waiting.live() + self.sched.arrivals()) as u64
+        (links + inboxes + self.held_acks.live() + self.sched.arrivals()) as u64
     }
 }

@@ -146,7 +146,7 @@ impl Network {
                 if t.acks.is_empty() {
                     self.sched.add(event);
                 }
-                return t.acks.push(&mut self.waiting, event);
+                return t.acks.push(&mut self.held_acks, event);
             }
         }
         self.sched.add(event);
@@ -156,7 +156,7 @@ impl Network {
     /// behind it, as far ahead of time as nobody can notice. The next one gets an event.
     pub(crate) fn acks_behind(&mut self, flow: usize, flows: &mut [Flow]) {
         while let FlowKind::Tcp(t) = &mut flows[flow].kind {
-            let Some(next) = t.acks.step(&mut self.waiting) else { return };
+            let Some(next) = t.acks.step(&mut self.held_acks) else { return };
             if !t.foresees(next.time(), self.acks_foreseen_until) {
                 return self.sched.add(next);
             }

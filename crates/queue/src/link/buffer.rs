@@ -12,7 +12,7 @@ use penstock_units::{QueueLen, Rng, Time};
 
 /// A packet that waits at a lazy link: when it starts to be sent.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct Departure {
     start: Time,
     bytes: u32,
     flow: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Buffer {
     in_service_bytes: u32,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
-    waiting: Ring<Waiting>,
+    waiting: Ring<Departure>,
     held: Held,
     /// Of the whole run, for the conservation of packets.
     pub(crate) arrived: u64,
@@ -60,7 +60,7 @@ impl Buffer {
             count_in_service: c.count_in_service && !opportunities,
             in_service_bytes: 0,
             in_service_since: Time::ZERO,
-            waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
+            waiting: Ring::new(Departure { start: Time::NEVER, bytes: 0, flow: 0 }),
             held: Held::new(contract),
             arrived: 0,
             departed: 0,
@@ -101,7 +101,7 @@ impl Buffer {
     pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
         if start > now {
             self.enters(now, a.pkt.bytes);
-            self.waiting.push(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            self.waiting.push(Departure { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
         } else {
             self.departed += 1;
         }

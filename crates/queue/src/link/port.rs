@@ -7,7 +7,7 @@
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Served, Source};
 use crate::link::held::Order;
-use crate::link::loss::Wire;
+use crate::link::loss::LossyWire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::{eager, Contract};
 use penstock_aqm::{Aqm, Ecn, Packet, Visit};
@@ -25,7 +25,7 @@ pub(crate) struct Port {
     transmitter: Transmitter,
     /// At an eager link: the caller was asked to have it served.
     due: bool,
-    wire: Option<Box<Wire>>,
+    wire: Option<Box<LossyWire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
@@ -38,7 +38,7 @@ impl Port {
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
-        wire: Option<Wire>,
+        wire: Option<LossyWire>,
     ) -> Self {
         Port {
             busy_until: Time::ZERO,
