@@ -345,7 +345,7 @@ impl Path {
     fn serve(&mut self, t: Time, link: u8) {
         let Path { links, frames, .. } = self;
         let served = links[usize::from(link)].serve(t, |slot| frames.discard(slot));
-        let Some(Served { index, fate, again }) = served else { return };
+        let Some(Served { index, fate, again, .. }) = served else { return };
         if again != Time::NEVER {
             self.at(again, Task::Serve(link));
         }

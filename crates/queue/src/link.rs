@@ -39,6 +39,8 @@ pub struct Link {
     ties_by_scheduling: bool,
     /// The earlier of the discipline's timer and the next sample.
     next_internal: Time,
+    /// Nothing is decided, written down or lost here: while the link is idle, it is a delay.
+    plain: bool,
 }
 
 impl Link {
@@ -62,8 +64,13 @@ impl Link {
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
         let wire = LossyWire::new(c.loss, seed, &c.name);
+        let plain = matches!(aqm, Discipline::DropTail(_))
+            && transmitter.is_steady()
+            && wire.is_none()
+            && buffer.series.is_none()
+            && takes_one(c.buffer);
         let port = Port::new(contract, buffer, transmitter, c.delay, wire);
-        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER };
+        let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
         Ok(link)
     }
@@ -88,6 +95,7 @@ impl Link {
 
     /// The buffer holds `buffer` from now on. What waits above that stays.
     pub fn resize(&mut self, buffer: QueueLen) {
+        self.plain &= takes_one(buffer);
         self.port.buffer.resize(buffer);
     }
 
@@ -147,6 +155,7 @@ impl Link {
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
+        self.plain = false;
     }
 
     /// Takes from the tap when the transmission of the packet that got through last starts, and its
@@ -227,6 +236,26 @@ impl Link {
             }
         }
         self.schedule_internal();
+    }
+
+    /// Returns whether [`Link::straight`] may be asked: nothing is decided, written down or lost
+    /// here.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// A packet of `bytes`, which is `data` or an ACK, arrives at `now` at a link that [is
+    /// plain](Link::is_plain). Returns when it reaches the other end, if it finds the link idle; else
+    /// `None`, and the packet has yet to arrive.
+    #[inline]
+    pub fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Option<Time> {
+        debug_assert!(self.plain, "the caller has asked");
+        if self.port.busy_until > now {
+            return None;
+        }
+        self.advance(now);
+        Some(self.port.straight(now, bytes, data))
     }
 
     /// A packet arrives, which began to be sent to this link at `scheduled()`: that is asked for
@@ -318,6 +347,11 @@ impl Link {
     pub fn conserves(&self) -> bool {
         self.port.buffer.conserves()
     }
+}
+
+/// Returns whether an idle link takes any packet.
+fn takes_one(buffer: QueueLen) -> bool {
+    matches!(buffer, QueueLen::Packets(n) if n >= 1.0)
 }
 
 fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, LinkError> {

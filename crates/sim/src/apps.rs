@@ -4,6 +4,7 @@ use crate::batch;
 use crate::browser;
 use crate::ends::with_sender;
 use crate::flow::{Flow, FlowKind, TcpApp, Udp};
+use crate::lone;
 use crate::metrics::Transfer;
 use crate::network::Network;
 use crate::packet::Pkt;
@@ -133,6 +134,9 @@ pub(crate) fn udp(
     flow: usize,
 ) {
     let now = event.time();
+    if lone::is_all(net, &flows[flow]) {
+        return lone::arrive(net, links, flows, now, flow);
+    }
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);

@@ -5,6 +5,7 @@
 //! and the flows, but no link: so one link can be at work while the network is.
 
 use crate::flow::Flow;
+use crate::lone;
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::{Event, Kind, Present};
@@ -27,12 +28,38 @@ pub(crate) fn take_in(
     for first in inbox.heads() {
         net.warm_packet(first.what().index());
     }
-    let service = take_in_until(net, links, flows, &Event::first_at(now), link, None);
+    let bound = Event::first_at(now);
+    if links[link as usize].is_plain() {
+        if let Some(event) = go_straight(net, &mut links[link as usize], flows, &bound, link) {
+            let index = event.what().index() as u32;
+            take_in_until(net, links, flows, &event, link, Some(index));
+        }
+    }
+    let service = take_in_until(net, links, flows, &bound, link, None);
     let inbox = &mut net.inboxes[link as usize];
     inbox.serve(service);
     if let Some(due) = inbox.call_again(links[link as usize].busy_until()) {
         net.sched.push(due, Kind::Inbox, link);
     }
+}
+
+/// A plain link passes on what comes before `bound` and finds it idle. Returns the first arrival that
+/// does not, which is what is worked out from now on.
+#[inline(always)]
+fn go_straight(
+    net: &mut Network,
+    own: &mut Link,
+    flows: &mut [Flow],
+    bound: &Event,
+    link: u32,
+) -> Option<Event> {
+    while let Some(event) = net.next_arrival(bound, link, flows) {
+        let (now, index) = (event.time(), event.what().index() as u32);
+        let p = net.packets.items[index as usize];
+        let Some(at) = own.straight(now, p.bytes, !p.is(flag::ACK)) else { return Some(event) };
+        net.became(now, link, index, p, Fate::Through(at, p.ecn()), flows);
+    }
+    None
 }
 
 /// The packet at `index` comes to a link by an event of its own. What is in the link's inbox may go
@@ -80,7 +107,8 @@ pub(crate) fn serve(
 }
 
 /// A link takes in what goes before `bound`, an eager one with the departures that are due until
-/// then, and behind that `last`, whose event `bound` is. Returns when the link is to be served.
+/// then, and behind that `last`, whose event `bound` is, and which is what is worked out now. Returns
+/// when the link is to be served.
 #[inline(never)]
 fn take_in_until(
     net: &mut Network,
@@ -97,10 +125,25 @@ fn take_in_until(
     let until = if inbox.keeps() { bound.end_of_departures() } else { Time::ZERO };
     let (before, rest) = links.split_at_mut(link as usize);
     let (own, behind) = rest.split_first_mut().expect("the link's number");
-    let began = net.sched.present();
+    let present = net.sched.present();
+    let began = present;
     let (bound, at, index, p) = (*bound, Time::ZERO, 0, Pkt::BLANK);
-    let batch =
-        Batch { net, flows, link, before, behind, bound, until, last, at, index, p, began, asked };
+    let batch = Batch {
+        net,
+        flows,
+        link,
+        before,
+        behind,
+        bound,
+        until,
+        last,
+        present,
+        at,
+        index,
+        p,
+        began,
+        asked,
+    };
     let (Batch { asked, .. }, due) = own.stretch(batch, due);
     Event::departure(due, asked)
 }
@@ -116,6 +159,8 @@ struct Batch<'a> {
     bound: Event,
     until: Time,
     last: Option<u32>,
+    /// The place of the last one among all that happens.
+    present: Present,
     /// When the packet comes that is taken in, its place in the pool, and the packet.
     at: Time,
     index: u32,
@@ -144,7 +189,7 @@ impl Batch<'_> {
             return Some((event.time(), event.what().index() as u32));
         }
         let index = self.last.take()?;
-        net.sched.go_on();
+        net.sched.go_back(self.present);
         Some((self.bound.time(), index))
     }
 }
@@ -195,7 +240,10 @@ impl Source for Batch<'_> {
     }
 
     fn discard(&mut self, index: u32) {
-        self.net.discard(index);
+        // A lone source's packet has no place in the pool.
+        if index != lone::NOWHERE {
+            self.net.discard(index);
+        }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::handle::Handle;
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, crowded, foresees, geometry, parts, senders};
+use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
@@ -150,6 +150,7 @@ fn flows(c: &Config) -> Vec<Flow> {
             FlowKind::Udp(u) => {
                 u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
                 u.foreseen = u.own_host && alone;
+                u.lone = u.foreseen && lone(c, f.ends.forward);
             }
             // The access link is not the flow's own.
             FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,

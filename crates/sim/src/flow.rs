@@ -134,6 +134,8 @@ pub(crate) struct Udp {
     /// sources with one rhythm the packets may come at the same instants for ever, in an order that
     /// only events can tell.
     pub(crate) foreseen: bool,
+    /// All that comes to its first link is its own, besides.
+    pub(crate) lone: bool,
 }
 
 /// When a datagram source's packets leave.
@@ -340,6 +342,7 @@ impl Udp {
             sent: 0,
             own_host: false,
             foreseen: false,
+            lone: false,
         }
     }
 

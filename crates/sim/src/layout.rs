@@ -64,6 +64,13 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
     n
 }
 
+/// Returns whether what comes to the first link of the only datagram source's route is all its own.
+pub(crate) fn lone(c: &Config, route: u16) -> bool {
+    let first = c.routes[usize::from(route)].first();
+    let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
+    !c.flows.iter().any(|f| f.app.tcp().is_some() && (passes(f.forward) || passes(f.backward)))
+}
+
 /// The captured link and its opposite.
 pub(crate) fn capture_links(c: &Config) -> [u32; 2] {
     let Some(Tap { link, .. }) = c.record.pcap else { return [u32::MAX; 2] };

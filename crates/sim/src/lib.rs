@@ -20,6 +20,7 @@ mod host;
 mod inbox;
 mod layout;
 mod lead_in;
+mod lone;
 mod measure;
 mod metrics;
 mod network;

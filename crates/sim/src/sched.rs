@@ -342,6 +342,12 @@ impl Scheduler {
         Present(self.present)
     }
 
+    /// What is worked out from now on happens where this was taken from [`Scheduler::present`].
+    #[inline]
+    pub(crate) fn go_back(&mut self, to: Present) {
+        self.present = to.0;
+    }
+
     /// Goes on with the event that was taken last.
     #[inline]
     pub(crate) fn go_on(&mut self) {

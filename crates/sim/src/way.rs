@@ -3,6 +3,7 @@
 
 use crate::ends;
 use crate::flow::{Flow, FlowKind};
+use crate::lone;
 use crate::network::Network;
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
@@ -82,7 +83,10 @@ impl Network {
     /// An eager link sends a packet in its turn.
     #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, link: u32, served: Served, flows: &mut [Flow]) {
-        let Served { index, fate, .. } = served;
+        let Served { index, flow, bytes, fate, .. } = served;
+        if index == lone::NOWHERE {
+            return lone::sent(self, flow, bytes, fate, flows);
+        }
         self.became(now, link, index, self.packets.items[index as usize], fate, flows);
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Buffer {
     pub(crate) in_service_since: Time,
     waiting: Ring<Departure>,
     held: Held,
-    /// Of the whole run, for the conservation of packets.
+    /// Of the whole run, for the conservation of packets; without those sent at once.
     pub(crate) arrived: u64,
     departed: u64,
     lost: u64,
@@ -113,6 +113,16 @@ impl Buffer {
         }
         if let Some(series) = &mut self.series {
             series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
+        }
+    }
+
+    /// A packet of `bytes` that arrives at `now` is sent at once.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
+        self.in_service(now, bytes);
+        if let Some(stats) = &mut self.stats {
+            stats.arrival(now, data);
+            stats.departure(now, now, bytes, data);
         }
     }
 

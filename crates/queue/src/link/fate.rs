@@ -32,6 +32,10 @@ pub struct Arriving {
 pub struct Served {
     /// The place of the packet that goes next.
     pub index: u32,
+    /// Its flow.
+    pub flow: u32,
+    /// Its size.
+    pub bytes: u32,
     /// What becomes of it.
     pub fate: Fate,
     /// When the link is to be served again; [`Time::NEVER`]: nothing waits.

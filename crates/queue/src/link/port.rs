@@ -64,6 +64,15 @@ impl Port {
         self.busy_until <= now && self.buffer.q.pkts == 0
     }
 
+    /// A packet of `bytes` finds the transmitter, which is steady, idle and is sent. Returns when it
+    /// reaches the other end.
+    #[inline]
+    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Time {
+        self.buffer.straight(now, bytes, data);
+        self.busy_until = self.transmitter.finish_at_once(now, bytes);
+        self.busy_until + self.delay
+    }
+
     /// A packet is let in at a lazy link.
     #[inline(always)]
     fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, idle: bool) -> Fate {
@@ -164,7 +173,7 @@ impl Port {
         let again =
             if self.due { self.transmitter.next_start(self.busy_until) } else { Time::NEVER };
         let fate = self.over_the_wire(now, ecn);
-        Some(Served { index: h.index, fate, again })
+        Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
     }
 }
 

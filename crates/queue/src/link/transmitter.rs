@@ -57,6 +57,14 @@ impl Transmitter {
         self.finish_slowly(start, bytes)
     }
 
+    /// The end of `bytes` that find a steady transmitter idle at `start`.
+    #[inline]
+    pub(crate) fn finish_at_once(&mut self, start: Time, bytes: u32) -> Time {
+        debug_assert!(self.steady, "the caller has asked");
+        self.tx.idle();
+        start + self.tx.next(bytes)
+    }
+
     #[inline(never)]
     fn finish_slowly(&mut self, start: Time, bytes: u32) -> Time {
         if let Some(trace) = &mut self.trace {
@@ -114,6 +122,11 @@ impl Transmitter {
     #[inline]
     pub(crate) fn has_opportunities(&self) -> bool {
         self.trace.is_some()
+    }
+
+    /// Returns whether there is a rate that changes no more.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.steady
     }
 
     /// It had nothing to send.
