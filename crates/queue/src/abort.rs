@@ -25,7 +25,7 @@ impl Abort {
         }
     }
 
-    /// Whether the run is to end.
+    /// Returns whether the run is to end.
     #[inline]
     pub fn raised(&self) -> bool {
         self.0.raised.load(Ordering::Relaxed)

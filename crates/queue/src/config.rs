@@ -1,4 +1,4 @@
-//! What a link and an access link are made of.
+//! The configuration of a link and of an access link.
 
 use crate::user::UserAqm;
 use penstock_aqm::Context;

@@ -1,5 +1,5 @@
-//! What the simulator and the router share: a link with its queue and its discipline, what is
-//! counted and written down there, and the metrics of a link.
+//! The link that the simulator and the router share: its queue and its discipline, its counters,
+//! series and metrics.
 //!
 //! Sans-IO: packets and the time come in, departures go out. The caller keeps the time.
 

@@ -124,7 +124,7 @@ impl Link {
         self.port.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
     }
 
-    /// The same, and the link goes on recording.
+    /// Returns the series that were recorded since the last call; the link goes on recording.
     pub fn taken_tables(&mut self) -> Vec<Table> {
         self.port.buffer.series.as_mut().map(|series| series.taken()).unwrap_or_default()
     }
@@ -246,8 +246,8 @@ impl Link {
     }
 
     /// A packet of `bytes`, which is `data` or an ACK, arrives at `now` at a link that [is
-    /// plain](Link::is_plain). Returns when it reaches the other end, if it finds the link idle; else
-    /// `None`, and the packet has yet to arrive.
+    /// plain](Link::is_plain). Returns when it reaches the other end, if it finds the link idle;
+    /// else `None`, and the packet has yet to arrive.
     #[inline]
     pub fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Option<Time> {
         debug_assert!(self.plain, "the caller has asked");
@@ -322,8 +322,8 @@ impl Link {
         source.became(fate);
     }
 
-    /// The transmitter is free. `discard` is told of each packet that is dropped at the head, by its
-    /// place in the caller's pool.
+    /// The transmitter is free. `discard` is told of each packet that is dropped at the head, by
+    /// its place in the caller's pool.
     #[inline]
     pub fn serve(&mut self, now: Time, discard: impl FnMut(u32)) -> Option<Served> {
         self.advance(now);

@@ -1,5 +1,5 @@
-//! What is counted at a link, over the measured window. Counters and two histograms: constant
-//! memory, no allocation a packet.
+//! The counters of a link, over the measured window, and two histograms: constant memory, no
+//! allocation a packet.
 
 use penstock_aqm::{Level, Reason};
 use penstock_units::{Duration, Time, TICKS_PER_NANO};
@@ -59,7 +59,7 @@ impl DelayHistogram {
         self.quantile(q).map(seconds)
     }
 
-    /// The same in ticks, of which a bucket's middle may be a fraction.
+    /// Returns the q-quantile in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
         let rank = (libm::ceil(q * all as f64) as u64).max(1);
@@ -87,7 +87,7 @@ impl Occupancy {
         }
     }
 
-    /// The same for a length that the queue never had.
+    /// Counts a length that the queue never had.
     #[cold]
     fn add_first(&mut self, pkts: usize, d: Duration) {
         self.ticks.resize((pkts + 1).next_power_of_two(), 0);

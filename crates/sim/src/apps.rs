@@ -1,4 +1,4 @@
-//! What the flows send: long transfers, web sessions, videos, datagrams.
+//! The applications: long transfers, web sessions, videos, datagrams.
 
 use crate::batch;
 use crate::browser;

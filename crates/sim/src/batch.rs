@@ -1,8 +1,8 @@
-//! How a link takes packets in: those that have come to its inbox, and one that comes by an event of
-//! its own, in one loop, of which the discipline's own type is part.
+//! The one way into a link: packets that have come to its inbox, and one that comes by an event of
+//! its own, are taken in by one loop, of which the discipline's own type is part.
 //!
 //! The links stand beside the network. What comes of a packet behind its link touches the network
-//! and the flows, but no link: so one link can be at work while the network is.
+//! and the flows, but no link: so the network can be at work while a link is.
 
 use crate::flow::Flow;
 use crate::lone;
@@ -43,8 +43,8 @@ pub(crate) fn take_in(
     }
 }
 
-/// A plain link passes on what comes before `bound` and finds it idle. Returns the first arrival that
-/// does not, which is what is worked out from now on.
+/// A plain link passes on what comes before `bound` and finds it idle. Returns the first arrival
+/// that does not, which is what is worked out from now on.
 #[inline(always)]
 fn go_straight(
     net: &mut Network,
@@ -107,8 +107,8 @@ pub(crate) fn serve(
 }
 
 /// A link takes in what goes before `bound`, an eager one with the departures that are due until
-/// then, and behind that `last`, whose event `bound` is, and which is what is worked out now. Returns
-/// when the link is to be served.
+/// then, and behind that `last`, whose event `bound` is, and which is what is worked out now.
+/// Returns when the link is to be served.
 #[inline(never)]
 fn take_in_until(
     net: &mut Network,

@@ -1,6 +1,6 @@
-//! The two ends of a TCP connection in the network: what arrives is handed to the receiver or the
-//! sender, and what they answer is sent. One event stands for a timer; it is moved only to an
-//! earlier time, and looked at again when it comes.
+//! The two ends of a TCP connection in the network. A segment that arrives is handed to the
+//! receiver, an ACK to the sender, and their answers are sent. One event stands for a timer; it is
+//! moved only to an earlier time, and looked at again when it comes.
 
 use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;

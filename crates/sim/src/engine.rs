@@ -1,4 +1,4 @@
-//! The engine: takes events in order and hands each to the room that it belongs to.
+//! The engine takes events in order and hands each to the room that it belongs to.
 
 use crate::access::AccessQueue;
 use crate::config::{App, Config, FlowConfig};
@@ -96,7 +96,7 @@ pub(crate) struct Engine {
     /// Transfers and pages that ended.
     ended: Ended,
     record_transfers: bool,
-    /// Whether clients send requests, and end objects.
+    /// Clients send requests, and end objects.
     browses: bool,
     sampling: Option<Duration>,
     flow_series: Option<Box<FlowSeries>>,
@@ -297,7 +297,7 @@ impl Engine {
         net.acks_behind(p.flow as usize, flows);
     }
 
-    /// The same for what is no ACK, where some of it may be of a browser's session.
+    /// Handles what is not an ACK: requests and answers of browsers, data.
     #[cold]
     fn browse(&mut self, now: Time, index: u32, p: Pkt) {
         let (net, flows) = (&mut self.net, &mut self.flows[..]);

@@ -1,4 +1,4 @@
-//! Inboxes: what comes to a link before anybody can notice.
+//! Inboxes: arrivals that wait until their link takes many of them in together.
 //!
 //! A packet that arrives at a link comes out of it after the link's delay at the earliest. Until
 //! then nothing else in the network depends on the arrival. So it needs no event: it goes to the
@@ -18,12 +18,12 @@ use crate::sched::{Event, Origin};
 use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
-/// So far from the end of the inbox a packet is looked a place for. One that belongs further ahead
-/// gets an event of its own.
+/// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
+/// ahead gets an event of its own.
 const NEAR: usize = 16;
-/// An inbox pays if so many packets may pass during the link's delay.
+/// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
-/// It is emptied after so many packets or before, while they are in the processor's cache.
+/// The most packets that it is emptied after, while they are in the processor's cache.
 const BATCH: u64 = 128;
 
 /// See the module. What hosts send comes after a short access link, what another link sends after a
@@ -133,8 +133,9 @@ impl Inbox {
         self.earlier(at)
     }
 
-    /// The same for the first of all. It comes out of the link after the link's delay, and behind the
-    /// packets that waited there when the link last took something in.
+    /// Returns when the link is to take in the first arrival of all, at `at`. It comes out of the
+    /// link after the link's delay, and behind the packets that waited there when the link last
+    /// took something in.
     fn earlier(&mut self, at: Time) -> Option<Time> {
         let waits = self.busy_until.max(at).since(at);
         let due = at + self.patience + waits.min(self.more);
@@ -144,7 +145,7 @@ impl Inbox {
         })
     }
 
-    /// The same for what is left, at a link whose transmitter will be free at `free`.
+    /// Returns when the link, whose transmitter will be free at `free`, is to take in what is left.
     pub(crate) fn call_again(&mut self, free: Time) -> Option<Time> {
         self.busy_until = free;
         let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);

@@ -1,4 +1,4 @@
-//! What the engine derives from a configuration before it runs.
+//! Facts that the engine derives from a configuration before it runs.
 
 use crate::access;
 use crate::config::{App, Config, Tap};

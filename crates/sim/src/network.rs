@@ -1,5 +1,5 @@
-//! The network: hosts, links, and the packets between them. A packet enters here from its host;
-//! `way.rs` takes it through the links.
+//! The network: hosts, and the packets between them. A packet enters here from its host; `batch.rs`
+//! takes it through a link, and `way.rs` onward. The links stand beside the network.
 
 use crate::acks::HeldAcks;
 use crate::flow::{Flow, FlowKind, TcpApp};

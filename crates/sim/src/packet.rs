@@ -106,7 +106,7 @@ impl Pkt {
         }
     }
 
-    /// The same packet with this ECN field.
+    /// Returns the packet with this ECN field.
     #[inline]
     pub(crate) fn carrying(self, ecn: Ecn) -> Pkt {
         Pkt { flags: self.flags & !flag::ECN | ecn as u8, ..self }

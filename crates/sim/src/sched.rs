@@ -41,8 +41,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// So many bits of a place stand above its count and say whose it is: of a host's one, of a
-    /// link's also the number that tells links apart.
+    /// The top bits of a place say whose it is: 1 bit for a host, 11 more for a link's number.
     const OF_HOST: u32 = 1;
     const OF_LINK: u32 = Self::OF_HOST + 11;
 
@@ -61,7 +60,7 @@ impl Origin {
         whose << (u64::BITS - bits) | count & (u64::MAX >> bits)
     }
 
-    /// So many bits of this place say whose it is.
+    /// Returns how many bits of this place say whose it is.
     #[inline]
     fn bits(place: u64) -> u32 {
         if place >> (u64::BITS - Self::OF_HOST) == 0 {
@@ -274,7 +273,7 @@ pub(crate) struct Scheduler {
 #[derive(Clone, Copy)]
 pub(crate) struct Present((u64, u64));
 
-/// As many events of a slot are kept in order; more of them go to a heap.
+/// The most events of a slot that are kept in order; more of them go to a heap.
 const CROWD: usize = 1024;
 /// Turns of the wheel that are told apart.
 const TURNS: usize = 256;
@@ -312,14 +311,14 @@ impl Scheduler {
         self.present = (at.as_ticks(), rank(1, scheduled.as_ticks()));
     }
 
-    /// The same for an arrival that was kept elsewhere.
+    /// An arrival that was kept elsewhere is worked out from now on.
     #[inline]
     pub(crate) fn begin_arrival(&mut self, event: &Event) {
         self.present = (event.at / 2, rank(1, event.scheduled));
     }
 
-    /// The same for a link's service at `at`, for which what happened at `asked` had asked. One that
-    /// an event caused at its own instant comes after it.
+    /// A link's service at `at` is worked out from now on, for which what happened at `asked` had
+    /// asked. One that an event caused at its own instant comes after it.
     #[inline]
     pub(crate) fn begin_departure(&mut self, at: Time, asked: Present) {
         let (tick, (scheduled, cause)) = (at.as_ticks(), asked.0);

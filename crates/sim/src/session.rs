@@ -206,7 +206,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server does not yet have the request of that number.
+    /// Returns whether the server does not yet have the request of that number.
     pub(crate) fn awaits(&self, request: u16) -> bool {
         self.state == ConnectionState::Asking && self.asked == request
     }

@@ -1,5 +1,5 @@
-//! The way of a packet: through the links of its route, down to the host at its end, and what the
-//! host makes of it, as far ahead as nobody can notice ([`crate::inbox`]).
+//! The way of a packet from a link: on to the next link of its route, or down to the host at its
+//! end, which answers as far ahead as the result cannot differ ([`crate::inbox`]).
 
 use crate::ends;
 use crate::flow::{Flow, FlowKind};

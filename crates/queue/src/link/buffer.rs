@@ -1,4 +1,4 @@
-//! The packets that wait in front of a link, and what is counted and written down of them.
+//! The packets that wait in front of a link, their counters and their series.
 
 use crate::config::{Keep, LinkConfig};
 use crate::link::fate::Arriving;

@@ -1,4 +1,4 @@
-//! What a caller hands to a link, and what it is told.
+//! The words between a link and its caller: a packet, its fate, a turn of the transmitter.
 
 use penstock_aqm::{Ecn, Packet};
 use penstock_units::Time;

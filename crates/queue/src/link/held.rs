@@ -100,7 +100,7 @@ impl Places {
 pub(crate) enum Order {
     /// That of arrival, in `fifo`.
     Fifo,
-    /// The same, for a discipline that draws packets: they stand in `places`, and `line` has the
+    /// That of arrival, for a discipline that draws packets: they stand in `places`, and `line` has the
     /// numbers of their places. Where a packet is given up those behind it move up; this is why only
     /// numbers stand in the line. The handle is where in the line a packet stands.
     Drawn,

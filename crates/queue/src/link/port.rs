@@ -1,8 +1,8 @@
-//! What a link does with a packet: the discipline decides, the buffer keeps, the transmitter sends.
+//! The way of a packet through a link: the discipline decides, the buffer keeps, the transmitter
+//! sends.
 //!
 //! The discipline's type is a parameter here. Each kind has a copy of this code in which its own
-//! `arrive` is inlined, and which of them a link uses is asked once per packet, or once for all that a
-//! lone source has.
+//! `arrive` is inlined. The match on the kind happens once per packet, or once per batch.
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Served, Source};
