@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL, Command
+from helpers.processes import MARK, marked, wait_until_busy
 
 OWN = """
 import penstock as ps
@@ -36,16 +36,6 @@ BUSY: dict[str, list[str]] = {
 }
 
 
-def marked(name: str) -> list[int]:
-    """The processes with that mark in their environment."""
-    found = []
-    for process in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if process.name.isdecimal() and name.encode() in (process / "environ").read_bytes():
-                found.append(int(process.name))
-    return found
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("to", ["group", "process"])
 @pytest.mark.parametrize("what", BUSY)
@@ -58,15 +48,14 @@ def test_ctrl_c_ends_every_command_and_leaves_no_process(small: Path, what: str,
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock", *BUSY[what], "--jobs", "2"],
         cwd=folder,
-        env={**os.environ, "PENSTOCK_TEST": name},
+        env={**os.environ, MARK: name},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     try:
-        time.sleep(3)
-        assert process.poll() is None, process.communicate()
+        wait_until_busy(process, name)  # the slowest has loaded everything after one second
         if to == "group":
             os.killpg(process.pid, signal.SIGINT)
         else:

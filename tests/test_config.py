@@ -639,7 +639,7 @@ def test_nothing_differs_where_nothing_is_rounded() -> None:
 def test_the_document_has_it_all() -> None:
     document = json.loads(ps.config(scenario(), "tc", seeds=2).json())
     assert set(document) == {
-        *("version", "platform", "text", "values", "lost", "notes", "box", "difference"),
+        *("version", "platform", "text", "values", "lost", "notes", "box", "difference", "identical"),
     }
     assert set(document["difference"]) == set(simulate.METRICS)
     weight = next(each for each in document["values"] if each["name"] == "w_q")

@@ -182,4 +182,4 @@ def test_the_lines_that_an_emulation_gives_to_a_shell_are_these() -> None:
     for source in (ROOT / "crates" / "emulate" / "src").glob("*.rs"):
         code = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         lines += re.findall(r'"/bin/sh"\);\s*command\s*\.args\(\["-c", (.+?)(?:, "sh")?\]', code)
-    assert sorted(lines) == [r'"read -r go && exec iperf3 \"$@\""', "server"]
+    assert sorted(lines) == [r'"read -r go && exec iperf3 \"$@\""', "line"]

@@ -106,10 +106,17 @@ def test_near_a_bound_it_reaches_further_to_the_other_side() -> None:
     assert (lost.low, lost.above > (lost.ci95 or 0)) == (0.0, True)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 0.7])
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 0.7, 0.005918512432432433])
 def test_equal_runs_have_no_width(value: float) -> None:
     found = Estimate.of([value] * 3, SHARE)
     assert (found.mean, found.ci95, found.low, found.high) == (value, 0.0, value, value)
+    assert numbers.number(found, 1e3).endswith((" ± 0", " ± 0.0", " ± 0.00", " ± 0.000"))
+
+
+def test_what_rounding_leaves_is_not_shown() -> None:
+    nearly = Estimate.of([1.1896377669, 1.1896377669 + 2e-15, 1.1896377669], FROM_ZERO)
+    assert numbers.number(nearly, 1e3) == "1190 ± 0"
+    assert numbers.number(Estimate.of([99.9999999, 99.9999998, 99.9999999], FROM_ZERO)) == "100.00000 ± 0.00000"
 
 
 def test_one_run_has_no_interval_and_none_no_mean() -> None:
@@ -368,8 +375,18 @@ def test_identical_runs_say_so(penstock: Command, tmp_path: Path) -> None:
     assert json.loads(penstock("run", "fixed.toml", "--json").stdout)["identical"] is False, "of one run nobody knows"
     compared = penstock("compare", "fixed.toml", "--aqm", "droptail", "--aqm", "codel", "--seeds", 2)
     assert "the runs are identical" in " ".join(compared.stdout.split())
-    ranked = ["--aqm", "droptail", "--aqm", "codel", "--aqm", "step", "--aqm", "fq-codel", "--aqm", "avq"]
-    assert "the runs are identical" in " ".join(penstock("compare", "fixed.toml", *ranked, "--seeds", 2).stdout.split())
+
+
+@pytest.mark.parametrize("more", [[], ["step", "avq"]], ids=["side by side", "ranked"])
+def test_of_several_disciplines_those_are_named_whose_runs_are_identical(more: list[str]) -> None:
+    """FQ-CoDel's hash is drawn with the seed, and nothing else in this scenario."""
+    fixed = ps.Scenario.from_toml(FIXED)
+    some = ps.compare(fixed, ["droptail", "fq-codel", "codel", *more], seeds=2)
+    assert not some.identical
+    caption = comparison_table(some).caption or ""
+    assert caption.endswith(f"the runs are identical with {', '.join(['droptail', 'codel', *more])}")
+    all_of_them = ps.compare(fixed, ["droptail", "codel", *more], seeds=2)
+    assert (comparison_table(all_of_them).caption or "").startswith("the runs are identical: nothing random")
 
 
 def test_random_runs_do_not_say_so(at_bounds: Result, scenario: ps.Scenario) -> None:

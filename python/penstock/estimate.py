@@ -106,7 +106,8 @@ class Estimate(_Mean):
         """Returns whether `mean` ± `ci95` says the same: each end is nearer to it than a tenth of `ci95`."""
         if self.ci95 is None or not math.isfinite(self.ci95):
             return True
-        return max(abs(self.above - self.ci95), abs(self.below - self.ci95)) <= 0.1 * self.ci95
+        rounding = 1e-11 * abs(self.mean or 0.0)
+        return max(abs(self.above - self.ci95), abs(self.below - self.ci95)) <= 0.1 * self.ci95 + rounding
 
     def row(self) -> dict[str, float | int | None]:
         """Returns it as a document has it."""

@@ -45,6 +45,9 @@ pub fn estimate(values: &[f64], bounds: Bounds, level: f64) -> Estimate {
 /// Returns where an interval ends that has this half-width around the mean where there are no
 /// bounds (by the delta method: the scale's slope at the mean).
 pub fn ends(mean: f64, half: f64, bounds: Bounds) -> (f64, f64) {
+    if half == 0.0 {
+        return (mean, mean); // its last digits, too
+    }
     let bounds = Bounds { least: bounds.least.min(mean), most: bounds.most.max(mean) };
     let (below, above) = (mean - bounds.least, bounds.most - mean);
     let (low, high) =
@@ -141,7 +144,14 @@ mod tests {
     #[test]
     fn what_has_no_spread_has_no_width() {
         let same = |x: f64, bounds| estimate(&[x; 3], bounds, 0.95);
-        for (x, bounds) in [(0.0, Bounds::SHARE), (1.0, Bounds::SHARE), (0.1, Bounds::FROM_ZERO)] {
+        let seventeen_digits = 0.005_918_512_432_432_433;
+        for (x, bounds) in [
+            (0.0, Bounds::SHARE),
+            (1.0, Bounds::SHARE),
+            (0.1, Bounds::FROM_ZERO),
+            (seventeen_digits, Bounds::FROM_ZERO),
+            (seventeen_digits, Bounds::SHARE),
+        ] {
             let e = same(x, bounds);
             assert_eq!((e.mean, e.half, e.ends), (Some(x), Some(0.0), Some((x, x))));
         }

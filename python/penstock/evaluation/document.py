@@ -12,6 +12,7 @@ from penstock.estimate import Estimate
 from penstock.evaluation.judge import Judged
 from penstock.evaluation.page import Evaluated
 from penstock.evaluation.questions import Question
+from penstock.evaluation.real import Pair, estimates
 
 
 def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:
@@ -43,11 +44,7 @@ def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:
             "real": [
                 {
                     **{key: getattr(each, key) for key in ("candidate", "experiment", "valid", "tried", "why")},
-                    "pairs": [
-                        {key: getattr(pair, key) for key in ("metric", "real", "simulated", "agrees")}
-                        | {"real_ci95": pair.real_ci95, "simulated_ci95": pair.simulated_ci95}
-                        for pair in each.pairs
-                    ],
+                    "pairs": [_pair(pair) for pair in each.pairs],
                 }
                 for each in done.real
             ],
@@ -63,6 +60,12 @@ def _answer(judged: Judged) -> dict[str, Any]:
         "minus_droptail": against,
         "differs_from_droptail": judged.differs,
     }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    """Returns a metric on both sides, each as an estimate."""
+    real, simulated = estimates(pair)
+    return {"metric": pair.metric, "real": real.row(), "simulated": simulated.row(), "agrees": pair.agrees}
 
 
 def _scaled(estimate: Estimate, question: Question) -> dict[str, Any]:

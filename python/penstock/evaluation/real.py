@@ -163,6 +163,7 @@ def _pairs(agreement: Agreement) -> Iterator[Pair]:
 COLUMNS = (
     *("candidate", "experiment", "valid", "tried", "why"),
     *("metric", "real", "real_ci95", "simulated", "simulated_ci95", "agrees"),
+    *("real_low", "real_high", "simulated_low", "simulated_high"),
 )
 
 
@@ -175,11 +176,15 @@ def real_csv(found: Sequence[Carried]) -> str:
         about = (each.candidate, each.experiment, each.valid, each.tried, each.why)
         for pair in each.pairs:
             numbers = (pair.real, pair.real_ci95, pair.simulated, pair.simulated_ci95)
-            shown = (None if v is None else f"{v:.6g}" for v in numbers)
-            rows.writerow([*about, pair.metric, *shown, pair.agrees])
+            ends = [end for side in estimates(pair) for end in (side.low, side.high)]
+            rows.writerow([*about, pair.metric, *_shown(numbers), pair.agrees, *_shown(ends)])
         if not each.pairs:
-            rows.writerow([*about, *[None] * 6])
+            rows.writerow([*about, *[None] * (len(COLUMNS) - len(about))])
     return text.getvalue()
+
+
+def _shown(numbers: Sequence[float | None]) -> list[str | None]:
+    return [None if v is None else f"{v:.6g}" for v in numbers]
 
 
 #: What a page shows of the pairs: metric → title, factor, unit.

@@ -255,10 +255,7 @@ def _latency(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reported(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a command makes of options that it does not name by themselves."""
-    if kind == "gred":
-        queue = (*RED_FLAGS, "prio", "limit", "min", "max", "ewma", "probability", "Scell_log")
-        return {f"vq 0 {name}" if name in queue else name: value for name, value in options.items()}
-    return {name: value for name, value in options.items() if name not in ("target_us", "interval_us")}
+    return {name: value for name, value in _flat(kind, options).items() if name not in ("target_us", "interval_us")}
 
 
 def _compared(dev: str, now: Queue | None, after: Queue | None, rounded: bool) -> list[Change]:

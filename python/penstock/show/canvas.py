@@ -16,6 +16,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
+from penstock._text import visible
 from penstock.errors import Error
 from penstock.show import style
 
@@ -41,6 +42,8 @@ GAP = 12.5 / 9.5
 NAME = 32
 #: The part of a figure's width that a legend beside the panels may take; a wider one stands below them.
 BESIDE = 0.3
+#: Characters of a name at a tick.
+TICK = 40
 
 
 class Drawn(Figure):
@@ -133,7 +136,7 @@ def wrapped(name: str, width: int = NAME) -> str:
     20 ms
     """
     # A key breaks after its points, a path after its slashes.
-    pieces = name.replace(".", ".\u200b").replace("/", "/\u200b").replace("_", "_\u200b").split("\u200b")
+    pieces = visible(name).replace(".", ".\u200b").replace("/", "/\u200b").replace("_", "_\u200b").split("\u200b")
     lines, line = [], ""
     for piece in pieces:
         for i, word in enumerate(piece.split(" ")):
@@ -193,8 +196,12 @@ def _renderer(artist: Legend | Text) -> RendererBase:
 
 
 def name_ticks(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
-    """Puts names along the x axis: level, upright where they would touch, and fewer where even that is too tight."""
+    """Puts names along the x axis: level, upright where they would touch, and fewer where even that is too tight.
+
+    Of a name that would take the panel's place the beginning is shown.
+    """
     made: Any = ax.get_figure(root=True)
+    names = [each if len(each) <= TICK else f"{each[: TICK - 1]}…" for each in map(visible, names)]
     for rotation in (0, 90):
         ax.set_xticks(places, names, rotation=rotation)
         style.settle(made)
@@ -337,7 +344,7 @@ def _near(
         if name in without:
             continue
         text = ax.annotate(
-            name, at, xytext=(0, 0), textcoords="offset points", color=colour, fontweight="bold", zorder=4
+            visible(name), at, xytext=(0, 0), textcoords="offset points", color=colour, fontweight="bold", zorder=4
         )
         text.set_in_layout(False)
         here = _extent(text)

@@ -50,6 +50,8 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
     '+0.5000'
     >>> number(Estimate(mean=-1e-17, ci95=2e-17, n=10))
     '0 ± 0'
+    >>> number(Estimate(mean=1189.637766908, ci95=2e-9, n=10))
+    '1189.638 ± 0.000'
     """
     if estimate.mean is None:
         return "–"
@@ -59,10 +61,10 @@ def number(estimate: Estimate, factor: float = 1.0, *, sign: bool = False) -> st
         return f"{mean:{plus}.{_places(mean, 4)}f}"
     if not estimate.symmetric:
         below, above = (_shown(each * factor) for each in (estimate.below, estimate.above))
-        places = _places((below + above) / 2, 2)
+        places = min(_places((below + above) / 2, 2), _finest(mean))
         return f"{mean:{plus}.{places}f} −{below:.{places}f} +{above:.{places}f}"
     half = _shown(estimate.ci95 * factor)
-    places = _places(half, 2) if half > 0 else _places(mean, 4)
+    places = min(_places(half, 2), _finest(mean)) if half > 0 else _places(mean, 4)
     return f"{mean:{plus}.{places}f} ± {half:.{places}f}"
 
 
@@ -94,8 +96,8 @@ def spanned(mean: float | None, ends: tuple[float, float] | None, factor: float 
     return f"{middle:{plus}.{places}f} ({low:{plus}.{places}f} to {high:{plus}.{places}f})"
 
 
-#: Decimal places, at most.
-PLACES = 9
+#: Decimal places, and significant figures of a mean, at most: what is beyond is rounding.
+PLACES, MOST = 9, 7
 
 
 def _shown(value: float) -> float:
@@ -106,6 +108,13 @@ def _shown(value: float) -> float:
 
 def _places(value: float, figures: int) -> int:
     """Returns the decimal places that show `figures` significant figures of `value`; whole numbers show none."""
-    if value == 0 or (figures > 2 and value == int(value)):
-        return 0
-    return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value)))))
+    return 0 if figures > 2 and value == int(value) else _after_point(value, figures)
+
+
+def _finest(mean: float) -> int:
+    """Returns the decimal places beyond which a mean's digits are rounding."""
+    return _after_point(mean, MOST) if mean else PLACES
+
+
+def _after_point(value: float, figures: int) -> int:
+    return max(0, min(PLACES, figures - 1 - math.floor(math.log10(abs(value))))) if value else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.estimate import Estimate
-from penstock.show.numbers import NOT_RANDOM, number, scale
+from penstock.show.numbers import IDENTICAL, NOT_RANDOM, number, scale
 from penstock.show.table import Bold, Table
 
 if TYPE_CHECKING:
@@ -95,10 +95,17 @@ def comparison_table(comparison: Comparison) -> Table:
             cells.append(Bold(cell) if many and _clear(difference[metric]) else cell)
         table.add_row(metric, unit, *cells)
     if many:
-        table.caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
-    if comparison.identical:
-        table.caption = NOT_RANDOM
+        caption = "mean ± 95 % interval; differences are paired by seed, bold where 0 is outside"
+        table.caption = _unless_identical(comparison, caption)
     return table
+
+
+def _unless_identical(comparison: Comparison, caption: str) -> str:
+    """Returns the caption with the disciplines whose runs no seed changes, or why none changes any."""
+    if comparison.identical:
+        return NOT_RANDOM
+    same = [name for name, result in comparison.results.items() if result.identical]
+    return f"{caption}; {IDENTICAL} with {', '.join(same)}" if same else caption
 
 
 def _clear(difference: Estimate) -> bool:
@@ -136,9 +143,6 @@ def _ranking(comparison: Comparison) -> Table:
             cells.append(Bold(cell) if _clear(differences[metric]) else cell)
         table.add_row(*cells)
     if len(first.runs) > 1:
-        table.caption = (
-            f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
-        )
-    if comparison.identical:
-        table.caption = NOT_RANDOM
+        caption = f"mean ± 95 % interval; bold where the difference to {comparison.baseline}, paired by seed, is clear"
+        table.caption = _unless_identical(comparison, caption)
     return table

@@ -12,6 +12,7 @@ all of this (`context`). Importing this module loads nothing but the standard li
 from __future__ import annotations
 
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ _COLOURS = {
     "#4b2a9b": "#b9a4ff",  # violet
 }
 _LINES: tuple[Any, ...] = ("solid", "dashed", "dashdot", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+#: Characters in a line of a title with a dollar in it.
+WRAP = 60
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -241,6 +244,9 @@ def clean(figure: Figure) -> None:
     for text in figure.findobj(Text):
         if visible(text.get_text()) != text.get_text():
             text.set_text(visible(text.get_text()))
+        if text.get_wrap() and "$" in text.get_text():  # matplotlib would take it for a formula while it wraps
+            text.set_wrap(False)
+            text.set_text(textwrap.fill(text.get_text(), WRAP))
 
 
 def _tick(names: Formatter, x: float, at: int | None) -> str:
