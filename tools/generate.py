@@ -48,6 +48,7 @@ TYPES = {
     "time distribution": "Spec",
     "loss": "float | Spec",
     "schedule": "Sequence[Spec] | Spec",
+    "tables": "dict[str, dict[str, float | str | bool]]",
 }
 
 #: Words of Python's own, which take an underscore.

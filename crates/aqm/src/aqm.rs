@@ -5,11 +5,58 @@ use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::{Duration, Rng, Time};
 
+/// Where a discipline acts. Each way beyond the first costs an event for each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// At arrivals alone. The queue is a FIFO, whose departures may be computed ahead of time.
+    AtArrival,
+    /// Also where packets leave the FIFO ([`Aqm::depart`]): to decide there (CoDel, REM that marks
+    /// at departure) or to measure (PIE).
+    AtDeparture,
+    /// Also on packets that wait in the FIFO: it sees one, drawn at random, before each arrival
+    /// ([`Aqm::drawn`]), and may give it up ([`Aqm::evict`]). CHOKe.
+    Draws,
+    /// It orders the packets itself ([`Aqm::enqueued`], [`Aqm::next`]), and may give up any of them
+    /// ([`Aqm::evict`]). FQ-CoDel.
+    Orders,
+}
+
+impl Service {
+    /// Returns whether the discipline must see packets as they wait or leave.
+    #[inline(always)]
+    pub fn is_eager(self) -> bool {
+        self != Service::AtArrival
+    }
+
+    /// Returns whether the discipline may give up packets that wait.
+    #[inline(always)]
+    pub fn evicts(self) -> bool {
+        matches!(self, Service::Draws | Service::Orders)
+    }
+}
+
+/// What a free transmitter is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn<P> {
+    /// This packet goes next.
+    Packet(P),
+    /// Packets wait, but none may go before this time, which lies ahead: a shaper holds them.
+    NotBefore(Time),
+    /// Nothing waits.
+    Empty,
+}
+
 /// A queue discipline. [`crate::driver::Driver`] calls its methods in the right order.
 ///
-/// Most disciplines need [`Aqm::arrive`] only. The other methods come in groups: to decide when
-/// packets leave, to give up packets that wait, to order the packets, to keep a timer.
+/// Most disciplines need [`Aqm::arrive`] only. [`Aqm::service`] says which of the others are
+/// called.
 pub trait Aqm {
+    /// Returns where it acts: always the same.
+    #[inline(always)]
+    fn service(&self) -> Service {
+        Service::AtArrival
+    }
+
     /// A packet arrives; `q` does not count it yet. The driver carries the verdict out, unless the
     /// buffer is full. It then drops the packet whatever the verdict, and calls [`Aqm::overflow`].
     fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict;
@@ -19,16 +66,10 @@ pub trait Aqm {
 
     // ---- departures -----------------------------------------------------------------------------
 
-    /// Whether [`Aqm::depart`] is to be called, because the discipline decides there (CoDel, REM
-    /// that marks at departure) or measures there (PIE). A driver may compute the departures of the
-    /// other disciplines ahead of time.
-    fn decides_at_departure(&self) -> bool {
-        false
-    }
-
     /// A packet that has waited `sojourn` is about to be transmitted; `q` no longer counts it.
     /// After [`Verdict::Drop`] the driver takes the next packet at once, so several calls at one
-    /// instant are one dequeue. Called only where [`Aqm::decides_at_departure`] says so.
+    /// instant are one dequeue. Not called with [`Service::AtArrival`].
+    #[inline(always)]
     fn depart(
         &mut self,
         _now: Time,
@@ -45,21 +86,15 @@ pub trait Aqm {
     // A discipline knows waiting packets by handles, small numbers that the driver gives and uses
     // again.
 
-    /// Whether the discipline wants to see a waiting packet, drawn at random, before each arrival
-    /// (CHOKe). The queue stays a FIFO.
-    fn draws(&self) -> bool {
-        false
-    }
-
     /// One of the waiting packets, drawn with equal chances, before the `arrive` of the packet to
     /// compare it with. Not called while nothing waits. The handle is good for the first
-    /// [`Aqm::evict`] after that. Only where [`Aqm::draws`].
+    /// [`Aqm::evict`] after that. Only with [`Service::Draws`].
     fn drawn(&mut self, _handle: u32, _waiting: &Packet) {}
 
     /// Called after every `arrive`, whatever its verdict: a waiting packet to drop, and why. The
     /// arriving packet is not counted by `q` yet. The driver drops the named packet and asks again
     /// until the answer is `None`. Each time `q` and `full` (the arriving packet finds no room) are
-    /// as they are then. Only where [`Aqm::draws`] or [`Aqm::schedules`].
+    /// as they are then. Only with [`Service::Draws`] or [`Service::Orders`].
     fn evict(
         &mut self,
         _now: Time,
@@ -72,19 +107,14 @@ pub trait Aqm {
 
     // ---- the order of service -------------------------------------------------------------------
 
-    /// Whether the discipline orders the waiting packets itself (FQ-CoDel). The queue of the others
-    /// is a FIFO. Implies [`Aqm::decides_at_departure`].
-    fn schedules(&self) -> bool {
-        false
-    }
-
-    /// The packet that `arrive` let in waits under this handle. Only where [`Aqm::schedules`].
+    /// The packet that `arrive` let in waits under this handle. Only with [`Service::Orders`].
     fn enqueued(&mut self, _now: Time, _pkt: &Packet, _handle: u32) {}
 
-    /// Returns the waiting packet whose turn it is. The driver takes it out and calls
-    /// [`Aqm::depart`] for it. Names some packet while any waits. Only where [`Aqm::schedules`].
-    fn next(&mut self, _now: Time) -> Option<u32> {
-        None
+    /// Returns the waiting packet whose turn it is, by its handle. The driver takes it out and calls
+    /// [`Aqm::depart`] for it. Where none may go yet it says until when: it is asked again then, or
+    /// at an arrival before that. Only with [`Service::Orders`].
+    fn next(&mut self, _now: Time) -> Turn<u32> {
+        Turn::Empty
     }
 
     // ---- the timer ------------------------------------------------------------------------------
@@ -119,10 +149,16 @@ pub trait Aqm {
         None
     }
 
-    /// Returns whether [`Aqm::average_pkts`] may ever answer. Of a custom discipline it is asked
-    /// once: one that keeps no average is then not asked for it at every arrival.
-    fn averages(&self) -> bool {
-        true
+    /// Returns the names of the bands into which it sorts packets; none where it does not. What
+    /// becomes of each band is counted by itself, as it is for the link. Asked once.
+    fn bands(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// Returns the band of the packet that `arrive` has just seen: its place in [`Aqm::bands`].
+    #[inline(always)]
+    fn band(&self, _pkt: &Packet) -> Option<u8> {
+        None
     }
 
     /// Returns the memory that it holds for its queue, in bytes, before any packet came.

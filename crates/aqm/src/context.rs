@@ -115,8 +115,7 @@ impl Unit {
 fn has_length_in_bytes<P: Params>(params: &P) -> bool {
     let mut values = Values::new();
     params.write(&mut values);
-    let found = values.iter().any(|(_, v)| matches!(v, Value::Queue(QueueLen::Bytes(_))));
-    found
+    values.any(&|value| matches!(value, Value::Queue(QueueLen::Bytes(_))))
 }
 
 /// Refuses a period that would flood the clock.

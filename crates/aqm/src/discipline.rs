@@ -1,14 +1,12 @@
 //! The closed set of disciplines: a `match` per packet, nothing boxed. A user's own discipline is
-//! behind the trait.
+//! behind the trait, as every one is for what is not done per packet.
 
 use crate::aqm::Aqm;
 use crate::context::Context;
-use crate::ecn::Codepoints;
 use crate::kind::Kind;
-use crate::packet::{Packet, Queue};
-use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{ParamError, Params, Values};
-use penstock_units::{Duration, Rng, Time};
+use penstock_units::Time;
+use std::ops::{Deref, DerefMut};
 
 /// Makes the enum, its dispatch and the list of kinds from one line per kind: the type, its
 /// parameters, and the module that has both beside the constant `KIND`.
@@ -21,7 +19,7 @@ macro_rules! disciplines {
         pub enum Discipline {
             $( #[doc = $doc] $name($name), )*
             /// A user's own.
-            User(User),
+            User(Box<dyn Aqm + Send>),
         }
 
         $(
@@ -46,7 +44,7 @@ macro_rules! disciplines {
             pub fn visited<V: Visit>(&mut self, visit: V) -> V::Output {
                 match self {
                     $( Discipline::$name(d) => visit.visit(d), )*
-                    Discipline::User(d) => visit.visit(d),
+                    Discipline::User(d) => visit.visit(&mut **d),
                 }
             }
 
@@ -59,13 +57,33 @@ macro_rules! disciplines {
             }
         }
 
-        macro_rules! each {
-            ($self:ident, $d:ident => $e:expr) => {
-                match $self {
-                    $( Discipline::$name($d) => $e, )*
-                    Discipline::User($d) => $e,
+        impl From<Discipline> for Box<dyn Aqm + Send> {
+            fn from(d: Discipline) -> Self {
+                match d {
+                    $( Discipline::$name(d) => Box::new(d), )*
+                    Discipline::User(d) => d,
                 }
-            };
+            }
+        }
+
+        impl Deref for Discipline {
+            type Target = dyn Aqm + Send;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $( Discipline::$name(d) => d, )*
+                    Discipline::User(d) => d.as_ref(),
+                }
+            }
+        }
+
+        impl DerefMut for Discipline {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $( Discipline::$name(d) => d, )*
+                    Discipline::User(d) => d.as_mut(),
+                }
+            }
         }
     };
 }
@@ -95,100 +113,6 @@ disciplines! {
     Custom(CustomParams) in family::custom, "RED's family recombined.";
 }
 
-/// A user's discipline, behind the trait. What it wants of its driver is asked once: the driver
-/// looks at it for every packet.
-pub struct User {
-    aqm: Box<dyn Aqm + Send>,
-    departs: bool,
-    draws: bool,
-    orders: bool,
-    averages: bool,
-}
-
-impl From<Box<dyn Aqm + Send>> for User {
-    fn from(aqm: Box<dyn Aqm + Send>) -> Self {
-        User {
-            departs: aqm.decides_at_departure(),
-            draws: aqm.draws(),
-            orders: aqm.schedules(),
-            averages: aqm.averages(),
-            aqm,
-        }
-    }
-}
-
-impl Aqm for User {
-    #[inline]
-    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        self.aqm.arrive(now, pkt, q, rng)
-    }
-    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
-        self.aqm.overflow(now, pkt, q);
-    }
-    #[inline]
-    fn decides_at_departure(&self) -> bool {
-        self.departs
-    }
-    #[inline]
-    fn depart(
-        &mut self,
-        now: Time,
-        pkt: &Packet,
-        sojourn: Duration,
-        q: &Queue,
-        rng: &mut Rng,
-    ) -> Verdict {
-        self.aqm.depart(now, pkt, sojourn, q, rng)
-    }
-    #[inline]
-    fn draws(&self) -> bool {
-        self.draws
-    }
-    fn drawn(&mut self, handle: u32, waiting: &Packet) {
-        self.aqm.drawn(handle, waiting);
-    }
-    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        self.aqm.evict(now, pkt, q, full)
-    }
-    #[inline]
-    fn schedules(&self) -> bool {
-        self.orders
-    }
-    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
-        self.aqm.enqueued(now, pkt, handle);
-    }
-    fn next(&mut self, now: Time) -> Option<u32> {
-        self.aqm.next(now)
-    }
-    #[inline]
-    fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-    fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
-    }
-    fn codepoints(&self) -> Codepoints {
-        self.aqm.codepoints()
-    }
-    #[inline]
-    fn average_pkts(&self) -> Option<f64> {
-        if self.averages {
-            self.aqm.average_pkts()
-        } else {
-            None
-        }
-    }
-    fn state_bytes(&self) -> usize {
-        self.aqm.state_bytes()
-    }
-    fn packet_bytes(&self) -> usize {
-        self.aqm.packet_bytes()
-    }
-    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.aqm.state(out);
-    }
-}
-
 /// What is done to a discipline whose type is known.
 pub trait Visit {
     /// What that gives.
@@ -196,68 +120,4 @@ pub trait Visit {
 
     /// Does it.
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Self::Output;
-}
-
-impl Aqm for Discipline {
-    #[inline]
-    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        each!(self, d => d.arrive(now, pkt, q, rng))
-    }
-    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
-        each!(self, d => d.overflow(now, pkt, q));
-    }
-    fn decides_at_departure(&self) -> bool {
-        each!(self, d => d.decides_at_departure())
-    }
-    fn depart(
-        &mut self,
-        now: Time,
-        pkt: &Packet,
-        sojourn: Duration,
-        q: &Queue,
-        rng: &mut Rng,
-    ) -> Verdict {
-        each!(self, d => d.depart(now, pkt, sojourn, q, rng))
-    }
-    fn draws(&self) -> bool {
-        each!(self, d => d.draws())
-    }
-    fn drawn(&mut self, handle: u32, waiting: &Packet) {
-        each!(self, d => d.drawn(handle, waiting));
-    }
-    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        each!(self, d => d.evict(now, pkt, q, full))
-    }
-    fn schedules(&self) -> bool {
-        each!(self, d => d.schedules())
-    }
-    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
-        each!(self, d => d.enqueued(now, pkt, handle));
-    }
-    fn next(&mut self, now: Time) -> Option<u32> {
-        each!(self, d => d.next(now))
-    }
-    #[inline]
-    fn next_tick(&self) -> Option<Time> {
-        each!(self, d => d.next_tick())
-    }
-    fn tick(&mut self, now: Time, q: &Queue) {
-        each!(self, d => d.tick(now, q));
-    }
-    fn codepoints(&self) -> Codepoints {
-        each!(self, d => d.codepoints())
-    }
-    #[inline]
-    fn average_pkts(&self) -> Option<f64> {
-        each!(self, d => d.average_pkts())
-    }
-    fn state_bytes(&self) -> usize {
-        each!(self, d => d.state_bytes())
-    }
-    fn packet_bytes(&self) -> usize {
-        each!(self, d => d.packet_bytes())
-    }
-    fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        each!(self, d => d.state(out));
-    }
 }

@@ -8,7 +8,7 @@
 //! Which of its methods a discipline wants is known where its type is: one that only decides at
 //! arrivals costs no more than its `arrive`.
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service, Turn};
 use crate::ecn::{Codepoints, Ecn};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
@@ -40,145 +40,38 @@ pub trait Line {
     fn drop_head(&mut self, now: Time, waiting: Self::Waiting, reason: Reason);
 }
 
-/// A discipline with its random stream.
-pub struct Driver<A> {
-    aqm: A,
-    contract: Contract,
-}
-
-/// Returns whether [`Aqm::depart`] is to be called.
+/// What drives a discipline, which the caller keeps beside it.
 ///
-/// Of a kind such answers are known when the program is compiled. They are asked of the discipline
-/// wherever it is at hand, so that what a kind never does is not there.
-#[inline(always)]
-fn departs<A: Aqm + ?Sized>(aqm: &A) -> bool {
-    aqm.decides_at_departure() || aqm.schedules()
-}
-
-/// Returns whether the discipline may give up packets that wait.
-#[inline(always)]
-fn evicts<A: Aqm + ?Sized>(aqm: &A) -> bool {
-    aqm.draws() || aqm.schedules()
-}
-
-/// Returns whether the discipline must see packets as they wait or leave. Otherwise the caller may
-/// compute departures ahead of time, and never calls [`Contract::serve`].
-#[inline(always)]
-pub fn eager<A: Aqm + ?Sized>(aqm: &A) -> bool {
-    aqm.draws() || departs(aqm)
-}
-
-/// What drives a discipline, without the discipline itself.
-pub struct Contract {
+/// Of a kind [`Aqm::service`] is known when the program is compiled. It is asked of the discipline
+/// wherever that is at hand, so that what a kind never does is not there.
+pub struct Driver {
     rng: Rng,
     codepoints: Codepoints,
-    departs: bool,
-    draws: bool,
-    orders: bool,
-    eager: bool,
+    service: Service,
 }
 
-impl<A: Aqm> Driver<A> {
-    /// A driver of `aqm`. All its random numbers come from `rng`.
-    pub fn new(aqm: A, rng: Rng) -> Self {
-        let contract = Contract::of(&aqm, rng);
-        Driver { aqm, contract }
-    }
-
-    /// The discipline.
-    pub fn aqm(&self) -> &A {
-        &self.aqm
-    }
-
-    /// See [`Contract::eager`].
-    #[inline]
-    pub fn eager(&self) -> bool {
-        self.contract.eager
-    }
-
-    /// See [`Contract::draws`].
-    pub fn draws(&self) -> bool {
-        self.contract.draws
-    }
-
-    /// See [`Contract::orders`].
-    pub fn orders(&self) -> bool {
-        self.contract.orders
-    }
-
-    /// See [`Contract::arrive`].
-    #[inline]
-    pub fn arrive<L: Line>(
-        &mut self,
-        now: Time,
-        pkt: &Packet,
-        line: &mut L,
-    ) -> Result<Ecn, Reason> {
-        self.contract.arrive(&mut self.aqm, now, pkt, line)
-    }
-
-    /// See [`Contract::enqueued`].
-    #[inline]
-    pub fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
-        self.contract.enqueued(&mut self.aqm, now, pkt, handle);
-    }
-
-    /// See [`Contract::serve`].
-    pub fn serve<L: Line>(&mut self, now: Time, line: &mut L) -> Option<(L::Waiting, Ecn)> {
-        self.contract.serve(&mut self.aqm, now, line)
-    }
-
-    /// Returns when [`Driver::tick`] is due; `None` for never.
-    #[inline]
-    pub fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-
-    /// The time that [`Driver::next_tick`] named has come.
-    pub fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
-    }
-}
-
-impl Contract {
-    /// The contract of `aqm`. All its random numbers come from `rng`.
+impl Driver {
+    /// The driver of `aqm`. All its random numbers come from `rng`.
     pub fn of<A: Aqm + ?Sized>(aqm: &A, rng: Rng) -> Self {
-        Contract {
-            rng,
-            codepoints: aqm.codepoints(),
-            departs: departs(aqm),
-            draws: aqm.draws(),
-            orders: aqm.schedules(),
-            eager: eager(aqm),
-        }
+        Driver { rng, codepoints: aqm.codepoints(), service: aqm.service() }
     }
 
-    /// Returns the contract of `aqm` in the place of this one, with its random stream, if the line
+    /// Returns the driver of `aqm` in the place of this one, with its random stream, if the line
     /// can stay as it is: packets wait and leave in the same way.
     pub fn renewed<A: Aqm + ?Sized>(&self, aqm: &A) -> Option<Self> {
-        let new = Contract::of(aqm, self.rng.clone());
-        let way = |c: &Contract| (c.departs, c.draws, c.orders);
-        (way(&new) == way(self)).then_some(new)
+        let same = aqm.service() == self.service;
+        same.then(|| Driver::of(aqm, self.rng.clone()))
     }
 
-    /// See [`eager`].
+    /// Returns where the discipline acts. With [`Service::AtArrival`] the caller may compute
+    /// departures ahead of time, and never calls [`Driver::serve`].
     #[inline]
-    pub fn eager(&self) -> bool {
-        self.eager
-    }
-
-    /// Returns whether the discipline orders the packets, and so knows each by its handle.
-    pub fn orders(&self) -> bool {
-        self.orders
-    }
-
-    /// Returns whether the discipline wants to see a waiting packet before each arrival.
-    pub fn draws(&self) -> bool {
-        self.draws
+    pub fn service(&self) -> Service {
+        self.service
     }
 
     /// A packet arrives. Returns its ECN field if it is let in, else why it is dropped. The caller
-    /// queues what is let in, and tells [`Contract::enqueued`].
+    /// queues what is let in, and tells [`Driver::enqueued`].
     #[inline(always)]
     pub fn arrive<A: Aqm + ?Sized, L: Line>(
         &mut self,
@@ -187,11 +80,12 @@ impl Contract {
         pkt: &Packet,
         line: &mut L,
     ) -> Result<Ecn, Reason> {
-        if aqm.draws() {
+        let service = aqm.service();
+        if service == Service::Draws {
             self.draw(aqm, line);
         }
         let verdict = aqm.arrive(now, pkt, line.queue(), &mut self.rng);
-        let full = if evicts(aqm) { evict(aqm, now, pkt, line) } else { line.full(pkt) };
+        let full = if service.evicts() { evict(aqm, now, pkt, line) } else { line.full(pkt) };
         if full {
             aqm.overflow(now, pkt, line.queue());
             return Err(Reason::Overflow);
@@ -206,43 +100,53 @@ impl Contract {
         }
     }
 
+    /// What cannot be marked is dropped (RFC 3168, section 5).
     #[inline]
     fn carried_out(&self, verdict: Verdict, ecn: Ecn) -> Result<Ecn, Reason> {
         match verdict {
             Verdict::Pass => Ok(ecn),
+            Verdict::Mark(_, reason) if ecn == Ecn::NotEct => Err(reason),
             Verdict::Mark(level, _) => Ok(self.codepoints.marked(ecn, level)),
             Verdict::Drop(reason) => Err(reason),
         }
     }
 
-    /// The packet that was let in waits, with its ECN field as [`Contract::arrive`] returned it.
-    /// The handle is the line's; it is not looked at unless [`Contract::orders`].
+    /// The packet that was let in waits, with its ECN field as [`Driver::arrive`] returned it. The
+    /// handle is the line's; it is not looked at but with [`Service::Orders`].
     #[inline]
     pub fn enqueued<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, pkt: &Packet, handle: u32) {
-        if aqm.schedules() {
+        if aqm.service() == Service::Orders {
             aqm.enqueued(now, pkt, handle);
         }
     }
 
     /// One dequeue: drops at the head what the discipline wants dropped. Returns the packet that is
-    /// sent, with its ECN field; `None` if none is left.
+    /// sent, with its ECN field.
     #[inline(always)]
     pub fn serve<A: Aqm + ?Sized, L: Line>(
         &mut self,
         aqm: &mut A,
         now: Time,
         line: &mut L,
-    ) -> Option<(L::Waiting, Ecn)> {
+    ) -> Turn<(L::Waiting, Ecn)> {
+        let orders = aqm.service() == Service::Orders;
         loop {
-            let handle = if aqm.schedules() { Some(aqm.next(now)?) } else { None };
-            let (pkt, since, waiting) = line.take(now, handle)?;
-            if !departs(aqm) {
-                return Some((waiting, pkt.ecn));
+            let mut handle = None;
+            if orders {
+                match aqm.next(now) {
+                    Turn::Packet(next) => handle = Some(next),
+                    Turn::NotBefore(at) => {
+                        debug_assert!(at > now, "it lies ahead");
+                        return Turn::NotBefore(at);
+                    }
+                    Turn::Empty => return Turn::Empty,
+                }
             }
+            let Some((pkt, since, waiting)) = line.take(now, handle) else { return Turn::Empty };
             let sojourn = now.since(since);
             let verdict = aqm.depart(now, &pkt, sojourn, line.queue(), &mut self.rng);
             match self.carried_out(verdict, pkt.ecn) {
-                Ok(ecn) => return Some((waiting, ecn)),
+                Ok(ecn) => return Turn::Packet((waiting, ecn)),
                 Err(reason) => line.drop_head(now, waiting, reason),
             }
         }

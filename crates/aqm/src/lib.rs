@@ -47,7 +47,7 @@ mod registry;
 mod testing;
 mod verdict;
 
-pub use aqm::Aqm;
+pub use aqm::{Aqm, Service, Turn};
 pub use context::{Common, Context, QueueUnit, COMMON};
 pub use discipline::*;
 pub use ecn::{Codepoints, Ecn, Level};

@@ -6,7 +6,7 @@
 //! `queue` packets that wait. The queue stands from time 0 on. What the discipline drops is made
 //! good at once.
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service, Turn};
 use crate::driver::{Driver, Line};
 use crate::ecn::{Ecn, Level};
 use crate::packet::{Packet, Queue};
@@ -69,7 +69,7 @@ impl Counts {
 /// Counts into `sums` what `aqm`, fresh from the start, does to packets in each of the windows:
 /// when it begins, and how long it is.
 pub fn probe(
-    aqm: impl Aqm,
+    aqm: &mut (impl Aqm + ?Sized),
     rng: Rng,
     held: &Held,
     windows: &[(Duration, Duration)],
@@ -78,7 +78,7 @@ pub fn probe(
     let gap = Duration::from_secs_f64(
         8.0 * f64::from(held.bytes) / (held.rate.as_bps() as f64 * held.load),
     );
-    let mut bench = Bench::new(Driver::new(aqm, rng), *held, gap);
+    let mut bench = Bench::new(aqm, rng, *held, gap);
     let end = windows.iter().map(|(from, long)| *from + *long).max().unwrap_or_default();
     let mut now = Time::ZERO;
     while now < Time::ZERO + end {
@@ -216,44 +216,46 @@ impl Line for Shelf {
 }
 
 /// A held queue with a discipline in front of it.
-struct Bench<A> {
-    driver: Driver<A>,
+struct Bench<'a, A: ?Sized> {
+    aqm: &'a mut A,
+    driver: Driver,
     line: Shelf,
 }
 
-impl<A: Aqm> Bench<A> {
-    fn new(driver: Driver<A>, held: Held, gap: Duration) -> Self {
+impl<'a, A: Aqm + ?Sized> Bench<'a, A> {
+    fn new(aqm: &'a mut A, rng: Rng, held: Held, gap: Duration) -> Self {
+        let driver = Driver::of(aqm, rng);
         let bytes = u64::from(held.bytes);
         let one_more = u64::from(held.queue) + 1;
         let full = match held.buffer {
             QueueLen::Packets(limit) => one_more as f64 > limit,
             QueueLen::Bytes(limit) => one_more * bytes > limit,
         };
-        let waiting = if driver.orders() {
-            Waiting::Places { places: vec![], free: vec![] }
-        } else if driver.draws() {
-            let flows = held.flows.max(1);
-            Waiting::Fifo((0..held.queue).map(|i| (i % flows, Time::ZERO)).collect())
-        } else {
-            Waiting::Alike
+        let waiting = match driver.service() {
+            Service::Orders => Waiting::Places { places: vec![], free: vec![] },
+            Service::Draws => {
+                let flows = held.flows.max(1);
+                Waiting::Fifo((0..held.queue).map(|i| (i % flows, Time::ZERO)).collect())
+            }
+            Service::AtArrival | Service::AtDeparture => Waiting::Alike,
         };
         let pkts = if matches!(waiting, Waiting::Places { .. }) { 0 } else { held.queue };
         let q = Queue { pkts, bytes: u64::from(pkts) * bytes, idle_since: None };
         let line =
             Shelf { held, gap, full, q, arrivals: 0, waiting, evicted: 0, dropped_at_the_head: 0 };
-        let mut bench = Bench { driver, line };
+        let mut bench = Bench { aqm, driver, line };
         bench.fill(Time::ZERO, &mut Counts::default());
         bench
     }
 
     /// A packet comes and a packet goes.
     fn step(&mut self, now: Time) -> Counts {
-        while let Some(due) = self.driver.next_tick().filter(|due| *due <= now) {
-            self.driver.tick(due, &self.line.q);
+        while let Some(due) = self.aqm.next_tick().filter(|due| *due <= now) {
+            self.aqm.tick(due, &self.line.q);
         }
         let mut counts = Counts::default();
         let let_in = self.arrive(now, &mut counts);
-        if self.driver.eager() {
+        if self.driver.service().is_eager() {
             self.depart(now, let_in, &mut counts);
         }
         self.fill(now, &mut counts);
@@ -263,13 +265,13 @@ impl<A: Aqm> Bench<A> {
     /// One dequeue. What is dropped at the head makes room, and the next packet follows.
     fn depart(&mut self, now: Time, let_in: bool, counts: &mut Counts) {
         self.line.dropped_at_the_head = 0;
-        let served = self.driver.serve(now, &mut self.line);
+        let served = self.driver.serve(self.aqm, now, &mut self.line);
         let dropped = self.line.dropped_at_the_head;
         let alike = matches!(self.line.waiting, Waiting::Alike);
         // Where packets are alike, each stands for one that came, which counts once.
         if let_in || !alike {
             counts.dropped += dropped;
-            if let Some(((), ecn)) = served {
+            if let Turn::Packet(((), ecn)) = served {
                 counts.sent(self.line.held.ecn, ecn);
             }
         }
@@ -295,7 +297,7 @@ impl<A: Aqm> Bench<A> {
         self.line.arrivals = self.line.arrivals.wrapping_add(1);
         let pkt = self.line.packet(flow);
         counts.packets += 1;
-        let entry = self.driver.arrive(now, &pkt, &mut self.line);
+        let entry = self.driver.arrive(self.aqm, now, &pkt, &mut self.line);
         let evicted = std::mem::take(&mut self.line.evicted);
         counts.dropped += evicted;
         if matches!(self.line.waiting, Waiting::Fifo(_)) {
@@ -306,7 +308,7 @@ impl<A: Aqm> Bench<A> {
             Ok(ecn) => {
                 counts.sent(pkt.ecn, ecn);
                 let handle = self.line.enter(flow, now);
-                self.driver.enqueued(now, &pkt, handle);
+                self.driver.enqueued(self.aqm, now, &pkt, handle);
             }
         }
         entry.is_ok()
@@ -341,8 +343,8 @@ mod tests {
         let mut sums = [Counts::default()];
         let window = [(Duration::from_secs(from), Duration::from_secs(1))];
         for seed in 0..runs {
-            let d = build(kind(name).unwrap(), set).unwrap();
-            probe(d, Rng::stream(seed, "aqm/probe"), &held, &window, &mut sums);
+            let mut d = build(kind(name).unwrap(), set).unwrap();
+            probe(&mut *d, Rng::stream(seed, "aqm/probe"), &held, &window, &mut sums);
         }
         sums[0]
     }

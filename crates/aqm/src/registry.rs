@@ -26,7 +26,7 @@ pub fn build(name: &str, values: &Values, context: &Context) -> Result<Disciplin
 mod tests {
     use super::*;
     use crate::testing::{context, values};
-    use crate::{Aqm, COMMON};
+    use crate::COMMON;
 
     #[test]
     fn every_kind_is_built_from_its_defaults_and_publishes_what_it_declares() {

@@ -2,14 +2,14 @@
 //! `PENSTOCK_CASES=100000` looks further.
 
 use penstock_aqm::parts::estimator::Idle;
-use penstock_aqm::{build, Aqm, Context, Ecn, Packet, Queue, Verdict, KINDS};
+use penstock_aqm::{build, Context, Ecn, Packet, Queue, Verdict, KINDS};
 use penstock_units::param::{Param, Ty, Value};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 use proptest::prelude::*;
 
 #[path = "common/ops.rs"]
 mod ops;
-use ops::{drive, params, values, Op, Setup};
+use ops::{drive, named, params, table, values, Op, Setup};
 
 /// A value in the range of its declaration, its ends among them.
 fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
@@ -40,6 +40,11 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
             (1u64..1_000_000).prop_map(|b| Value::Queue(QueueLen::Bytes(b))),
         ]
         .boxed(),
+        Ty::Tables(params) => {
+            let one = |p: &'static Param| in_range(&p.ty).prop_map(move |v| (p.name, v));
+            let table = params.iter().map(one).collect::<Vec<_>>().prop_map(table);
+            prop::collection::vec(table, 0..4).prop_map(named).boxed()
+        }
         other => panic!("a discipline's key of type {other:?}: say here how to draw it"),
     }
 }
@@ -111,25 +116,22 @@ proptest! {
         n in 0.1f64..10.0, gentle in any::<bool>(), straight in any::<bool>(),
     ) {
         use penstock_aqm::family::{mecn::TwoLevel, nlred::Square, nred::Power};
-        use penstock_aqm::parts::profile::{Point, Profile, Ramp, Straight};
+        use penstock_aqm::parts::profile::{Arrival, Profile, Ramp, Straight};
         let max_th = min_th + width;
         let ramp = Ramp { min_th, max_th, max_p };
-        let one = if gentle { Straight::Gentle { frozen: None } } else { Straight::Linear };
-        let square = Square { gentle };
+        let mut one = if gentle { Straight::Gentle { frozen: None } } else { Straight::Linear };
+        let mut square = Square { gentle };
         let limit = max_th + 10.0;
-        let power = Power { limit, n, straight };
-        let two = TwoLevel { mid_th: min_th + mid * width, p2_max, gentle };
-        type At<'a> = &'a dyn Fn(f64) -> Point;
-        let profiles: [(At, bool); 4] = [
-            (&|avg| one.at(avg, &ramp), false),
-            (&|avg| square.at(avg, &ramp), false),
-            (&|avg| power.at(avg, &ramp), false),
-            (&|avg| two.at(avg, &ramp), true),
-        ];
-        for (i, (at, two_levels)) in profiles.into_iter().enumerate() {
+        let mut power = Power { limit, n, straight };
+        let mut two = TwoLevel { mid_th: min_th + mid * width, p2_max, gentle };
+        let pkt = Packet { bytes: 1000, ecn: Ecn::NotEct, flow: 0, class: 0 };
+        let profiles: [(&mut dyn Profile, bool); 4] =
+            [(&mut one, false), (&mut square, false), (&mut power, false), (&mut two, true)];
+        for (i, (profile, two_levels)) in profiles.into_iter().enumerate() {
             let mut last = 0.0;
             for step in 0..1000 {
-                let point = at(f64::from(step) * (3.0 * max_th + 20.0) / 1000.0);
+                let avg = f64::from(step) * (3.0 * max_th + 20.0) / 1000.0;
+                let point = profile.at(&Arrival { now: Time::ZERO, avg, q: avg, pkt: &pkt }, &ramp);
                 let p = point.p()[usize::from(two_levels)];
                 prop_assert!((0.0..=1.0).contains(&p) && p >= last - 1e-12, "profile {i}: {p} after {last}");
                 last = p;

@@ -9,7 +9,9 @@ use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Served};
+use penstock_queue::{
+    Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Sent, Served,
+};
 use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
@@ -344,12 +346,13 @@ impl Path {
 
     fn serve(&mut self, t: Time, link: u8) {
         let Path { links, frames, .. } = self;
-        let served = links[usize::from(link)].serve(t, |slot| frames.discard(slot));
-        let Some(Served { index, fate, again, .. }) = served else { return };
+        let Served { sent, again } = links[usize::from(link)].serve(t, |slot| frames.discard(slot));
         if again != Time::NEVER {
             self.at(again, Task::Serve(link));
         }
-        self.became(index, fate);
+        if let Some(Sent { index, fate, .. }) = sent {
+            self.became(index, fate);
+        }
     }
 
     /// Does with a frame what its link decided.

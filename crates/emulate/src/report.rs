@@ -9,8 +9,8 @@ use crate::sys::Priority;
 use crate::work::Log;
 use penstock_queue::{Column, LinkView, Table};
 use penstock_sim::{
-    page_table, transfer_table, AccessParts, AccessQueue, App, Config, FlowResult, FlowView, Page,
-    PageResult, RunResult, RunView, TcpView, Transfer,
+    page_table, transfer_table, AccessParts, AccessQueue, App, BandResult, Config, FlowResult,
+    FlowView, Page, PageResult, RunResult, RunView, TcpView, Transfer,
 };
 use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,8 @@ struct WireResult {
     series: Vec<(String, Vec<(String, WireColumn)>)>,
     zero_ns: Option<u64>,
     access: Option<AccessParts>,
+    /// Link, band, metrics.
+    bands: Vec<(String, String, Vec<Option<f64>>)>,
     emulation: Emulation,
 }
 
@@ -188,6 +190,7 @@ impl Report {
             };
             (name.clone(), column)
         };
+        let band = |b: &BandResult| (b.link.clone(), b.name.clone(), b.metrics.clone());
         let wire = WireResult {
             seed: r.seed,
             events: r.events,
@@ -202,6 +205,7 @@ impl Report {
                 .collect(),
             zero_ns: r.lead_in.map(Duration::as_nanos),
             access: r.access.map(Into::into),
+            bands: r.bands.iter().map(band).collect(),
             emulation: self.emulation.clone(),
         };
         serde_json::to_string(&wire).expect("plain values")
@@ -226,6 +230,7 @@ impl Report {
             let name = TABLES.iter().find(|t| **t == name)?;
             Some(Table { name, columns: columns.into_iter().map(column).collect() })
         };
+        let band = |(link, name, metrics)| BandResult { link, name, metrics };
         let result = RunResult {
             seed: wire.seed,
             events: wire.events,
@@ -237,6 +242,7 @@ impl Report {
                 .map(|(group, metrics)| FlowResult { group, metrics })
                 .collect(),
             links: vec![],
+            bands: wire.bands.into_iter().map(band).collect(),
             pages: wire.pages.map(|(metrics, groups)| PageResult { metrics, groups }),
             series: wire.series.into_iter().filter_map(table).collect(),
             lead_in: wire.zero_ns.map(Duration::from_nanos),
@@ -264,6 +270,8 @@ pub struct Window<'a> {
     pub end: Time,
     /// The bottleneck.
     pub link: LinkView,
+    /// Its bands.
+    pub bands: Vec<BandResult>,
     /// By flow.
     pub measured: &'a [Measured],
     /// Byte-limited transfers that ended, whenever that was.
@@ -369,6 +377,7 @@ pub fn result(config: &Config, w: &Window<'_>, mut series: Vec<Table>) -> RunRes
         groups: run.group_metrics(config.groups),
         flows: if own { vec![] } else { run.flow_metrics() },
         links: vec![],
+        bands: w.bands.clone(),
         pages,
         series,
         lead_in: w.zero,

@@ -18,7 +18,7 @@ use crate::watch::{Said, Watch};
 use crate::work::Log;
 use penstock_queue::Abort;
 use penstock_scenario::Scenario;
-use penstock_sim::Config;
+use penstock_sim::{BandResult, Config};
 use penstock_units::{Duration, Time, TxClock};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -317,10 +317,12 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
     let mut series = link.tables();
     series.extend(said.series);
     let mean_rate = config.mean_rate(config.bottleneck);
+    let name = &config.links[config.bottleneck].name;
     let window = Window {
         from_to: (config.measure_from, end),
         end: facts.end.min(Time::ZERO + config.duration),
         link: link.view(mean_rate).expect("the bottleneck is measured"),
+        bands: BandResult::of(name, &link.bands(mean_rate)),
         measured: ran.path.flows.measured(),
         transfers: ran.path.flows.transfers(),
         log,

@@ -3,17 +3,27 @@
 
 #![cfg(target_os = "linux")]
 
-use penstock_aqm::Ecn;
+use penstock_aqm::{Aqm, Ecn, Packet, Queue, Service, Turn, Verdict};
 use penstock_emulate::flows::{Flows, Known};
 use penstock_emulate::frame::{self, Layer};
 use penstock_emulate::path::Path;
 use penstock_emulate::side::Side;
 use penstock_scenario::Scenario;
-use penstock_sim::Abort;
-use penstock_units::{Rng, Time};
+use penstock_sim::{Abort, AqmConfig, Config, UserAqm};
+use penstock_units::{Duration, Rng, Time};
+use std::collections::VecDeque;
 
 /// A link of 8 Mbit/s, on which a byte takes 1 µs, and 1 ms long.
 fn path(aqm: &str, access: &str) -> Path {
+    path_of(&config(aqm, access))
+}
+
+fn path_of(config: &Config) -> Path {
+    let window = (Time::ZERO, Time::NEVER);
+    Path::new(config, Layer::Ip, &Abort::default(), Flows::new(vec![], window, 0)).unwrap()
+}
+
+fn config(aqm: &str, access: &str) -> Config {
     let text = format!(
         "duration = '10 s'\n[topology]\nkind = 'dumbbell'\nbottleneck = {{ rate = '8 Mbit/s', delay = '1 ms', buffer = '4 packets' }}\n\
          {access}\n[aqm]\n{aqm}\n[[traffic]]\nkind = 'ftp'\n"
@@ -21,8 +31,7 @@ fn path(aqm: &str, access: &str) -> Path {
     let scenario = Scenario::from_toml(&text, "<test>").unwrap();
     let mut config = scenario.lower(1).unwrap();
     config.ties_by_scheduling = false;
-    let window = (Time::ZERO, Time::NEVER);
-    Path::new(&config, Layer::Ip, &Abort::default(), Flows::new(vec![], window, 0)).unwrap()
+    config
 }
 
 /// A datagram of `bytes` in all, from one of several ports.
@@ -284,4 +293,47 @@ fn any_bytes_are_read_and_marked() {
         }
     }
     assert!(read > 1000, "{read}");
+}
+
+/// Lets a packet go every 10 ms and holds the others, in order.
+#[derive(Default)]
+struct Gaps {
+    waiting: VecDeque<u32>,
+    next: Time,
+}
+
+impl Aqm for Gaps {
+    fn service(&self) -> Service {
+        Service::Orders
+    }
+    fn arrive(&mut self, _: Time, _: &Packet, _: &Queue, _: &mut Rng) -> Verdict {
+        Verdict::Pass
+    }
+    fn enqueued(&mut self, _: Time, _: &Packet, handle: u32) {
+        self.waiting.push_back(handle);
+    }
+    fn next(&mut self, now: Time) -> Turn<u32> {
+        if !self.waiting.is_empty() && now < self.next {
+            return Turn::NotBefore(self.next);
+        }
+        self.next = now + Duration::from_millis(10);
+        self.waiting.pop_front().map_or(Turn::Empty, Turn::Packet)
+    }
+}
+
+/// Whatever comes in between, and however late the router looks.
+#[test]
+fn a_discipline_may_hold_packets_back() {
+    let mut config = config("kind = 'droptail'", NO_ACCESS);
+    let own = UserAqm::new("rust:gaps", |_| Ok(Box::new(Gaps::default())));
+    config.links[config.bottleneck].aqm = AqmConfig::User(own);
+    let mut p = path_of(&config);
+    for (at, port) in [(0, 1), (0, 2), (5_000, 3), (12_000, 4)] {
+        arrive(&mut p, us(at), Side::Left, &datagram(1000, Ecn::NotEct, port));
+    }
+    let found = out(&mut p, us(1_000_000));
+    let times: Vec<_> = found.iter().map(|(t, _, port, _)| (*port, *t)).collect();
+    let at = |port: u16| (port, us(u64::from(port - 1) * 10_000 + 1000 + 1000));
+    assert_eq!(times, [at(1), at(2), at(3), at(4)]);
+    assert!(p.empty(Side::Left) && p.conserves());
 }

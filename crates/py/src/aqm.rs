@@ -4,7 +4,7 @@
 //! arguments are objects for the whole run, refilled for every call, and its methods are looked up
 //! once. Python's own work is then most of a call. An exception that it raises ends the run.
 
-use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Verdict};
+use penstock_aqm::{Aqm, Common, Context, Ecn, Level, Packet, Queue, Reason, Service, Verdict};
 use penstock_sim::{Abort, Start, UserAqm, UserError};
 use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -349,10 +349,6 @@ impl PyAqm {
             let answer = self.tell(py, method, now, (pkt, sojourn), q)?;
             let found = self.verdicts.iter().find(|(member, _)| answer.is(member));
             match found {
-                // RFC 3168, section 5: what cannot be marked is dropped.
-                Some((_, Verdict::Mark(_, reason))) if pkt.ecn == Ecn::NotEct => {
-                    Ok(Verdict::Drop(*reason))
-                }
                 Some((_, verdict)) => Ok(*verdict),
                 None => {
                     let names = VERDICTS.map(|v| v.0).join(", ");
@@ -446,8 +442,12 @@ impl Aqm for PyAqm {
         self.ask(method, "depart", now, (pkt, sojourn), q)
     }
 
-    fn decides_at_departure(&self) -> bool {
-        self.depart.is_some()
+    fn service(&self) -> Service {
+        if self.depart.is_some() {
+            Service::AtDeparture
+        } else {
+            Service::AtArrival
+        }
     }
 
     #[inline]
@@ -477,10 +477,6 @@ impl Aqm for PyAqm {
             let answer = method.bind(py).call0()?;
             self.number("average_pkts", "packets or None", &answer)
         })
-    }
-
-    fn averages(&self) -> bool {
-        self.average_pkts.is_some()
     }
 
     fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -5,13 +5,13 @@ use crate::errors::{scenario_error, ScenarioError, SimulationError};
 use crate::scenario::Scenario;
 use penstock_scenario::{run_many, BatchError, Progress};
 use penstock_sim::{
-    page_table, AccessParts, Column, FlowResult, LinkResult, Of, PageResult, Table, LINK_METRICS,
-    METRICS, PAGE_METRICS,
+    page_table, AccessParts, BandResult, Column, FlowResult, LinkResult, Of, PageResult, Table,
+    LINK_METRICS, METRICS, PAGE_METRICS,
 };
 use penstock_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use pyo3::types::{IntoPyDict as _, PyBytes, PyDict, PyList, PyType};
 use pyo3::IntoPyObjectExt;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -185,8 +185,8 @@ fn raw<'py, T: Copy, const N: usize>(
     })
 }
 
-/// What pickle carries of a result: seed, events, metrics, groups, flows, links, pages, tables,
-/// lead-in, capture, the longest queue at an access link.
+/// What pickle carries of a result: seed, events, metrics, groups, flows, links, bands, pages,
+/// tables, lead-in, capture, the longest queue at an access link.
 type Pickled<'py> = (
     u64,
     u64,
@@ -194,6 +194,7 @@ type Pickled<'py> = (
     Vec<Vec<Option<f64>>>,
     Vec<(u32, Vec<Option<f64>>)>,
     Vec<(String, Vec<Option<f64>>)>,
+    Vec<(String, String, Vec<Option<f64>>)>,
     Option<PickledPages>,
     Vec<(String, Vec<PickledColumn<'py>>)>,
     Option<u64>,
@@ -210,11 +211,25 @@ impl RunResult {
     /// Only for pickle: a result from what `__reduce__` gave.
     #[new]
     fn unpickled(state: Pickled<'_>) -> PyResult<Self> {
-        let (seed, events, metrics, groups, flows, links, pages, tables, lead_in, pcap, access) =
-            state;
+        let (
+            seed,
+            events,
+            metrics,
+            groups,
+            flows,
+            links,
+            bands,
+            pages,
+            tables,
+            lead_in,
+            pcap,
+            access,
+        ) = state;
         let flows =
             flows.into_iter().map(|(group, metrics)| FlowResult { group, metrics }).collect();
         let links = links.into_iter().map(|(name, metrics)| LinkResult { name, metrics }).collect();
+        let band = |(link, name, metrics)| BandResult { link, name, metrics };
+        let bands = bands.into_iter().map(band).collect();
         let series = tables.into_iter().map(|(name, columns)| {
             let columns = columns.into_iter().map(|(name, kind, raw, words)| {
                 let raw = raw.as_bytes();
@@ -238,6 +253,7 @@ impl RunResult {
             groups,
             flows,
             links,
+            bands,
             pages,
             series,
             lead_in,
@@ -254,14 +270,19 @@ impl RunResult {
         let (py, r) = (slf.py(), &slf.get().inner);
         let flows: Vec<_> = r.flows.iter().map(|f| (f.group, f.metrics.clone())).collect();
         let links: Vec<_> = r.links.iter().map(|l| (l.name.clone(), l.metrics.clone())).collect();
+        let band = |b: &BandResult| (b.link.clone(), b.name.clone(), b.metrics.clone());
+        let bands: Vec<_> = r.bands.iter().map(band).collect();
         let tables = r.series.iter().map(|t| Ok((t.name, slf.get().table(py, t.name)?)));
         let tables = tables.collect::<PyResult<Vec<_>>>()?;
         let (metrics, groups) = (r.metrics.clone(), r.groups.clone());
         let pages = r.pages.as_ref().map(|p| (p.metrics.clone(), p.groups.clone()));
         let (lead_in, pcap) = (r.lead_in.map(Duration::as_ticks), slf.get().pcap(py));
         let access = r.access.map(AccessParts::from);
-        let state =
-            (r.seed, r.events, metrics, groups, flows, links, pages, tables, lead_in, pcap, access);
+        let (seed, events) = (r.seed, r.events);
+        let state = (
+            seed, events, metrics, groups, flows, links, bands, pages, tables, lead_in, pcap,
+            access,
+        );
         Ok((slf.get_type(), (state.into_bound_py_any(py)?,)))
     }
 
@@ -324,6 +345,21 @@ impl RunResult {
             dict.set_item(&link.name, named(py, LINK_METRICS, &link.metrics)?)?;
         }
         Ok(dict)
+    }
+
+    /// The metrics of each band by the names of its link and its own; empty where no discipline
+    /// declares bands.
+    #[getter]
+    fn bands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let links = PyDict::new(py);
+        for band in &self.inner.bands {
+            let metrics = named(py, LINK_METRICS, &band.metrics)?;
+            match links.get_item(&band.link)? {
+                Some(bands) => bands.set_item(&band.name, metrics)?,
+                None => links.set_item(&band.link, [(&band.name, metrics)].into_py_dict(py)?)?,
+            }
+        }
+        Ok(links)
     }
 
     /// The names of the tables that were recorded.

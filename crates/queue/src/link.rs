@@ -7,6 +7,7 @@
 //! themselves and asks for an event when the transmitter falls free. Where the discipline orders
 //! the packets itself, the link gives each a handle.
 
+mod bands;
 mod buffer;
 mod fate;
 mod held;
@@ -14,7 +15,7 @@ mod loss;
 mod port;
 mod transmitter;
 
-pub use fate::{Arriving, Fate, Served, Source};
+pub use fate::{Arriving, Fate, Sent, Served, Source};
 
 use crate::abort::Abort;
 use crate::config::{AqmConfig, Keep, LinkConfig};
@@ -26,8 +27,8 @@ use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
 use crate::user::Start;
-use penstock_aqm::driver::Contract;
-use penstock_aqm::{Aqm, Discipline, Ecn};
+use penstock_aqm::driver::Driver;
+use penstock_aqm::{Discipline, Ecn};
 use penstock_units::{Duration, QueueLen, Rng, Time};
 
 /// See the module. The caller is the simulator's engine with its packets, or a router with real
@@ -57,26 +58,24 @@ impl Link {
         abort: &Abort,
     ) -> Result<Self, LinkError> {
         let aqm = discipline(c, seed, abort)?;
-        let mut columns = vec![];
-        aqm.state(&mut |name, _| columns.push(name));
-        let contract = Contract::of(&aqm, aqm_stream(seed, &c.name));
+        let driver = Driver::of(&*aqm, aqm_stream(seed, &c.name));
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
-        let buffer = Buffer::new(c, keep, &contract, opportunities, &columns);
+        let buffer = Buffer::new(c, keep, &*aqm, opportunities);
         let wire = LossyWire::new(c.loss, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()
             && buffer.series.is_none()
             && takes_one(c.buffer);
-        let port = Port::new(contract, buffer, transmitter, c.delay, wire);
+        let port = Port::new(driver, buffer, transmitter, c.delay, wire);
         let mut link = Link { aqm, port, ties_by_scheduling, next_internal: Time::NEVER, plain };
         link.schedule_internal();
         Ok(link)
     }
 
     /// The discipline gets other parameters at `now`, before which everything has happened: those of
-    /// `c`, which is of the same kind. It goes on where it was ([`Aqm::go_on`]), with the packets
+    /// `c`, which is of the same kind. It goes on where it was ([`penstock_aqm::Aqm::go_on`]), with the packets
     /// that wait. Returns false, and changes nothing, where packets would have to wait in another
     /// way.
     ///
@@ -85,8 +84,8 @@ impl Link {
     pub fn retune(&mut self, now: Time, c: &LinkConfig) -> Result<bool, LinkError> {
         let AqmConfig::Kind(_) = c.aqm else { return Ok(false) };
         let aqm = discipline(c, 0, &Abort::default())?;
-        let Some(contract) = self.port.contract.renewed(&aqm) else { return Ok(false) };
-        self.port.contract = contract;
+        let Some(driver) = self.port.driver.renewed(&*aqm) else { return Ok(false) };
+        self.port.driver = driver;
         let before = std::mem::replace(&mut self.aqm, aqm);
         self.aqm.go_on_from(before, now);
         self.schedule_internal();
@@ -106,6 +105,12 @@ impl Link {
         Some(LinkView { stats, mean_rate })
     }
 
+    /// Returns the same for each band that the discipline declares, by the band's name.
+    pub fn bands(&self, mean_rate: f64) -> Vec<(String, LinkView)> {
+        let view = |(name, stats)| (name, LinkView { stats, mean_rate });
+        self.port.buffer.bands.iter().flat_map(|bands| bands.stats()).map(view).collect()
+    }
+
     /// Returns the mean queueing delay over the window, seconds, where the link is measured and
     /// packets left.
     pub fn delay_mean_s(&self) -> Option<f64> {
@@ -116,6 +121,9 @@ impl Link {
     pub fn close(&mut self, at: Time) {
         if let Some(stats) = &mut self.port.buffer.stats {
             stats.close(at);
+        }
+        if let Some(bands) = &mut self.port.buffer.bands {
+            bands.close(at);
         }
     }
 
@@ -148,8 +156,8 @@ impl Link {
     /// Returns whether packets wait at the link itself, and so need a place in the caller's pool
     /// when they arrive.
     #[inline]
-    pub fn holds(&self) -> bool {
-        self.port.contract.eager()
+    pub fn is_eager(&self) -> bool {
+        self.port.driver.service().is_eager()
     }
 
     /// Puts a tap behind the queue.
@@ -322,10 +330,11 @@ impl Link {
         source.became(fate);
     }
 
-    /// The transmitter is free. `discard` is told of each packet that is dropped at the head, by
+    /// An eager link's turn has come, if it is one that the link still wants: an arrival may have
+    /// asked for an earlier one. `discard` is told of each packet that is dropped at the head, by
     /// its place in the caller's pool.
     #[inline]
-    pub fn serve(&mut self, now: Time, discard: impl FnMut(u32)) -> Option<Served> {
+    pub fn serve(&mut self, now: Time, discard: impl FnMut(u32)) -> Served {
         self.advance(now);
         let served = self.aqm.visited(Service { port: &mut self.port, now });
         self.port.discard(discard);
@@ -340,6 +349,9 @@ impl Link {
         if let Some(stats) = &mut buffer.stats {
             stats.held(end, buffer.q.pkts);
             stats.average(end, avg);
+        }
+        if let Some(bands) = &mut buffer.bands {
+            bands.finish(end);
         }
     }
 
@@ -362,7 +374,7 @@ fn discipline(l: &LinkConfig, seed: u64, abort: &Abort) -> Result<Discipline, Li
             let (context, values) = (&l.aqm_context, &l.aqm_values);
             let rng = aqm_stream(seed, &l.name);
             let made = custom.make(Start { link: &l.name, context, values, rng, abort });
-            made.map(|aqm| Discipline::User(aqm.into())).map_err(|error| {
+            made.map(Discipline::User).map_err(|error| {
                 abort.raise(error);
                 LinkError::Custom(abort.message())
             })

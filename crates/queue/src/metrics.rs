@@ -2,6 +2,7 @@
 //! the function that finds its value. All are over the measured window.
 
 use crate::stats::LinkStats;
+use penstock_units::joined;
 
 /// Where the values of a quantity can be: from `least` to `most`, both included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,23 +72,6 @@ pub fn values<V>(table: &[Of<V>], view: &V) -> Vec<Option<f64>> {
     table.iter().map(|metric| (metric.value)(view)).collect()
 }
 
-/// Puts parts of a table together. `N` is the number of all rows; another number does not compile.
-pub const fn join<V, const N: usize>(parts: &[&[Of<V>]]) -> [Of<V>; N] {
-    let mut all = [parts[0][0]; N];
-    let (mut n, mut part) = (0, 0);
-    while part < parts.len() {
-        let mut row = 0;
-        while row < parts[part].len() {
-            all[n] = parts[part][row];
-            n += 1;
-            row += 1;
-        }
-        part += 1;
-    }
-    assert!(n == N, "as many rows as the table has room for");
-    all
-}
-
 /// What the metrics of a link are computed from.
 #[derive(Clone, Debug)]
 pub struct LinkView {
@@ -134,9 +118,9 @@ impl AtLink for LinkView {
 #[derive(Debug)]
 pub struct OfLink<V>(std::marker::PhantomData<V>);
 
-impl<V: AtLink> OfLink<V> {
+impl<V: AtLink + 'static> OfLink<V> {
     /// What the link carried.
-    pub const CARRIED: [Of<V>; 1] = [Of::new(
+    pub const CARRIED: &'static [Of<V>] = &[Of::new(
         "throughput_bps",
         "Throughput",
         "Bits per second that left the bottleneck's queue, headers included.",
@@ -144,7 +128,7 @@ impl<V: AtLink> OfLink<V> {
     )];
 
     /// The queue, its delays, drops and marks.
-    pub const QUEUE: [Of<V>; 19] = [
+    pub const QUEUE: &'static [Of<V>] = &[
         Of::share(
             "utilization",
             "Utilization",
@@ -249,7 +233,7 @@ impl<V: AtLink> OfLink<V> {
     ];
 
     /// How many packets there were.
-    pub const COUNTS: [Of<V>; 2] = [
+    pub const COUNTS: &'static [Of<V>] = &[
         Of::new("arrivals", "Arrivals", "Packets that arrived at the queue.", |v| {
             Some(v.link().stats.arrivals as f64)
         }),
@@ -260,8 +244,9 @@ impl<V: AtLink> OfLink<V> {
 }
 
 /// Metrics of a link.
-pub const LINK_METRICS: &[Of<LinkView>] =
-    &join::<_, 22>(&[&OfLink::CARRIED, &OfLink::QUEUE, &OfLink::COUNTS]);
+pub const LINK_METRICS: &[Of<LinkView>] = joined!(PARTS);
+
+const PARTS: &[&[Of<LinkView>]] = &[OfLink::CARRIED, OfLink::QUEUE, OfLink::COUNTS];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The series of a link: what it writes down when asked.
 
 use crate::table::{Column, Table};
-use penstock_aqm::{Aqm, Discipline, Packet, Queue};
+use penstock_aqm::{Discipline, Packet, Queue};
 use penstock_units::{Duration, Time};
 
 /// `mark`: let in and marked; `mark_head`: marked when it leaves, a `dequeue` follows.

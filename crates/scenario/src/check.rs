@@ -2,7 +2,9 @@
 
 use crate::error::{nearest, Problem, ScenarioError};
 use crate::node::{Item, Node, Table};
-use penstock_units::param::{DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value};
+use penstock_units::param::{
+    DelaySpec, Dist, Loss, Param, RateSchedule, StartSpec, Ty, Value, Values, REQUIRED,
+};
 use penstock_units::{
     format_duration, parse_duration, parse_queue, parse_rate, parse_size, Bytes, Duration,
     QuantityError, QueueLen, Rate,
@@ -50,6 +52,7 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
         Ty::TimeDist => dist(node, path, &|n, p| duration(n, p).map(Duration::as_secs_f64), wrong)
             .map(Value::Dist),
         Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
+        Ty::Tables(params) => tables(node, params, path, wrong).map(Value::Tables),
         Ty::NumOr(_, words) if text(node).is_some() => word(node, words, path, wrong),
         Ty::NumOr(number, _) => typed(node, number, path).map_err(|_| wrong()),
     }
@@ -296,6 +299,42 @@ fn pareto(
         (Some(shape), Some(mean)) => Ok(Dist::Pareto { shape, mean, max }),
         _ => Err(wrong()),
     }
+}
+
+/// Reads tables by name, each with its defaults filled in.
+fn tables(
+    node: &Node,
+    params: &'static [Param],
+    path: &str,
+    wrong: impl Fn() -> ScenarioError,
+) -> Result<Vec<(String, Values)>> {
+    let tables = node.table().ok_or_else(wrong)?.iter();
+    tables.map(|(name, inner)| Ok((name.into(), entry(inner, params, path, name)?))).collect()
+}
+
+fn entry(node: &Node, params: &'static [Param], path: &str, name: &str) -> Result<Values> {
+    let path = &format!("{path}.{name}");
+    let not_a_table =
+        || ScenarioError::at(node, path, Problem::Value { allowed: "a table".into() });
+    let table = node.table().ok_or_else(not_a_table)?;
+    let known: Vec<_> = params.iter().map(|p| p.name).collect();
+    if let Some((key, inner)) = table.iter().find(|(key, _)| !known.contains(key)) {
+        return Err(unknown(key, inner, path, &known));
+    }
+    let mut values = Values::new();
+    for p in params {
+        let path = format!("{path}.{}", p.name);
+        if let Some(inner) = table.get(p.name) {
+            values.set(p.name, value(inner, p, &path)?);
+        } else if let Some(text) = p.default {
+            let default = Node::from_literal(text, node.origin).ok_or_else(not_a_table)?;
+            values.set(p.name, value(&default, p, &path)?);
+        } else if p.auto == REQUIRED {
+            let problem = Problem::Missing { allowed: p.ty.allowed() };
+            return Err(ScenarioError::new(node.origin, path, problem));
+        }
+    }
+    Ok(values)
 }
 
 fn probability(node: &Node, path: &str) -> Result<f64> {

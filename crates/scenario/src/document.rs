@@ -61,6 +61,10 @@ fn run(scenario: &Scenario, result: &RunResult) -> Json {
             .map(|l| (l.name.clone(), Json::Object(named(LINK_METRICS, &l.metrics))))
             .collect();
     }
+    for band in &result.bands {
+        let metrics = Json::Object(named(LINK_METRICS, &band.metrics));
+        out["links"][&band.link]["bands"][&band.name] = metrics;
+    }
     out
 }
 
@@ -96,6 +100,7 @@ pub fn identical(runs: &[&RunResult]) -> bool {
         let links = a.links.iter().zip(&b.links).all(|(x, y)| x.metrics == y.metrics);
         let pages = a.page_metrics() == b.page_metrics();
         a.metrics == b.metrics
+            && a.bands == b.bands
             && a.groups == b.groups
             && a.events == b.events
             && flows

@@ -8,7 +8,7 @@ use crate::tables::{
     TRAFFIC_KIND,
 };
 use penstock_aqm::{COMMON, KINDS};
-use penstock_units::param::{Param, Value};
+use penstock_units::param::{Param, Ty, Value};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -246,6 +246,9 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
         [""] => Ok(top()),
         ["measure"] => Ok(measure()),
         ["aqm"] | ["aqm", "reverse"] => aqm(root, section),
+        ["aqm", key, _] if tables_of(key).is_some() => {
+            Ok(Keys::new(section, tables_of(key).into_iter().collect()))
+        }
         ["topology"] => topology_keys(root),
         ["topology", key, ref inside @ ..] => {
             let keys = topology_keys(root)?;
@@ -289,6 +292,18 @@ fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
         [first, ..] => Err(top().unknown(first, origin)),
         [] => Ok(top()), // split yields at least one segment
     }
+}
+
+/// The keys of each table under a key of a discipline that holds tables by name.
+fn tables_of(key: &str) -> Option<&'static [Param]> {
+    KINDS.iter().flat_map(|kind| kind.params).find_map(|table| inner_of(table, key))
+}
+
+fn inner_of(table: &[Param], key: &str) -> Option<&'static [Param]> {
+    table.iter().find(|p| p.name == key).and_then(|p| match p.ty {
+        Ty::Tables(inner) => Some(inner),
+        _ => None,
+    })
 }
 
 /// The entry of a list of tables.
@@ -338,6 +353,7 @@ fn is_section(path: &str) -> bool {
         [first] => SECTIONS.contains(&first),
         ["topology", key] => matches!(key, "bottleneck" | "node" | "link" | "access" | "egress"),
         ["aqm", "reverse"] => true,
+        ["aqm", key] | ["aqm", key, _] => tables_of(key).is_some(),
         ["traffic", i] | ["topology", "node" | "link", i] => index(i),
         ["topology", "link", i, "aqm"] | ["topology", "link", i, "aqm", "reverse"] => index(i),
         _ => false,

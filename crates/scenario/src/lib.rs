@@ -17,6 +17,8 @@ mod interval;
 mod keys;
 mod list;
 mod lower;
+#[cfg(test)]
+mod named_tables;
 mod node;
 mod plan;
 mod probe;

@@ -4,7 +4,7 @@ use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_aqm::{Aqm, Context, Discipline, Kind};
+use penstock_aqm::{Context, Discipline, Kind};
 use penstock_sim::{
     Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
 };
@@ -27,7 +27,7 @@ const LISTS: &[(&str, Make)] = &[
 
 /// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a
 /// list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`,
-/// `default`, `ns2`, `auto`, `source`), disciplines also with `state`, `state_bytes`,
+/// `default`, `ns2`, `auto`, `source`; those of a table by name as its own `params`), disciplines also with `state`, `state_bytes`,
 /// `packet_bytes` (what they keep for the queue and of each waiting packet), `equations`, `expect`
 /// and `weaknesses`; `None` if there is no such list.
 pub fn list(what: &str) -> Option<Json> {
@@ -46,7 +46,7 @@ pub(crate) fn param(p: &Param) -> Json {
     let plain = |text: &str| {
         text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).to_string()
     };
-    json!({
+    let mut out = json!({
         "name": p.name,
         "doc": p.doc,
         "type": type_name(&p.ty),
@@ -56,7 +56,11 @@ pub(crate) fn param(p: &Param) -> Json {
         "ns2": p.ns2.map(plain),
         "auto": p.auto,
         "source": p.source,
-    })
+    });
+    if let Ty::Tables(inner) = p.ty {
+        out["params"] = params(inner);
+    }
+    out
 }
 
 /// One word for a type, for programs.
@@ -79,6 +83,7 @@ fn type_name(ty: &Ty) -> &'static str {
         Ty::TimeDist => "time distribution",
         Ty::Schedule => "schedule",
         Ty::NumOr(..) => "number or word",
+        Ty::Tables(_) => "tables",
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::node::Origin;
 use crate::scenario::Scenario;
 use penstock_aqm::probe::{probe, Counts, Held};
-use penstock_aqm::{Aqm, Codepoints, Common, Ecn};
+use penstock_aqm::{Codepoints, Common, Ecn};
 use penstock_sim::AqmConfig;
 use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng};
@@ -45,7 +45,7 @@ impl Scenario {
         let mut sums = vec![Counts::default(); windows.len()];
         for run in 0..how.runs {
             let aqm = penstock_aqm::build(kind, &link.aqm_values, &link.aqm_context);
-            let aqm = aqm.expect("was built when the scenario was checked");
+            let mut aqm = aqm.expect("was built when the scenario was checked");
             let unmarked = match aqm.codepoints() {
                 Codepoints::Wire => Ecn::Ect0,
                 Codepoints::Literal => Ecn::Ect1,
@@ -61,7 +61,7 @@ impl Scenario {
                 flows: how.flows,
             };
             let rng = Rng::stream(self.seed().wrapping_add(run), "aqm/probe");
-            probe(aqm, rng, &held, &windows, &mut sums);
+            probe(&mut *aqm, rng, &held, &windows, &mut sums);
         }
         Ok(sums)
     }

@@ -107,7 +107,7 @@ fn spelled(unit: &str) -> String {
     unit.chars().map(either).collect()
 }
 
-fn typed(ty: &Ty) -> Json {
+pub(crate) fn typed(ty: &Ty) -> Json {
     let duration = || text(DURATION_UNITS, "40 ms");
     let size = || text(SIZE_UNITS, "1000 B");
     let pair = || json!({ "type": "array", "items": duration(), "minItems": 2, "maxItems": 2 });
@@ -141,6 +141,10 @@ fn typed(ty: &Ty) -> Json {
         Ty::TimeDist => dist(&duration()),
         Ty::Schedule => schedule(),
         Ty::NumOr(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
+        Ty::Tables(params) => {
+            let each = table("One of them.", params.iter(), vec![]);
+            json!({ "type": "object", "additionalProperties": each })
+        }
     }
 }
 

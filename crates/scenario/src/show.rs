@@ -40,6 +40,11 @@ pub(crate) fn json(value: &Value, ty: &Ty) -> Json {
         Value::Schedule(RateSchedule::Mahimahi { file, hash }) => {
             json!({ "mahimahi": file, "hash": hash })
         }
+        Value::Tables(tables) => {
+            let inner = if let Ty::Tables(params) = ty { params } else { &[][..] };
+            let table = |(name, own): &(String, Values)| (name.clone(), values(inner.iter(), own));
+            tables.iter().map(table).collect()
+        }
     }
 }
 

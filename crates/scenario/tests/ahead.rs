@@ -31,7 +31,7 @@ fn behind_the_trait(mut config: Config) -> Config {
     let link = &mut config.links[config.bottleneck];
     if let AqmConfig::Kind(kind) = link.aqm {
         link.aqm = AqmConfig::User(UserAqm::new(kind, move |start| {
-            Ok(Box::new(penstock_aqm::build(kind, start.values, start.context)?))
+            Ok(penstock_aqm::build(kind, start.values, start.context)?.into())
         }));
     }
     config

@@ -275,6 +275,7 @@ fn a_document_has_no_clock() {
             metrics: vec![Some(0.1); penstock_sim::FLOW_METRICS.len()],
         }],
         links: vec![],
+        bands: vec![],
         pages: None,
         series: vec![],
         lead_in: None,

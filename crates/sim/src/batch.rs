@@ -98,12 +98,14 @@ pub(crate) fn serve(
     link: u32,
 ) {
     let own = &mut links[link as usize];
-    let Some(served) = own.serve(now, |index| net.discard(index)) else { return };
-    net.capture_out(own, net.packets.items[served.index as usize], flows);
-    if served.again != Time::NEVER {
-        net.sched.push(served.again, Kind::Service, link);
+    let Served { sent, again } = own.serve(now, |index| net.discard(index));
+    if again != Time::NEVER {
+        net.sched.push(again, Kind::Service, link);
     }
-    net.sent(now, link, served, flows);
+    if let Some(sent) = sent {
+        net.capture_out(own, net.packets.items[sent.index as usize], flows);
+        net.sent(now, link, sent, flows);
+    }
 }
 
 /// A link takes in what goes before `bound`, an eager one with the departures that are due until
@@ -230,12 +232,12 @@ impl Source for Batch<'_> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, now: Time, served: Option<Served>) {
+    fn turn(&mut self, now: Time, served: Served) {
         self.net.events += 1;
         self.net.sched.begin_departure(now, self.asked);
         self.asked = self.net.sched.present();
-        if let Some(served) = served {
-            self.net.sent(now, self.link, served, self.flows);
+        if let Some(sent) = served.sent {
+            self.net.sent(now, self.link, sent, self.flows);
         }
     }
 

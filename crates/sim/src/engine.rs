@@ -14,7 +14,7 @@ use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
 use crate::pages::{page_table, Ended};
 use crate::pcap::Capture;
 use crate::prefetch::prefetch;
-use crate::result::{LinkResult, PageResult, RunResult};
+use crate::result::{BandResult, LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
@@ -418,6 +418,7 @@ impl Engine {
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
         let links = if self.measure_links { self.link_results() } else { vec![] };
+        let bands = self.band_results();
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
@@ -429,6 +430,7 @@ impl Engine {
             groups: run.group_metrics(groups),
             flows: run.flow_metrics(),
             links,
+            bands,
             pages,
             series,
             lead_in: None,
@@ -474,6 +476,11 @@ impl Engine {
     /// Returns what the metrics of link `i` are computed from, where it is measured.
     fn link_view(&self, i: usize) -> Option<LinkView> {
         self.links[i].view(self.link_rates[i].1)
+    }
+
+    fn band_results(&self) -> Vec<BandResult> {
+        let measured = self.links.iter().zip(&self.link_rates);
+        measured.flat_map(|(link, (name, rate))| BandResult::of(name, &link.bands(*rate))).collect()
     }
 
     fn link_results(&self) -> Vec<LinkResult> {

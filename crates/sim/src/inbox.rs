@@ -61,7 +61,7 @@ impl Inbox {
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
-        let more = if link.holds() { Duration::ZERO } else { longer };
+        let more = if link.is_eager() { Duration::ZERO } else { longer };
         Inbox {
             links: Ring::new(Event::FIRST),
             hosts: Ring::new(Event::FIRST),

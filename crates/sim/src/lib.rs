@@ -52,7 +52,7 @@ pub use metrics::{
     GROUP_METRICS, METRICS,
 };
 pub use pages::{page_table, Page, PageView, PAGE_METRICS};
-pub use result::{FlowResult, LinkResult, PageResult, RunResult};
+pub use result::{BandResult, FlowResult, LinkResult, PageResult, RunResult};
 pub use run::Run;
 pub use sched::MAX_TIME;
 pub use session::{Browsing, Follows, Object};

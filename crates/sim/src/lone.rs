@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::routes::HOST;
 use crate::sched::{Event, Kind};
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Arriving, Fate, Link, Pipe, Served, Source};
+use penstock_queue::{Arriving, Fate, Link, Pipe, Sent, Served, Source};
 use penstock_units::{Rng, Time};
 
 /// Stands for the place in the pool of a packet that has none: a lone source's needs none.
@@ -174,9 +174,9 @@ impl Source for Lone<'_> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, _: Time, served: Option<Served>) {
+    fn turn(&mut self, _: Time, served: Served) {
         self.turns += 1;
-        if let Some(Served { fate: Fate::Through(at, _), bytes, .. }) = served {
+        if let Some(Sent { fate: Fate::Through(at, _), bytes, .. }) = served.sent {
             self.u.arrives(self.down.send(at, bytes), bytes, self.window);
         }
     }

@@ -3,23 +3,14 @@
 
 use crate::result::{FlowResult, RunResult};
 use crate::video::{VideoView, VIDEO_METRICS};
-use penstock_queue::{join, values, AtLink, Column, LinkView, Of, OfLink, Table};
-use penstock_units::{Duration, Time};
+use penstock_queue::{values, AtLink, Column, LinkView, Of, OfLink, Table};
+use penstock_units::{joined, Duration, Time};
 
 /// Metrics of a run, in the order of [`crate::RunResult::metrics`].
-pub const METRICS: &[Of<RunView>] = &join::<RunView, ROWS>(PARTS);
+pub const METRICS: &[Of<RunView>] = joined!(PARTS);
 
 const PARTS: &[&[Of<RunView>]] =
-    &[&OfLink::CARRIED, &[GOODPUT], &OfLink::QUEUE, &[JAIN], &OfLink::COUNTS, OF_THE_FLOWS];
-
-const ROWS: usize = {
-    let (mut rows, mut part) = (0, 0);
-    while part < PARTS.len() {
-        rows += PARTS[part].len();
-        part += 1;
-    }
-    rows
-};
+    &[OfLink::CARRIED, &[GOODPUT], OfLink::QUEUE, &[JAIN], OfLink::COUNTS, OF_THE_FLOWS];
 
 const GOODPUT: Of<RunView> = Of::new(
     "goodput_bps",

@@ -215,7 +215,7 @@ impl Network {
 
     /// The packets that wait at links and at hosts or have an event. Some count twice.
     fn somewhere(&self, links: &[Link]) -> u64 {
-        let held = links.iter().filter(|link| link.holds());
+        let held = links.iter().filter(|link| link.is_eager());
         let links = held.map(|link| link.waiting() as usize).sum::<usize>();
         let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
         (links + inboxes + self.held_acks.live() + self.sched.arrivals()) as u64

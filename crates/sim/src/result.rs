@@ -1,7 +1,7 @@
 //! The result of a run.
 
 use crate::access::AccessQueue;
-use penstock_queue::Table;
+use penstock_queue::{values, LinkView, Table, LINK_METRICS};
 use penstock_units::Duration;
 
 /// The numbers of one run.
@@ -20,6 +20,8 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per link, in the order of the configuration; empty where the bottleneck alone is measured.
     pub links: Vec<LinkResult>,
+    /// Per band of each measured link whose discipline declares bands.
+    pub bands: Vec<BandResult>,
     /// The pages of browsers' sessions; `None` where there are none.
     pub pages: Option<PageResult>,
     /// Tables that were asked for: `queue`, `cwnd`, `rtt`, `goodput`, `fct`, `pages`, `events`.
@@ -62,6 +64,29 @@ pub struct LinkResult {
     pub name: String,
     /// Values in the order of [`crate::LINK_METRICS`].
     pub metrics: Vec<Option<f64>>,
+}
+
+/// The numbers of one band of a link over the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BandResult {
+    /// The link's name.
+    pub link: String,
+    /// The band's: `"L"`.
+    pub name: String,
+    /// Values in the order of [`crate::LINK_METRICS`].
+    pub metrics: Vec<Option<f64>>,
+}
+
+impl BandResult {
+    /// Returns those of a link ([`penstock_queue::Link::bands`]).
+    pub fn of(link: &str, bands: &[(String, LinkView)]) -> Vec<Self> {
+        let of = |(name, view): &(String, LinkView)| BandResult {
+            link: link.to_owned(),
+            name: name.clone(),
+            metrics: values(LINK_METRICS, view),
+        };
+        bands.iter().map(of).collect()
+    }
 }
 
 /// The numbers of the pages over the measured window.

@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::packet::{flag, Pkt, AT_HOST};
 use crate::routes::HOST;
 use crate::sched::{Event, Kind, Origin};
-use penstock_queue::{Fate, Link, Served};
+use penstock_queue::{Fate, Link, Sent};
 use penstock_units::{Duration, Time};
 
 impl Network {
@@ -82,8 +82,8 @@ impl Network {
 
     /// An eager link sends a packet in its turn.
     #[inline(always)]
-    pub(crate) fn sent(&mut self, now: Time, link: u32, served: Served, flows: &mut [Flow]) {
-        let Served { index, flow, bytes, fate, .. } = served;
+    pub(crate) fn sent(&mut self, now: Time, link: u32, sent: Sent, flows: &mut [Flow]) {
+        let Sent { index, flow, bytes, fate } = sent;
         if index == lone::NOWHERE {
             return lone::sent(self, flow, bytes, fate, flows);
         }

@@ -5,6 +5,7 @@
 //! This crate depends on no other. It never reads a clock and never prints.
 
 mod ecn;
+mod join;
 mod quantity;
 mod rng;
 mod time;
@@ -12,6 +13,7 @@ mod time;
 pub mod param;
 
 pub use ecn::Ecn;
+pub use join::{join, length};
 pub use quantity::{
     any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,
     parse_size, shorten, QuantityError, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS,

@@ -27,7 +27,8 @@ class Result:
 
     scenario: what ran.
     runs: one `RunResult` per seed, in the order of the seeds, with `.seed`, `.metrics`, `.groups`, `.flows`
-        and, where there are several links, `.links`: name → metrics.
+        and, where there are several links, `.links`: name → metrics; where a discipline tells bands of packets
+        apart, `.bands`: link → band → metrics.
     summary: metric name → `Estimate` over the runs.
     warnings: what is to be said of the runs beside their numbers, sentences; most often none.
     """

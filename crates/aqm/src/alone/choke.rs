@@ -7,7 +7,7 @@
 //! (here it does not, as in Linux), and what happens to a capable packet (here a pair is dropped
 //! whatever its ECN field). The paper's variants with several draws are not here.
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service};
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::family::red::Red;
@@ -113,8 +113,9 @@ impl Aqm for Choke {
         self.red.overflow(now, pkt, q);
     }
 
-    fn draws(&self) -> bool {
-        true
+    #[inline(always)]
+    fn service(&self) -> Service {
+        Service::Draws
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@
 //! marked it is, instead of dropped, and is sent: the dequeue ends with it (Linux; the RFC leaves
 //! it open). Times are compared in integers.
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
 use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
@@ -248,8 +248,9 @@ impl Aqm for Codel {
         self.vars.dequeue(&self.control, now, sojourn, q.bytes, capable)
     }
 
-    fn decides_at_departure(&self) -> bool {
-        true
+    #[inline(always)]
+    fn service(&self) -> Service {
+        Service::AtDeparture
     }
 
     /// When it came.

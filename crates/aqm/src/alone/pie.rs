@@ -4,7 +4,7 @@
 //! derandomization (5.4) and the cap on an increase (5.5). The controller is always active (5.3 is
 //! left out). The growth by 2 % at high delay is Linux's (`sch_pie`), after DOCSIS-PIE.
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
@@ -288,8 +288,9 @@ impl Aqm for Pie {
         Verdict::Pass
     }
 
-    fn decides_at_departure(&self) -> bool {
-        true
+    #[inline(always)]
+    fn service(&self) -> Service {
+        Service::AtDeparture
     }
 
     fn next_tick(&self) -> Option<Time> {

@@ -7,7 +7,7 @@
 //! ns-2 α is fixed at 0.1, drops are decided at arrival and marks at departure, for capable packets
 //! only (`mark_at = "departure"`).
 
-use crate::aqm::Aqm;
+use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
 use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
@@ -184,8 +184,13 @@ impl Aqm for Rem {
         }
     }
 
-    fn decides_at_departure(&self) -> bool {
-        self.at_departure
+    #[inline(always)]
+    fn service(&self) -> Service {
+        if self.at_departure {
+            Service::AtDeparture
+        } else {
+            Service::AtArrival
+        }
     }
 
     fn next_tick(&self) -> Option<Time> {

@@ -13,9 +13,9 @@ use crate::context::{Common, Context};
 use crate::family::mecn::{TwoLevel, TwoRamps};
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{own_tables, states, Kind};
-use crate::parts::adapter::{Adapter, Arrival, Clock, ClockParams};
+use crate::parts::adapter::{Adapter, Clock, ClockParams};
 use crate::parts::compose::Composed;
-use crate::parts::profile::Ramp;
+use crate::parts::profile::{Arrival, Ramp};
 use penstock_units::param::{num, num_open, ParamError};
 use penstock_units::{group, params, words, QueueLen, Time};
 

@@ -15,10 +15,10 @@ use crate::family::pdt_red::{Classes, Shares};
 use crate::family::rared::{self, Climb, Climbing};
 use crate::family::red_at::{RegionParams, Regions, ThresholdSteps};
 use crate::kind::{column, own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival, ClockParams};
+use crate::parts::adapter::{Adapter, ClockParams};
 use crate::parts::compose::Composed;
 use crate::parts::estimator::Weight;
-use crate::parts::profile::{Point, Profile, Ramp, Straight};
+use crate::parts::profile::{Arrival, Point, Profile, Ramp, Straight};
 use penstock_units::param::{num_open, ParamError};
 use penstock_units::{group, params, words, Time};
 
@@ -249,6 +249,8 @@ pub struct Profiles {
     square: Square,
     power: Power,
     two: TwoLevel,
+    /// Where each class has a ramp of its own.
+    classes: Option<Classes>,
 }
 
 impl Profiles {
@@ -260,6 +262,7 @@ impl Profiles {
             square: Square { gentle },
             power: Power { limit: setting.limit(), n: 1.0, straight: false },
             two: TwoLevel { mid_th: r.max_th, p2_max: 0.0, gentle },
+            classes: None,
         };
         match profiles.which {
             ProfileName::Ramp | ProfileName::RateAware | ProfileName::Square => {}
@@ -271,19 +274,31 @@ impl Profiles {
                 profiles.two = TwoLevel::new(&p.ramps, setting, r)?;
             }
         }
+        if p.parts.adapter == AdapterName::PdtRed {
+            let classes = Classes::new(&p.shares, setting, r.max_p)?;
+            *r = classes.ramp;
+            profiles.classes = Some(classes);
+        }
         Ok(profiles)
     }
 }
 
 impl Profile for Profiles {
     #[inline]
-    fn at(&self, avg: f64, r: &Ramp) -> Point {
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let placed = self.classes.as_mut().map(|c| c.place(a.q, a.pkt.class, r.max_p));
+        let r = placed.as_ref().unwrap_or(r);
         match self.which {
-            ProfileName::Ramp | ProfileName::RateAware => self.straight.at(avg, r),
-            ProfileName::Square => self.square.at(avg, r),
-            ProfileName::Power => self.power.at(avg, r),
-            ProfileName::TwoLevel => self.two.at(avg, r),
+            ProfileName::Ramp | ProfileName::RateAware => self.straight.at(a, r),
+            ProfileName::Square => self.square.at(a, r),
+            ProfileName::Power => self.power.at(a, r),
+            ProfileName::TwoLevel => self.two.at(a, r),
         }
+    }
+
+    #[inline]
+    fn in_force<'a>(&'a self, own: &'a Ramp) -> &'a Ramp {
+        self.classes.as_ref().map_or(own, |classes| &classes.ramp)
     }
 }
 
@@ -304,8 +319,6 @@ pub enum AnyAdapter {
     RedAt(Regions),
     /// DT-RED: the thresholds by bursts and flows.
     DtRed(Burst),
-    /// PDT-RED: the thresholds of the packet's class.
-    PdtRed(Classes),
 }
 
 impl AnyAdapter {
@@ -317,7 +330,8 @@ impl AnyAdapter {
         profiles: &mut Profiles,
     ) -> Result<Self, ParamError> {
         Ok(match p.parts.adapter {
-            AdapterName::None => AnyAdapter::None,
+            // The thresholds of the packet's class are part of the profile.
+            AdapterName::None | AdapterName::PdtRed => AnyAdapter::None,
             AdapterName::Ared => {
                 let steps = p.shared.steps();
                 AnyAdapter::Ared(Floyd::new(&p.target, &steps, &p.clock, &setting.cx)?)
@@ -338,7 +352,6 @@ impl AnyAdapter {
             AdapterName::DtRed => {
                 AnyAdapter::DtRed(Burst::new(&p.bursts, &p.clock, setting, w_q, r)?)
             }
-            AdapterName::PdtRed => AnyAdapter::PdtRed(Classes::new(&p.shares, setting, r)?),
         })
     }
 }
@@ -354,7 +367,6 @@ impl Adapter<Profiles> for AnyAdapter {
             AnyAdapter::Nred(x) => x.arrived(a, r, &mut p.power),
             AnyAdapter::RedAt(x) => x.arrived(a, r, p),
             AnyAdapter::DtRed(x) => x.arrived(a, r, p),
-            AnyAdapter::PdtRed(x) => x.arrived(a, r, p),
         }
     }
 
@@ -365,10 +377,7 @@ impl Adapter<Profiles> for AnyAdapter {
             AnyAdapter::Amecn(x) => x.next_tick(),
             AnyAdapter::Nred(x) => x.next_tick(),
             AnyAdapter::DtRed(x) => Adapter::<Profiles>::next_tick(x),
-            AnyAdapter::None
-            | AnyAdapter::Feng(_)
-            | AnyAdapter::RedAt(_)
-            | AnyAdapter::PdtRed(_) => None,
+            AnyAdapter::None | AnyAdapter::Feng(_) | AnyAdapter::RedAt(_) => None,
         }
     }
 
@@ -378,10 +387,7 @@ impl Adapter<Profiles> for AnyAdapter {
             AnyAdapter::Amecn(x) => x.start(now),
             AnyAdapter::Nred(x) => x.start(now),
             AnyAdapter::DtRed(x) => Adapter::<Profiles>::start(x, now),
-            AnyAdapter::None
-            | AnyAdapter::Feng(_)
-            | AnyAdapter::RedAt(_)
-            | AnyAdapter::PdtRed(_) => {}
+            AnyAdapter::None | AnyAdapter::Feng(_) | AnyAdapter::RedAt(_) => {}
         }
     }
 
@@ -391,10 +397,7 @@ impl Adapter<Profiles> for AnyAdapter {
             AnyAdapter::Amecn(x) => x.tick(avg, q, r, &mut p.two),
             AnyAdapter::Nred(x) => x.tick(avg, q, r, &mut p.power),
             AnyAdapter::DtRed(x) => x.tick(avg, q, r, p),
-            AnyAdapter::None
-            | AnyAdapter::Feng(_)
-            | AnyAdapter::RedAt(_)
-            | AnyAdapter::PdtRed(_) => {}
+            AnyAdapter::None | AnyAdapter::Feng(_) | AnyAdapter::RedAt(_) => {}
         }
     }
 
@@ -406,8 +409,7 @@ impl Adapter<Profiles> for AnyAdapter {
             | AnyAdapter::Feng(_)
             | AnyAdapter::Amecn(_)
             | AnyAdapter::Nred(_)
-            | AnyAdapter::RedAt(_)
-            | AnyAdapter::PdtRed(_) => 0,
+            | AnyAdapter::RedAt(_) => 0,
         }
     }
 }

@@ -13,9 +13,9 @@
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival, Clock, ClockParams};
+use crate::parts::adapter::{Adapter, Clock, ClockParams};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{Ramp, Straight};
+use crate::parts::profile::{Arrival, Ramp, Straight};
 use penstock_units::param::ParamError;
 use penstock_units::{group, params, words, QueueLen, Time};
 

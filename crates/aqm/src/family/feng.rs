@@ -5,9 +5,9 @@
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival, Status};
+use crate::parts::adapter::{Adapter, Status};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{Ramp, Straight};
+use crate::parts::profile::{Arrival, Ramp, Straight};
 use penstock_units::param::{num, ParamError};
 use penstock_units::{group, params, words};
 

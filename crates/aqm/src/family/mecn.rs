@@ -13,7 +13,7 @@ use crate::ecn::Codepoints;
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{gentle_part, ramp, Point, Profile, Ramp};
+use crate::parts::profile::{gentle_part, ramp, Arrival, Point, Profile, Ramp};
 use crate::parts::signal::Signal;
 use penstock_units::param::{num, ParamError};
 use penstock_units::{group, params, words, QueueLen};
@@ -189,7 +189,8 @@ impl TwoLevel {
 
 impl Profile for TwoLevel {
     #[inline]
-    fn at(&self, avg: f64, r: &Ramp) -> Point {
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let avg = a.avg;
         if avg < r.min_th {
             return Point::Below;
         }
@@ -209,7 +210,7 @@ impl Profile for TwoLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::profile::tests::RAMP5_15;
+    use crate::parts::profile::tests::{at, RAMP5_15};
     use crate::testing::{busy, context, params};
     use crate::{Aqm, Ecn, Level, Packet, Reason, Verdict};
     use penstock_units::{Rng, Time};
@@ -232,7 +233,7 @@ mod tests {
             (true, 10.0, (Some(0.05), Some(0.0))),
             (true, 12.0, (Some(0.07), Some(0.04))),
         ] {
-            let got = match (TwoLevel { gentle, ..TWO }).at(avg, &r) {
+            let got = match at(TwoLevel { gentle, ..TWO }, avg, &r) {
                 Point::On(p) => (Some(p), None),
                 Point::Levels(p, q) => (Some(p), Some(q)),
                 _ => (None, None),
@@ -244,10 +245,10 @@ mod tests {
         }
         // The larger ceiling, 0.2, at 15; half way up to 30: 0.2 + 0.8 / 2.
         let higher = TwoLevel { p2_max: 0.2, ..TWO };
-        let Point::Severe(p) = higher.at(22.5, &r) else { unreachable!() };
+        let Point::Severe(p) = at(higher.clone(), 22.5, &r) else { unreachable!() };
         assert!((p - 0.6).abs() < 1e-12);
-        assert_eq!(higher.at(30.0, &r), Point::Beyond);
-        assert_eq!((TwoLevel { gentle: false, ..higher }).at(15.0, &r), Point::Beyond);
+        assert_eq!(at(higher.clone(), 30.0, &r), Point::Beyond);
+        assert_eq!(at(TwoLevel { gentle: false, ..higher }, 15.0, &r), Point::Beyond);
     }
 
     /// Geometric gate: P(moderate) = 0.04, P(incipient) = (1 − 0.04)·0.07 = 0.0672.

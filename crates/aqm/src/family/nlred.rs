@@ -7,7 +7,7 @@ use crate::context::{Common, Context};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{own_tables, states, Column, Kind};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{gentle_part, Point, Profile, Ramp};
+use crate::parts::profile::{gentle_part, Arrival, Point, Profile, Ramp};
 use penstock_units::group;
 use penstock_units::param::ParamError;
 
@@ -74,7 +74,8 @@ pub struct Square {
 
 impl Profile for Square {
     #[inline]
-    fn at(&self, avg: f64, r: &Ramp) -> Point {
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let avg = a.avg;
         if avg < r.min_th {
             return Point::Below;
         }
@@ -90,7 +91,7 @@ impl Profile for Square {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::profile::tests::RAMP5_15;
+    use crate::parts::profile::tests::{at, RAMP5_15};
 
     /// max_p 0.1 between 5 and 15: 0.15 x².
     #[test]
@@ -104,7 +105,7 @@ mod tests {
             (true, 22.5, Point::On(0.575)), // 0.15 + 0.85 / 2
             (true, 30.0, Point::Beyond),
         ] {
-            match ((Square { gentle }).at(avg, &RAMP5_15), want) {
+            match (at(Square { gentle }, avg, &RAMP5_15), want) {
                 (Point::On(got), Point::On(want)) => {
                     assert!((got - want).abs() < 1e-12, "{avg}: {got}")
                 }

@@ -9,9 +9,9 @@
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
-use crate::parts::adapter::{AdaptOn, Adapter, Arrival, Clock, ClockParams, Status};
+use crate::parts::adapter::{AdaptOn, Adapter, Clock, ClockParams, Status};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{is_near, power, Point, Profile, Ramp};
+use crate::parts::profile::{is_near, power, Arrival, Point, Profile, Ramp};
 use penstock_units::param::{num_open, ParamError};
 use penstock_units::{group, params, words, Time};
 
@@ -160,7 +160,8 @@ impl Power {
 
 impl Profile for Power {
     #[inline]
-    fn at(&self, avg: f64, r: &Ramp) -> Point {
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let avg = a.avg;
         if avg < r.min_th {
             return Point::Below;
         }
@@ -277,7 +278,7 @@ impl Adapter<Power> for Exponent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::profile::tests::RAMP5_15;
+    use crate::parts::profile::tests::{at, RAMP5_15};
     use crate::testing::{context, params, PKT};
 
     fn build(set: &[(&'static str, &'static str)]) -> Result<Nred, ParamError> {
@@ -297,7 +298,7 @@ mod tests {
             (2.0, 24.0, Point::On(0.04)), // (19/95)^2
             (2.0, 100.0, Point::Beyond),
         ] {
-            match ((Power { limit: 100.0, n, straight: false }).at(avg, &RAMP5_15), want) {
+            match (at(Power { limit: 100.0, n, straight: false }, avg, &RAMP5_15), want) {
                 (got @ (Point::On(_) | Point::Power(..)), Point::On(want)) => {
                     let got = got.p()[0];
                     assert!((got - want).abs() < 1e-12, "{n} {avg}: {got}")
@@ -322,7 +323,7 @@ mod tests {
             (2.0, 55.0, 0.25),
         ] {
             let power = Power { limit: 105.0, n, straight: true };
-            let [p, _] = power.at(avg, &ramp).p();
+            let [p, _] = at(power.clone(), avg, &ramp).p();
             assert!((p - want).abs() < 1e-12, "{n} {avg}: {p}");
         }
     }

@@ -11,9 +11,8 @@
 use crate::context::{Common, Context};
 use crate::family::params::{Base, Ceiling, Setting};
 use crate::kind::{own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival};
 use crate::parts::compose::Composed;
-use crate::parts::profile::{Ramp, Straight};
+use crate::parts::profile::{Arrival, Point, Profile, Ramp, Straight};
 use penstock_units::param::{num_open, ParamError};
 use penstock_units::{group, params};
 
@@ -73,8 +72,8 @@ params! {
     }
 }
 
-/// PDT-RED: RED with an adapter of the thresholds.
-pub type PdtRed = Composed<Straight, Classes>;
+/// PDT-RED: RED whose ramp is that of the packet's class.
+pub type PdtRed = Composed<PerClass, ()>;
 
 const COLUMNS: &[Column<PdtRed>; 4] = &[PdtRed::AVG, PdtRed::MIN_TH, PdtRed::MAX_TH, PdtRed::P_B];
 
@@ -85,13 +84,14 @@ impl PdtRed {
     /// If a value is out of its range, or the values do not fit together; the error names the key.
     pub fn new(p: &PdtRedParams, cx: &Context) -> Result<Self, ParamError> {
         let setting = Setting::of(p, &p.common, cx)?;
-        let mut ramp = Ramp { min_th: 0.0, max_th: 0.0, max_p: p.ceiling.max_p };
-        let adapter = Classes::new(&p.shares, &setting, &mut ramp)?;
-        Ok(p.base.compose(&setting, ramp, p.ceiling.profile(), adapter, COLUMNS))
+        let classes = Classes::new(&p.shares, &setting, p.ceiling.max_p)?;
+        let ramp = classes.ramp;
+        let profile = PerClass { classes, curve: p.ceiling.profile() };
+        Ok(p.base.compose(&setting, ramp, profile, (), COLUMNS))
     }
 }
 
-/// PDT-RED's adapter.
+/// The ramps of the classes.
 #[derive(Clone, Debug)]
 pub struct Classes {
     low: f64,
@@ -99,36 +99,53 @@ pub struct Classes {
     ratio: f64,
     /// The buffer, in the unit of the queue.
     limit: f64,
+    /// That of the packet that arrived last.
+    pub(crate) ramp: Ramp,
 }
 
 impl Classes {
-    /// The adapter. The thresholds become those of class 0 at an empty queue, which is what is
-    /// published before the first packet.
-    pub(crate) fn new(p: &Shares, setting: &Setting, r: &mut Ramp) -> Result<Self, ParamError> {
+    /// The ramps, all with this ceiling. Before the first packet that of class 0 at an empty queue
+    /// is published.
+    pub(crate) fn new(p: &Shares, setting: &Setting, max_p: f64) -> Result<Self, ParamError> {
         let (low, high) = (p.share_low, p.share_high);
         if low > high {
             let problem = format!("must not be above share_high ({high})");
             return Err(ParamError::new("share_low", problem));
         }
-        let classes = Classes { low, high, ratio: p.ratio, limit: setting.limit() };
-        classes.place(0.0, 0, r);
+        let ramp = Ramp { min_th: 0.0, max_th: 0.0, max_p };
+        let mut classes = Classes { low, high, ratio: p.ratio, limit: setting.limit(), ramp };
+        classes.place(0.0, 0, max_p);
         Ok(classes)
     }
 
-    /// A packet of class `class` finds `q` waiting.
+    /// A packet of class `class` finds `q` waiting. Returns its ramp, up to `max_p`.
     #[inline]
-    fn place(&self, q: f64, class: u8, r: &mut Ramp) {
+    pub(crate) fn place(&mut self, q: f64, class: u8, max_p: f64) -> Ramp {
         let share = self.high - (self.high - self.low) / (1.0 + f64::from(class));
         // A full buffer leaves no room; the ramp stays a ramp.
-        r.max_th = (share * (self.limit - q)).clamp(f64::MIN_POSITIVE, self.limit);
-        r.min_th = r.max_th / self.ratio;
+        let max_th = (share * (self.limit - q)).clamp(f64::MIN_POSITIVE, self.limit);
+        self.ramp = Ramp { min_th: max_th / self.ratio, max_th, max_p };
+        self.ramp
     }
 }
 
-impl<P> Adapter<P> for Classes {
+/// PDT-RED's profile: RED's on the ramp of the packet's class.
+#[derive(Clone, Debug)]
+pub struct PerClass {
+    classes: Classes,
+    curve: Straight,
+}
+
+impl Profile for PerClass {
     #[inline]
-    fn arrived(&mut self, a: &Arrival, r: &mut Ramp, _: &mut P) {
-        self.place(a.q, a.pkt.class, r);
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let ramp = self.classes.place(a.q, a.pkt.class, r.max_p);
+        self.curve.at(a, &ramp)
+    }
+
+    #[inline]
+    fn in_force<'a>(&'a self, _: &'a Ramp) -> &'a Ramp {
+        &self.classes.ramp
     }
 }
 
@@ -147,11 +164,11 @@ mod tests {
     #[test]
     fn thresholds_by_hand() {
         let d = build(&[]).unwrap();
-        let (c, mut r) = (d.adapter, d.ramp);
+        let mut c = d.profile.classes;
         for (q, class, max_th) in
             [(0.0, 0, 50.0), (40.0, 0, 30.0), (80.0, 1, 45.0), (80.0, 6, 70.0), (10.0, 63, 100.0)]
         {
-            c.place(q, class, &mut r);
+            let r = c.place(q, class, 0.1);
             assert!(
                 (r.max_th - max_th).abs() < 1e-9 && (r.min_th - max_th / 3.0).abs() < 1e-9,
                 "{q} {class}: {r:?}"

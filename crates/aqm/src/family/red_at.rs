@@ -8,9 +8,9 @@
 use crate::context::{Common, Context, Unit};
 use crate::family::params::{Base, Ceiling, Setting, Thresholds};
 use crate::kind::{own_tables, states, Column, Kind};
-use crate::parts::adapter::{Adapter, Arrival};
+use crate::parts::adapter::Adapter;
 use crate::parts::compose::Composed;
-use crate::parts::profile::{Ramp, Straight};
+use crate::parts::profile::{Arrival, Ramp, Straight};
 use penstock_units::param::{int, num_open, ParamError};
 use penstock_units::{group, params, words, QueueLen};
 

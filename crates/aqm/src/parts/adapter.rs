@@ -2,24 +2,10 @@
 //! paper's file. This file has what they share.
 
 use crate::context::at_least_a_microsecond;
-use crate::packet::Packet;
-use crate::parts::profile::Ramp;
+use crate::parts::profile::{Arrival, Ramp};
 use crate::verdict::Verdict;
 use penstock_units::param::ParamError;
 use penstock_units::{params, words, Duration, Time};
-
-/// An arrival as an adapter sees it: the average has taken it in, nothing is decided.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// When.
-    pub now: Time,
-    /// The new average.
-    pub avg: f64,
-    /// The instantaneous queue.
-    pub q: f64,
-    /// The packet.
-    pub pkt: &'a Packet,
-}
 
 /// How an adapter decides a packet in place of the profile in force.
 #[derive(Clone, Copy, Debug, PartialEq)]

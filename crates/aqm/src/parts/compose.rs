@@ -12,10 +12,10 @@ use crate::context::Unit;
 use crate::ecn::Codepoints;
 use crate::kind::{column, publish, Column};
 use crate::packet::{Packet, Queue};
-use crate::parts::adapter::{Adapter, Arrival, Instead};
+use crate::parts::adapter::{Adapter, Instead};
 use crate::parts::estimator::Ewma;
 use crate::parts::gate::Gate;
-use crate::parts::profile::{power, power_near, Point, Profile, Ramp, NEAR};
+use crate::parts::profile::{power, power_near, Arrival, Point, Profile, Ramp, NEAR};
 use crate::parts::signal::{Severity, Signal};
 use crate::verdict::Verdict;
 use penstock_units::{Rng, Time};
@@ -39,7 +39,7 @@ pub struct Composed<P: 'static, A: 'static> {
 }
 
 /// Columns that any member may publish.
-impl<P: 'static, A: 'static> Composed<P, A> {
+impl<P: Profile + 'static, A: 'static> Composed<P, A> {
     pub(crate) const AVG: Column<Self> =
         column("avg_pkts", "The average queue, in packets of the mean size.", |d| {
             d.unit.pkts(d.estimator.value())
@@ -50,11 +50,11 @@ impl<P: 'static, A: 'static> Composed<P, A> {
         column("p_b", "The probability before the gate, at the last arrival.", |d| d.last.p()[0]);
     pub(crate) const MIN_TH: Column<Self> =
         column("min_th", "The lower threshold in force, in packets.", |d| {
-            d.unit.pkts(d.ramp.min_th)
+            d.unit.pkts(d.profile.in_force(&d.ramp).min_th)
         });
     pub(crate) const MAX_TH: Column<Self> =
         column("max_th", "The upper threshold in force, in packets.", |d| {
-            d.unit.pkts(d.ramp.max_th)
+            d.unit.pkts(d.profile.in_force(&d.ramp).max_th)
         });
 }
 
@@ -78,12 +78,12 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
     ) -> Verdict {
         let arrival = Arrival { now, avg, q: length, pkt };
         self.adapter.arrived(&arrival, &mut self.ramp, &mut self.profile);
-        let instead = self.adapter.instead(&arrival, &self.ramp);
         let at = if length < self.early_min_queue {
             Point::Below
         } else {
-            self.profile.at(avg, &self.ramp)
+            self.profile.at(&arrival, &self.ramp)
         };
+        let instead = self.adapter.instead(&arrival, self.profile.in_force(&self.ramp));
         self.last = at;
         match (at, instead) {
             (Point::Below, _) => {
@@ -96,7 +96,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
                 self.gates[1].restart();
                 self.signal.forced(pkt)
             }
-            (_, Some(instead)) => self.decided_by(instead, avg, pkt, rng),
+            (_, Some(instead)) => self.decided_by(instead, &arrival, rng),
             (Point::On(p), None) => {
                 self.gated(Severity::Incipient, p, pkt, rng).unwrap_or(Verdict::Pass)
             }
@@ -133,7 +133,8 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
 
     /// The adapter decides this packet in place of the profile in force.
     #[cold]
-    fn decided_by(&mut self, instead: Instead, avg: f64, pkt: &Packet, rng: &mut Rng) -> Verdict {
+    fn decided_by(&mut self, instead: Instead, a: &Arrival, rng: &mut Rng) -> Verdict {
+        let pkt = a.pkt;
         self.last = Point::Below;
         let signalled = match instead {
             Instead::Coin(p) => {
@@ -141,7 +142,7 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
                 self.gates[0].coin(p, pkt.bytes, rng)
             }
             Instead::Ceiling(max_p) => {
-                let p = match self.profile.at(avg, &Ramp { max_p, ..self.ramp }) {
+                let p = match self.profile.at(a, &Ramp { max_p, ..self.ramp }) {
                     Point::On(p) | Point::Levels(p, _) | Point::Severe(p) => Some(p),
                     Point::Power(x, n) => Some(power(x, n)),
                     Point::Below | Point::Beyond => None,

@@ -1,5 +1,6 @@
-//! The five parts of RED and its descendants, and what composes them. No part knows a member of the
-//! family.
+//! What disciplines are made of. No part knows a discipline.
+//!
+//! The five parts of RED and its descendants:
 //!
 //! - An [`estimator`] makes `avg` follow the queue.
 //! - A [`profile`] turns `avg` into a probability.
@@ -7,11 +8,12 @@
 //! - A [`signal`] is a drop or a mark of some strength.
 //! - An [`adapter`] retunes the profile while the queue runs.
 //!
-//! [`compose`] puts them together.
+//! [`compose`] puts them together. [`isolation`] gives each flow a queue of its own.
 
 pub mod adapter;
 pub mod compose;
 pub mod estimator;
 pub mod gate;
+pub mod isolation;
 pub mod profile;
 pub mod signal;

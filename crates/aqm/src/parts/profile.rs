@@ -1,6 +1,22 @@
 //! Profiles: the curve from the average to a probability. RED's own ramp is here; the curves of its
 //! descendants are in their files.
 
+use crate::packet::Packet;
+use penstock_units::Time;
+
+/// An arrival as an adapter and a profile see it: the average has taken it in, nothing is decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// When.
+    pub now: Time,
+    /// The new average.
+    pub avg: f64,
+    /// The instantaneous queue.
+    pub q: f64,
+    /// The packet.
+    pub pkt: &'a Packet,
+}
+
 /// The ramp in force, in the unit of the queue: what an adapter may move while the queue runs.
 /// Numbers that only one profile has belong to that profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +89,15 @@ pub(crate) fn power_near(x: f64, n: f64) -> f64 {
 
 /// A curve from the average to a probability.
 pub trait Profile {
-    /// Returns where `avg` lies. It is [`Point::Below`] for every `avg` below `min_th`.
-    fn at(&self, avg: f64, ramp: &Ramp) -> Point;
+    /// Returns where the average at this arrival lies for this packet. It is [`Point::Below`] for
+    /// every average below `min_th`.
+    fn at(&mut self, a: &Arrival, ramp: &Ramp) -> Point;
+
+    /// Returns the ramp that the last packet met: `own`, unless each packet meets another one.
+    #[inline(always)]
+    fn in_force<'a>(&'a self, own: &'a Ramp) -> &'a Ramp {
+        own
+    }
 }
 
 /// Returns the gentle part of a profile, from `p` at `max_th` to 1 at `2·max_th`; `None` beyond it.
@@ -106,7 +129,8 @@ pub enum Straight {
 
 impl Profile for Straight {
     #[inline]
-    fn at(&self, avg: f64, r: &Ramp) -> Point {
+    fn at(&mut self, a: &Arrival, r: &Ramp) -> Point {
+        let avg = a.avg;
         if avg < r.min_th {
             return Point::Below;
         }
@@ -126,6 +150,12 @@ impl Profile for Straight {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::testing::PKT;
+
+    /// Where `avg` lies.
+    pub(crate) fn at(mut profile: impl Profile, avg: f64, ramp: &Ramp) -> Point {
+        profile.at(&Arrival { now: Time::ZERO, avg, q: avg, pkt: &PKT }, ramp)
+    }
 
     /// 5, 15; 0.1.
     pub(crate) const RAMP5_15: Ramp = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
@@ -159,8 +189,8 @@ pub(crate) mod tests {
             (22.5, Beyond, On(0.55)), // 0.1 + 0.9 * 7.5 / 15
             (30.0, Beyond, Beyond),
         ] {
-            assert_eq!(Straight::Linear.at(avg, &RAMP5_15), linear, "avg = {avg}");
-            assert_eq!(gentle.at(avg, &RAMP5_15), gently, "gentle, avg = {avg}");
+            assert_eq!(at(Straight::Linear, avg, &RAMP5_15), linear, "avg = {avg}");
+            assert_eq!(at(gentle, avg, &RAMP5_15), gently, "gentle, avg = {avg}");
         }
     }
 
@@ -169,7 +199,7 @@ pub(crate) mod tests {
     #[test]
     fn a_frozen_slope_jumps_down_at_max_th() {
         let r = Ramp { min_th: 10.0, max_th: 30.0, max_p: 0.5 };
-        let p = |frozen| match (Straight::Gentle { frozen }).at(42.1, &r) {
+        let p = |frozen| match at(Straight::Gentle { frozen }, 42.1, &r) {
             Point::On(p) => p,
             other => panic!("{other:?}"),
         };

@@ -3,7 +3,7 @@
 
 use penstock_aqm::driver::{Driver, Line};
 use penstock_aqm::{
-    build, Aqm, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Verdict, COMMON,
+    build, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Service, Turn, COMMON,
     KINDS,
 };
 use penstock_units::param::{Param, Params as _, Ty, Value, Values};
@@ -65,85 +65,6 @@ pub enum Op {
     Wait { ns: u64 },
 }
 
-/// A discipline whose verdicts are checked.
-struct Watched<'a> {
-    aqm: Discipline,
-    setup: &'a Setup,
-    verdicts: Vec<Verdict>,
-    /// The first verdict that is not allowed, and why.
-    wrong: Option<(Verdict, &'static str)>,
-}
-
-impl Watched<'_> {
-    fn check(&mut self, pkt: &Packet, verdict: Verdict) -> Verdict {
-        let capable = pkt.ecn != Ecn::NotEct;
-        let mut never = |bad: bool, why| {
-            if bad && self.wrong.is_none() {
-                self.wrong = Some((verdict, why));
-            }
-        };
-        let early = verdict == Verdict::Drop(Reason::Early);
-        never(
-            self.setup.marks_all() && capable && early,
-            "a capable packet is marked, not dropped",
-        );
-        let marked = matches!(verdict, Verdict::Mark(..));
-        never(marked && (!capable || !self.setup.ecn()), "marks only what may be marked");
-        let overflow = verdict == Verdict::Drop(Reason::Overflow);
-        never(overflow, "the buffer is the driver's business");
-        self.verdicts.push(verdict);
-        verdict
-    }
-}
-
-impl Aqm for Watched<'_> {
-    fn arrive(&mut self, now: Time, pkt: &Packet, q: &Queue, rng: &mut Rng) -> Verdict {
-        let verdict = self.aqm.arrive(now, pkt, q, rng);
-        self.check(pkt, verdict)
-    }
-    fn overflow(&mut self, now: Time, pkt: &Packet, q: &Queue) {
-        self.aqm.overflow(now, pkt, q);
-    }
-    fn decides_at_departure(&self) -> bool {
-        self.aqm.decides_at_departure()
-    }
-    fn depart(
-        &mut self,
-        now: Time,
-        pkt: &Packet,
-        sojourn: Duration,
-        q: &Queue,
-        rng: &mut Rng,
-    ) -> Verdict {
-        let verdict = self.aqm.depart(now, pkt, sojourn, q, rng);
-        self.check(pkt, verdict)
-    }
-    fn draws(&self) -> bool {
-        self.aqm.draws()
-    }
-    fn drawn(&mut self, handle: u32, waiting: &Packet) {
-        self.aqm.drawn(handle, waiting);
-    }
-    fn evict(&mut self, now: Time, pkt: &Packet, q: &Queue, full: bool) -> Option<(u32, Reason)> {
-        self.aqm.evict(now, pkt, q, full)
-    }
-    fn schedules(&self) -> bool {
-        self.aqm.schedules()
-    }
-    fn enqueued(&mut self, now: Time, pkt: &Packet, handle: u32) {
-        self.aqm.enqueued(now, pkt, handle);
-    }
-    fn next(&mut self, now: Time) -> Option<u32> {
-        self.aqm.next(now)
-    }
-    fn next_tick(&self) -> Option<Time> {
-        self.aqm.next_tick()
-    }
-    fn tick(&mut self, now: Time, q: &Queue) {
-        self.aqm.tick(now, q);
-    }
-}
-
 /// A queue of `limit` packets, as a link keeps it; handles are places in `packets`. Marks are not
 /// written: a packet leaves as it came.
 struct Places {
@@ -152,7 +73,10 @@ struct Places {
     packets: Vec<(Packet, Time)>,
     /// The handles of those that wait, in the order of their arrival.
     waiting: Vec<u32>,
-    dropped: usize,
+    /// The packets that the last dequeue dropped.
+    dropped: Vec<(Packet, Reason)>,
+    /// The number of all that were dropped.
+    gone: usize,
     /// A handle that was named although it does not wait.
     stray: Option<u32>,
 }
@@ -173,7 +97,7 @@ impl Places {
 }
 
 impl Line for Places {
-    type Waiting = ();
+    type Waiting = Packet;
 
     fn queue(&self) -> &Queue {
         &self.q
@@ -187,51 +111,71 @@ impl Line for Places {
         Some((handle, self.packets[handle as usize].0))
     }
     fn evict(&mut self, _: Time, handle: u32, _: Reason) {
-        self.dropped += usize::from(self.out(handle).is_some());
+        self.gone += usize::from(self.out(handle).is_some());
     }
-    fn take(&mut self, _: Time, handle: Option<u32>) -> Option<(Packet, Time, ())> {
+    fn take(&mut self, _: Time, handle: Option<u32>) -> Option<(Packet, Time, Packet)> {
         let handle = handle.or(self.waiting.first().copied())?;
-        self.out(handle).map(|(pkt, arrived)| (pkt, arrived, ()))
+        self.out(handle).map(|(pkt, arrived)| (pkt, arrived, pkt))
     }
-    fn drop_head(&mut self, _: Time, (): (), _: Reason) {
-        self.dropped += 1;
+    fn drop_head(&mut self, _: Time, pkt: Packet, reason: Reason) {
+        self.dropped.push((pkt, reason));
     }
 }
 
 /// A queue around a discipline.
 struct Bench<'a> {
-    driver: Driver<Watched<'a>>,
+    setup: &'a Setup,
+    aqm: Discipline,
+    driver: Driver,
     line: Places,
     now: Time,
     departed: usize,
+    /// What became of the packets that arrived, and of those whose turn came.
+    fates: Vec<Result<Ecn, Reason>>,
 }
 
 impl<'a> Bench<'a> {
     fn new(setup: &'a Setup, aqm: Discipline, limit: u32) -> Self {
-        let watched = Watched { aqm, setup, verdicts: vec![], wrong: None };
         let line = Places {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit: limit as usize,
             packets: vec![],
             waiting: vec![],
-            dropped: 0,
+            dropped: vec![],
+            gone: 0,
             stray: None,
         };
-        let driver = Driver::new(watched, Rng::stream(7, "aqm/test"));
-        Bench { driver, line, now: Time::ZERO, departed: 0 }
+        let driver = Driver::of(&*aqm, Rng::stream(7, "aqm/test"));
+        Bench { setup, aqm, driver, line, now: Time::ZERO, departed: 0, fates: vec![] }
+    }
+
+    /// Checks what became of a packet.
+    fn fate(&mut self, pkt: &Packet, fate: Result<Ecn, Reason>) {
+        let capable = pkt.ecn != Ecn::NotEct;
+        let early = fate == Err(Reason::Early);
+        let spared = self.setup.marks_all() && capable;
+        assert!(!(early && spared), "a capable packet is marked, not dropped");
+        let marked = fate.is_ok_and(|ecn| ecn != pkt.ecn);
+        assert!(!marked || capable && self.setup.ecn(), "marks only what may be marked");
+        self.fates.push(fate);
     }
 
     fn arrive(&mut self, pkt: Packet) {
         let handle = self.line.packets.len() as u32;
         self.line.packets.push((pkt, self.now));
-        let let_in = self.driver.arrive(self.now, &pkt, &mut self.line).is_ok();
-        if !let_in {
-            self.line.dropped += 1;
-        } else if self.line.q.idle_since.take().is_none() || self.driver.orders() {
+        let fate = self.driver.arrive(&mut *self.aqm, self.now, &pkt, &mut self.line);
+        self.fate(&pkt, fate);
+        if fate.is_err() {
+            self.line.gone += 1;
+            let overflow = fate == Err(Reason::Overflow);
+            assert!(!overflow || self.line.full(&pkt), "the buffer is the driver's business");
+        } else if self.line.q.idle_since.take().is_none()
+            || self.driver.service() == Service::Orders
+        {
             self.line.waiting.push(handle);
             self.line.q.pkts += 1;
             self.line.q.bytes += u64::from(pkt.bytes);
-            self.driver.enqueued(self.now, &pkt, handle);
+            self.driver.enqueued(&mut *self.aqm, self.now, &pkt, handle);
         } else {
             self.departed += 1;
         }
@@ -239,34 +183,42 @@ impl<'a> Bench<'a> {
 
     /// A dequeue, which may drop.
     fn depart(&mut self) {
-        if self.driver.serve(self.now, &mut self.line).is_some() {
-            self.departed += 1;
-            return;
+        let served = self.driver.serve(&mut *self.aqm, self.now, &mut self.line);
+        for (pkt, reason) in std::mem::take(&mut self.line.dropped) {
+            self.line.gone += 1;
+            assert_ne!(reason, Reason::Overflow, "the buffer is the driver's business");
+            self.fate(&pkt, Err(reason));
         }
-        assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
-        self.line.q.idle_since.get_or_insert(self.now);
+        match served {
+            Turn::Packet((pkt, ecn)) => {
+                self.departed += 1;
+                self.fate(&pkt, Ok(ecn));
+            }
+            Turn::NotBefore(at) => self.wait(at),
+            Turn::Empty => {
+                assert!(self.line.waiting.is_empty(), "a packet's turn while any waits");
+                self.line.q.idle_since.get_or_insert(self.now);
+            }
+        }
     }
 
     fn wait(&mut self, until: Time) {
         // Up to a hundred ticks; then the clock of a fast one is taken as stopped.
         for _ in 0..100 {
-            let Some(t) = self.driver.next_tick().filter(|t| *t <= until) else { break };
+            let Some(t) = self.aqm.next_tick().filter(|t| *t <= until) else { break };
             assert!(t >= self.now, "a tick in the past");
             self.now = t;
-            self.driver.tick(t, &self.line.q);
-            assert!(
-                self.driver.next_tick().is_none_or(|next| next > t),
-                "the next tick lies ahead"
-            );
+            self.aqm.tick(t, &self.line.q);
+            assert!(self.aqm.next_tick().is_none_or(|next| next > t), "the next tick lies ahead");
         }
-        if self.driver.next_tick().is_none_or(|t| t > until) {
+        if self.aqm.next_tick().is_none_or(|t| t > until) {
             self.now = until;
         }
     }
 }
 
-/// Everything is checked at every step, the verdicts are returned.
-pub fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Vec<Verdict> {
+/// Everything is checked at every step. Returns what became of the packets.
+pub fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Vec<Result<Ecn, Reason>> {
     let mut b = Bench::new(setup, aqm, limit);
     let mut thresholds: Vec<(&str, f64)> = vec![];
     for op in ops {
@@ -277,11 +229,9 @@ pub fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Vec<Verd
             Op::Depart => b.depart(),
             Op::Wait { ns } => b.wait(b.now + Duration::from_nanos(*ns)),
         }
-        let watched = b.driver.aqm();
-        assert_eq!(watched.wrong, None);
         assert_eq!(b.line.stray, None, "a handle that does not wait");
         let mut wrong = None;
-        watched.aqm.state(&mut |name, x| {
+        b.aqm.state(&mut |name, x| {
             // Feng's adapter may be set free of its bounds, as ns-2's is.
             let free = setup.is("max_p_high", &Value::Word("none".into()));
             let probability = ["p", "p_b", "p_m", "p1", "p2", "p1_max", "p2_max"].contains(&name)
@@ -299,10 +249,10 @@ pub fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Vec<Verd
             assert!(min_th < max_th, "{min_th} {max_th}");
         }
         let longest = f64::from(limit) * 10_000.0;
-        assert!(watched.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
+        assert!(b.aqm.average_pkts().is_none_or(|avg| (0.0..=longest).contains(&avg)));
         assert_eq!(
             b.line.packets.len(),
-            b.departed + b.line.dropped + b.line.waiting.len(),
+            b.departed + b.line.gone + b.line.waiting.len(),
             "packets are conserved"
         );
         assert!(b.line.waiting.len() <= b.line.limit);
@@ -311,7 +261,7 @@ pub fn drive(setup: &Setup, aqm: Discipline, ops: &[Op], limit: u32) -> Vec<Verd
     while !b.line.waiting.is_empty() {
         b.depart();
     }
-    b.driver.aqm().verdicts.clone()
+    b.fates
 }
 
 /// The bytes of an input, one choice after the other. An exhausted input gives zeros, which mean
@@ -369,8 +319,25 @@ fn drawn(c: &mut Choices, ty: &Ty) -> Value {
             0 => QueueLen::Packets(c.log(0.01, 300.0)),
             _ => QueueLen::Bytes(c.log(1.0, 1e6) as u64),
         }),
+        Ty::Tables(params) => {
+            let one = |c: &mut Choices| params.iter().map(|p| (p.name, drawn(c, &p.ty))).collect();
+            let n = c.byte() % 4;
+            named((0..n).map(|_| table(one(c))).collect())
+        }
         other => panic!("a discipline's key of type {other:?}: say here how to draw it"),
     }
+}
+
+/// A table of values.
+pub fn table(list: Vec<(&'static str, Value)>) -> Values {
+    let mut values = Values::new();
+    list.into_iter().for_each(|(name, value)| values.set(name, value));
+    values
+}
+
+/// Tables by name.
+pub fn named(tables: Vec<Values>) -> Value {
+    Value::Tables((0..).map(|i: u32| format!("t{i}")).zip(tables).collect())
 }
 
 /// Any bytes as a discipline, the limit of its buffer, and what happens to it. The first byte is
@@ -406,7 +373,7 @@ pub fn read(bytes: &[u8]) -> (Setup, u32, Vec<Op>) {
     (Setup { kind: kind.name, set, context }, limit, ops)
 }
 
-/// What the fuzz target does: every check after every operation, and twice the same verdicts.
+/// What the fuzz target does: every check after every operation, and twice the same fates.
 pub fn check(bytes: &[u8]) {
     let (setup, limit, ops) = read(bytes);
     let (Some(first), Some(second)) = (setup.build(), setup.build()) else { return };

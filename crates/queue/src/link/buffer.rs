@@ -1,13 +1,14 @@
 //! The packets that wait in front of a link, their counters and their series.
 
 use crate::config::{Keep, LinkConfig};
+use crate::link::bands::{Band, Bands};
 use crate::link::fate::Arriving;
-use crate::link::held::{Held, HeldPacket, Order};
+use crate::link::held::{Held, HeldPacket};
 use crate::ring::Ring;
 use crate::series::QueueSeries;
 use crate::stats::LinkStats;
-use penstock_aqm::driver::{Contract, Line};
-use penstock_aqm::{Ecn, Level, Packet, Queue, Reason};
+use penstock_aqm::driver::Line;
+use penstock_aqm::{Aqm, Ecn, Level, Packet, Queue, Reason, Service};
 use penstock_units::{QueueLen, Rng, Time};
 
 /// A packet that waits at a lazy link: when it starts to be sent.
@@ -26,6 +27,8 @@ pub(crate) struct Buffer {
     /// The packet in service counts against the limit.
     count_in_service: bool,
     in_service_bytes: u32,
+    /// Packets wait and none is in service: a shaper holds them.
+    held_back: bool,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
     waiting: Ring<Departure>,
@@ -37,21 +40,19 @@ pub(crate) struct Buffer {
     /// Dropped after they were let in, by their places in the caller's pool.
     pub(crate) gone: Vec<u32>,
     pub(crate) stats: Option<Box<LinkStats>>,
+    /// Where the link is measured and its discipline declares bands.
+    pub(crate) bands: Option<Box<Bands>>,
     pub(crate) series: Option<Box<QueueSeries>>,
 }
 
 impl Buffer {
-    /// An empty buffer. `columns`: what the discipline publishes.
-    pub(crate) fn new(
-        c: &LinkConfig,
-        keep: &Keep,
-        contract: &Contract,
-        opportunities: bool,
-        columns: &[&'static str],
-    ) -> Self {
+    /// An empty buffer in front of a discipline.
+    pub(crate) fn new(c: &LinkConfig, keep: &Keep, aqm: &dyn Aqm, opportunities: bool) -> Self {
         let (limit, limit_in_bytes) = limit(c.buffer);
+        let mut columns = vec![];
+        aqm.state(&mut |name, _| columns.push(name));
         let series = (keep.series.is_some() || keep.events)
-            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, columns)));
+            .then(|| Box::new(QueueSeries::new(keep.series, keep.events, &columns)));
         Buffer {
             q: Queue { pkts: 0, bytes: 0, idle_since: Some(Time::ZERO) },
             limit,
@@ -59,14 +60,16 @@ impl Buffer {
             // Between opportunities no packet is in service.
             count_in_service: c.count_in_service && !opportunities,
             in_service_bytes: 0,
+            held_back: false,
             in_service_since: Time::ZERO,
             waiting: Ring::new(Departure { start: Time::NEVER, bytes: 0, flow: 0 }),
-            held: Held::new(contract),
+            held: Held::new(aqm.service()),
             arrived: 0,
             departed: 0,
             lost: 0,
             gone: vec![],
             stats: keep.window.map(|(from, to)| Box::new(LinkStats::new(from, to))),
+            bands: keep.window.and_then(|window| Bands::of(aqm, window)),
             series,
         }
     }
@@ -90,6 +93,9 @@ impl Buffer {
         self.leaves(w.start, w.bytes);
         self.in_service(w.start, w.bytes);
         self.departed += 1;
+        if let Some(bands) = &mut self.bands {
+            bands.starts(w.start);
+        }
         if let Some(series) = &mut self.series {
             series.event(w.start, "dequeue", w.flow, w.bytes, self.q.pkts);
         }
@@ -98,18 +104,29 @@ impl Buffer {
 
     /// A packet that arrives at `now` is let in, and starts to be sent at `start`.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, start: Time) {
+    pub(crate) fn pass(
+        &mut self,
+        now: Time,
+        a: &Arriving,
+        ecn: Ecn,
+        start: Time,
+        band: Option<u8>,
+    ) {
         if start > now {
             self.enters(now, a.pkt.bytes);
             self.waiting.push(Departure { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            if let Some(bands) = &mut self.bands {
+                bands.waits(now, band);
+            }
         } else {
             self.departed += 1;
         }
+        let leaves = Leaves { at: now, start, bytes: a.pkt.bytes, data: a.data };
         if let Some(stats) = self.stats.as_deref_mut() {
-            stats.departure(now, start, a.pkt.bytes, a.data);
-            if let Some(level) = raised(a.pkt.ecn, ecn) {
-                stats.mark(start, level);
-            }
+            leaves.count(stats, raised(a.pkt.ecn, ecn));
+        }
+        if let Some(band) = band {
+            self.of_band(band, |band| leaves.count(&mut band.stats, raised(a.pkt.ecn, ecn)));
         }
         if let Some(series) = &mut self.series {
             series.accepted(now, start, ecn != a.pkt.ecn, &{ a.pkt }, &self.q);
@@ -129,12 +146,22 @@ impl Buffer {
     /// A packet that arrives at `now` is let in, and held. Returns its handle, if the discipline
     /// orders the packets.
     #[inline(always)]
-    pub(crate) fn hold(&mut self, now: Time, a: &Arriving, ecn: Ecn, order: Order) -> u32 {
+    pub(crate) fn hold(
+        &mut self,
+        now: Time,
+        a: &Arriving,
+        ecn: Ecn,
+        service: Service,
+        band: Option<u8>,
+    ) -> u32 {
         self.enters(now, a.pkt.bytes);
+        if let Some(band) = band {
+            self.of_band(band, |band| band.enters(now));
+        }
         if let Some(series) = &mut self.series {
             series.accepted(now, Time::NEVER, ecn != a.pkt.ecn, &a.pkt, &self.q);
         }
-        self.held.put(order, HeldPacket::new(a, ecn))
+        self.held.put(service, HeldPacket::new(a, ecn, band))
     }
 
     /// A packet that was held starts to be sent.
@@ -142,11 +169,15 @@ impl Buffer {
     pub(crate) fn sent(&mut self, now: Time, h: &HeldPacket, ecn: Ecn) {
         self.departed += 1;
         let bytes = h.bytes;
+        let leaves = Leaves { at: h.at, start: now, bytes, data: h.data };
         if let Some(stats) = self.stats.as_deref_mut() {
-            stats.departure(h.at, now, bytes, h.data);
-            if let Some(level) = raised(h.arrived_as, ecn) {
-                stats.mark(now, level);
-            }
+            leaves.count(stats, raised(h.arrived_as, ecn));
+        }
+        if let Some(band) = h.band {
+            self.of_band(band, |band| {
+                band.leaves(now);
+                leaves.count(&mut band.stats, raised(h.arrived_as, ecn));
+            });
         }
         if let Some(series) = &mut self.series {
             if ecn != h.ecn {
@@ -163,22 +194,64 @@ impl Buffer {
         self.in_service_since = start;
     }
 
+    /// A shaper holds what waits.
+    pub(crate) fn nothing_in_service(&mut self) {
+        self.held_back = true;
+    }
+
+    /// A packet arrives at `now`, whatever becomes of it; the discipline's average is `avg()` then.
+    #[inline(always)]
+    pub(crate) fn arrives(
+        &mut self,
+        now: Time,
+        data: bool,
+        band: Option<u8>,
+        avg: impl FnOnce() -> Option<f64>,
+    ) {
+        if let Some(stats) = self.stats.as_deref_mut() {
+            stats.arrival(now, data);
+            stats.average(now, avg());
+        }
+        if let Some(band) = band {
+            self.of_band(band, |band| band.stats.arrival(now, data));
+        }
+    }
+
+    /// Does something to a band, where bands are measured.
+    #[cold]
+    #[inline(never)]
+    fn of_band(&mut self, band: u8, act: impl FnOnce(&mut Band)) {
+        if let Some(bands) = &mut self.bands {
+            act(bands.get(band));
+        }
+    }
+
     /// A packet is not let in.
     #[cold]
-    pub(crate) fn refused(&mut self, now: Time, a: &Arriving, reason: Reason) {
+    pub(crate) fn refused(&mut self, now: Time, a: &Arriving, reason: Reason, band: Option<u8>) {
         let word = match reason {
             Reason::Early => "drop_early",
             Reason::Forced => "drop_forced",
             Reason::Overflow => "drop_overflow",
         };
-        self.dropped(now, &a.pkt, a.data, reason, word);
+        self.dropped(now, &a.pkt, a.data, (reason, word), band);
     }
 
     #[cold]
-    fn dropped(&mut self, now: Time, pkt: &Packet, data: bool, reason: Reason, word: &str) {
+    fn dropped(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        data: bool,
+        (reason, word): (Reason, &str),
+        band: Option<u8>,
+    ) {
         self.lost += 1;
         if let Some(stats) = &mut self.stats {
             stats.dropped(now, reason, data);
+        }
+        if let Some(band) = band {
+            self.of_band(band, |band| band.stats.dropped(now, reason, data));
         }
         if let Some(series) = &mut self.series {
             series.event(now, word, pkt.flow, pkt.bytes, self.q.pkts);
@@ -210,6 +283,26 @@ impl Buffer {
     }
 }
 
+/// A packet that arrived at `at` starts to be sent at `start`.
+#[derive(Clone, Copy)]
+struct Leaves {
+    at: Time,
+    start: Time,
+    bytes: u32,
+    data: bool,
+}
+
+impl Leaves {
+    /// Counts it, and its mark.
+    #[inline(always)]
+    fn count(self, stats: &mut LinkStats, mark: Option<Level>) {
+        stats.departure(self.at, self.start, self.bytes, self.data);
+        if let Some(level) = mark {
+            stats.mark(self.start, level);
+        }
+    }
+}
+
 /// The buffer as the driver of its discipline sees it.
 impl Line for Buffer {
     type Waiting = HeldPacket;
@@ -221,7 +314,7 @@ impl Line for Buffer {
 
     #[inline]
     fn full(&self, pkt: &Packet) -> bool {
-        let busy = self.count_in_service && self.q.idle_since.is_none();
+        let busy = self.count_in_service && self.q.idle_since.is_none() && !self.held_back;
         if self.limit_in_bytes {
             let in_service = if busy { u64::from(self.in_service_bytes) } else { 0 };
             self.q.bytes + in_service + u64::from(pkt.bytes) > self.limit
@@ -238,7 +331,10 @@ impl Line for Buffer {
     fn evict(&mut self, now: Time, handle: u32, reason: Reason) {
         let h = self.held.give_up(handle).expect("the handle of a waiting packet");
         self.leaves(now, h.bytes);
-        self.dropped(now, &h.packet(), h.data, reason, "evict");
+        if let Some(band) = h.band {
+            self.of_band(band, |band| band.leaves(now));
+        }
+        self.dropped(now, &h.packet(), h.data, (reason, "evict"), h.band);
         self.gone.push(h.index);
     }
 
@@ -251,11 +347,15 @@ impl Line for Buffer {
         self.leaves(now, h.bytes);
         self.in_service(now, h.bytes);
         self.q.idle_since = None;
+        self.held_back = false;
         Some((h.packet(), h.at, h))
     }
 
     fn drop_head(&mut self, now: Time, h: HeldPacket, reason: Reason) {
-        self.dropped(now, &h.packet(), h.data, reason, "drop_head");
+        if let Some(band) = h.band {
+            self.of_band(band, |band| band.leaves(now));
+        }
+        self.dropped(now, &h.packet(), h.data, (reason, "drop_head"), h.band);
         self.gone.push(h.index);
     }
 }

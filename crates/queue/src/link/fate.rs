@@ -8,7 +8,8 @@ use penstock_units::Time;
 pub enum Fate {
     /// It reaches the other end at this time, with this ECN field.
     Through(Time, Ecn),
-    /// It waits at an eager link; `Some`: the link asks to be served then.
+    /// It waits at an eager link; `Some`: the link asks to be served then, and not at a later time
+    /// that it asked for before.
     Held(Option<Time>),
     /// It is gone.
     Dropped,
@@ -27,10 +28,19 @@ pub struct Arriving {
     pub data: bool,
 }
 
-/// What a free transmitter does.
+/// What a free transmitter does in its turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// The place of the packet that goes next.
+    /// The packet that it sends, if any may go.
+    pub sent: Option<Sent>,
+    /// When the link is to be served again; [`Time::NEVER`]: nothing waits.
+    pub again: Time,
+}
+
+/// A packet whose transmission begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Its place in the caller's pool.
     pub index: u32,
     /// Its flow.
     pub flow: u32,
@@ -38,8 +48,6 @@ pub struct Served {
     pub bytes: u32,
     /// What becomes of it.
     pub fate: Fate,
-    /// When the link is to be served again; [`Time::NEVER`]: nothing waits.
-    pub again: Time,
 }
 
 /// Where a link's packets come from, one after the other, and where they go.
@@ -59,7 +67,7 @@ pub trait Source {
     fn became(&mut self, fate: Fate);
 
     /// Is told what an eager link's transmitter does in its turn at `now`.
-    fn turn(&mut self, now: Time, served: Option<Served>);
+    fn turn(&mut self, now: Time, served: Served);
 
     /// Is told of a packet that was let in and dropped all the same, by its place in the caller's
     /// pool; before it is told of the arrival or the turn that it was dropped for.

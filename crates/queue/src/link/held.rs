@@ -2,8 +2,7 @@
 
 use crate::link::fate::Arriving;
 use crate::ring::Ring;
-use penstock_aqm::driver::Contract;
-use penstock_aqm::{Ecn, Packet};
+use penstock_aqm::{Ecn, Packet, Service};
 use penstock_units::{Rng, Time};
 use std::collections::VecDeque;
 
@@ -23,6 +22,8 @@ pub(crate) struct HeldPacket {
     /// Its ECN field when it arrived, and since it was let in.
     pub(crate) arrived_as: Ecn,
     pub(crate) ecn: Ecn,
+    /// The discipline's band that it belongs to.
+    pub(crate) band: Option<u8>,
 }
 
 const _: () = assert!(size_of::<HeldPacket>() == 32);
@@ -38,14 +39,15 @@ impl HeldPacket {
         data: false,
         arrived_as: Ecn::NotEct,
         ecn: Ecn::NotEct,
+        band: None,
     };
 
-    /// A packet that was let in with this ECN field.
+    /// A packet that was let in with this ECN field, into this band.
     #[inline]
-    pub(crate) fn new(a: &Arriving, ecn: Ecn) -> Self {
+    pub(crate) fn new(a: &Arriving, ecn: Ecn, band: Option<u8>) -> Self {
         let Packet { bytes, ecn: arrived_as, flow, class } = a.pkt;
         let Arriving { at, index, data, .. } = *a;
-        HeldPacket { at, bytes, flow, index, class, data, arrived_as, ecn }
+        HeldPacket { at, bytes, flow, index, class, data, arrived_as, ecn, band }
     }
 
     /// Returns it as the discipline sees it now.
@@ -95,62 +97,42 @@ impl Places {
     }
 }
 
-/// What order the packets have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// That of arrival, in `fifo`.
-    Fifo,
-    /// That of arrival, for a discipline that draws packets: they stand in `places`, and `line` has the
-    /// numbers of their places. Where a packet is given up those behind it move up; this is why only
-    /// numbers stand in the line. The handle is where in the line a packet stands.
-    Drawn,
-    /// The discipline's. The packets stand in `places`, and the handle is the place.
-    Ordered,
-}
-
-impl Order {
-    /// What a discipline needs that orders the packets, or draws of them.
-    #[inline(always)]
-    pub(crate) fn of(orders: bool, draws: bool) -> Self {
-        match (orders, draws) {
-            (true, _) => Order::Ordered,
-            (false, true) => Order::Drawn,
-            (false, false) => Order::Fifo,
-        }
-    }
-}
-
 /// The packets that wait at an eager link.
+///
+/// - In the order of arrival they stand in `fifo`.
+/// - Of a discipline that draws packets they stand in `places`, and `line` has the numbers of their
+///   places. Where a packet is given up those behind it move up; this is why only numbers stand in
+///   the line. The handle is where in the line a packet stands.
+/// - Of a discipline that orders packets they stand in `places`, and the handle is the place.
 pub(crate) struct Held {
-    order: Order,
+    service: Service,
     fifo: Ring<HeldPacket>,
     line: VecDeque<u32>,
     places: Places,
 }
 
 impl Held {
-    /// What a discipline with this contract needs.
-    pub(crate) fn new(contract: &Contract) -> Self {
-        let order = Order::of(contract.orders(), contract.draws());
+    /// What a discipline that acts there needs.
+    pub(crate) fn new(service: Service) -> Self {
         let fifo = Ring::new(HeldPacket::BLANK);
-        Held { order, fifo, line: VecDeque::new(), places: Places::new() }
+        Held { service, fifo, line: VecDeque::new(), places: Places::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.fifo.len() + self.places.len()
     }
 
-    /// Keeps a packet. Returns its handle, if the discipline orders the packets. `order` is what its
-    /// type says: then nothing is asked for each packet.
+    /// Keeps a packet. Returns its handle, if the discipline orders the packets. `service` is what
+    /// its type says: then nothing is asked for each packet.
     #[inline(always)]
-    pub(crate) fn put(&mut self, order: Order, p: HeldPacket) -> u32 {
-        debug_assert_eq!(order, self.order, "it does not change");
-        if order == Order::Fifo {
+    pub(crate) fn put(&mut self, service: Service, p: HeldPacket) -> u32 {
+        debug_assert_eq!(service, self.service, "it does not change");
+        if !service.evicts() {
             self.fifo.push(p);
             return 0;
         }
         let place = self.places.put(p);
-        if order == Order::Drawn {
+        if service == Service::Draws {
             self.line.push_back(place);
         }
         place
@@ -159,7 +141,7 @@ impl Held {
     /// Takes out the first packet in the order of arrival.
     #[inline(always)]
     pub(crate) fn first(&mut self) -> Option<HeldPacket> {
-        if self.order == Order::Fifo {
+        if !self.service.evicts() {
             return self.fifo.pop();
         }
         self.line.pop_front().map(|place| self.places.take(place))
@@ -173,10 +155,10 @@ impl Held {
 
     /// Takes out a packet that the discipline gives up. Returns `None` where none has that handle.
     pub(crate) fn give_up(&mut self, handle: u32) -> Option<HeldPacket> {
-        let place = match self.order {
-            Order::Fifo => return None,
-            Order::Drawn => self.line.remove(handle as usize)?,
-            Order::Ordered => handle,
+        let place = match self.service {
+            Service::AtArrival | Service::AtDeparture => return None,
+            Service::Draws => self.line.remove(handle as usize)?,
+            Service::Orders => handle,
         };
         Some(self.places.take(place))
     }
@@ -184,7 +166,7 @@ impl Held {
     /// Returns a waiting packet, drawn with equal chances, and its handle.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> Option<(u32, Packet)> {
-        if self.order != Order::Drawn {
+        if self.service != Service::Draws {
             return None;
         }
         let handle = (rng.unit() * f64::from(self.line.len() as u32)) as u32;

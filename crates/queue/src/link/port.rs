@@ -5,13 +5,23 @@
 //! `arrive` is inlined. The match on the kind happens once per packet, or once per batch.
 
 use crate::link::buffer::Buffer;
-use crate::link::fate::{Arriving, Fate, Served, Source};
-use crate::link::held::Order;
+use crate::link::fate::{Arriving, Fate, Sent, Served, Source};
 use crate::link::loss::LossyWire;
 use crate::link::transmitter::Transmitter;
-use penstock_aqm::driver::{eager, Contract};
-use penstock_aqm::{Aqm, Ecn, Packet, Visit};
+use penstock_aqm::driver::Driver;
+use penstock_aqm::{Aqm, Ecn, Packet, Turn, Visit};
 use penstock_units::{Duration, Time};
+
+/// What packets wait for at an eager link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// None waits.
+    Nothing,
+    /// The transmitter.
+    Transmitter,
+    /// A time before which none may go: a shaper holds them.
+    Shaper,
+}
 
 /// The transmitter, and what waits for it.
 pub(crate) struct Port {
@@ -19,12 +29,14 @@ pub(crate) struct Port {
     /// When something is to be replayed next: the start of a transmission, or what the link does by
     /// itself.
     pub(crate) next: Time,
-    pub(crate) contract: Contract,
+    pub(crate) driver: Driver,
     delay: Duration,
     pub(crate) buffer: Buffer,
     transmitter: Transmitter,
-    /// At an eager link: the caller was asked to have it served.
-    due: bool,
+    /// What packets wait for at an eager link.
+    waits: Waits,
+    /// When its turn comes, as the caller was told, unless nothing waits.
+    due: Time,
     wire: Option<Box<LossyWire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
@@ -34,7 +46,7 @@ pub(crate) struct Port {
 impl Port {
     /// An idle one.
     pub(crate) fn new(
-        contract: Contract,
+        driver: Driver,
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
@@ -43,11 +55,12 @@ impl Port {
         Port {
             busy_until: Time::ZERO,
             next: Time::NEVER,
-            contract,
+            driver,
             delay,
             buffer,
             transmitter,
-            due: false,
+            waits: Waits::Nothing,
+            due: Time::NEVER,
             wire: wire.map(Box::new),
             tap: None,
         }
@@ -75,7 +88,8 @@ impl Port {
 
     /// A packet is let in at a lazy link.
     #[inline(always)]
-    fn pass(&mut self, now: Time, a: &Arriving, ecn: Ecn, idle: bool) -> Fate {
+    fn pass(&mut self, a: &Arriving, ecn: Ecn, band: Option<u8>, idle: bool) -> Fate {
+        let now = a.at;
         let start = self.transmitter.start(self.busy_until, now);
         if idle {
             self.transmitter.idle();
@@ -85,7 +99,7 @@ impl Port {
         if start > now {
             self.next = self.next.min(start);
         }
-        self.buffer.pass(now, a, ecn, start);
+        self.buffer.pass(now, a, ecn, start, band);
         self.over_the_wire(start, ecn)
     }
 
@@ -131,49 +145,71 @@ impl Port {
         self.buffer.arrived += 1;
         let idle = self.idle(now);
         self.buffer.q.idle_since = idle.then_some(self.busy_until);
-        let entry = self.contract.arrive(aqm, now, &a.pkt, &mut self.buffer);
-        if let Some(stats) = self.buffer.stats.as_deref_mut() {
-            stats.arrival(now, a.data);
-            stats.average(now, aqm.average_pkts());
-        }
+        let entry = self.driver.arrive(aqm, now, &a.pkt, &mut self.buffer);
+        let band = aqm.band(&a.pkt);
+        self.buffer.arrives(now, a.data, band, || aqm.average_pkts());
         let ecn = match entry {
             Ok(ecn) => ecn,
             Err(reason) => {
                 // A copy: what a call may look at has to stand in memory, for every packet.
-                self.buffer.refused(now, &{ *a }, reason);
+                self.buffer.refused(now, &{ *a }, reason, band);
                 return Fate::Dropped;
             }
         };
-        if !eager(aqm) {
-            return self.pass(now, a, ecn, idle);
+        let service = aqm.service();
+        if !service.is_eager() {
+            return self.pass(a, ecn, band, idle);
         }
-        let order = Order::of(aqm.schedules(), aqm.draws());
-        let handle = self.buffer.hold(now, a, ecn, order);
-        self.contract.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
-        if std::mem::replace(&mut self.due, true) {
+        let handle = self.buffer.hold(now, a, ecn, service, band);
+        self.driver.enqueued(aqm, now, &Packet { ecn, ..a.pkt }, handle);
+        // What has come may go before what a shaper holds.
+        if self.waits == Waits::Transmitter {
             return Fate::Held(None);
         }
-        Fate::Held(Some(self.transmitter.start(self.busy_until, now)))
+        self.waits = Waits::Transmitter;
+        self.due = self.transmitter.start(self.busy_until, now);
+        Fate::Held(Some(self.due))
     }
 
-    /// The transmitter is free.
+    /// An eager link's turn comes.
     #[inline(always)]
-    fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Option<Served> {
-        self.due = false;
-        let served = self.contract.serve(aqm, now, &mut self.buffer);
-        let left = self.buffer.q.pkts;
-        debug_assert!(served.is_some() || left == 0, "a packet's turn while any waits");
-        let (h, ecn) = served?;
+    fn serve<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time) -> Served {
+        if self.due != now {
+            return Served { sent: None, again: Time::NEVER };
+        }
+        if self.waits == Waits::Shaper {
+            self.waits = Waits::Transmitter;
+            self.due = self.transmitter.start(self.busy_until, now);
+            if self.due > now {
+                return Served { sent: None, again: self.due };
+            }
+        }
+        let (h, ecn) = match self.driver.serve(aqm, now, &mut self.buffer) {
+            Turn::Packet(sent) => sent,
+            Turn::NotBefore(at) => {
+                (self.due, self.waits) = (at, Waits::Shaper);
+                self.buffer.nothing_in_service();
+                return Served { sent: None, again: at };
+            }
+            Turn::Empty => {
+                debug_assert!(self.buffer.q.pkts == 0, "a packet's turn while any waits");
+                (self.due, self.waits) = (Time::NEVER, Waits::Nothing);
+                return Served { sent: None, again: Time::NEVER };
+            }
+        };
         self.buffer.sent(now, &h, ecn);
         if self.busy_until < now {
             self.transmitter.idle();
         }
         self.busy_until = self.transmitter.finish(now, h.bytes);
-        self.due = left > 0;
-        let again =
-            if self.due { self.transmitter.next_start(self.busy_until) } else { Time::NEVER };
+        if self.buffer.q.pkts > 0 {
+            self.due = self.transmitter.next_start(self.busy_until);
+        } else {
+            (self.due, self.waits) = (Time::NEVER, Waits::Nothing);
+        }
         let fate = self.over_the_wire(now, ecn);
-        Some(Served { index: h.index, flow: h.flow, bytes: h.bytes, fate, again })
+        let sent = Sent { index: h.index, flow: h.flow, bytes: h.bytes, fate };
+        Served { sent: Some(sent), again: self.due }
     }
 }
 
@@ -188,16 +224,10 @@ impl Port {
 
     /// The source is told of the turn that was at `now`. Returns when the next one comes.
     #[inline(always)]
-    pub(crate) fn told(
-        &mut self,
-        now: Time,
-        served: Option<Served>,
-        source: &mut impl Source,
-    ) -> Time {
+    pub(crate) fn told(&mut self, now: Time, served: Served, source: &mut impl Source) -> Time {
         self.discard(|index| source.discard(index));
-        let next = served.map_or(Time::NEVER, |served| served.again);
         source.turn(now, served);
-        next
+        served.again
     }
 
     /// The caller is told of the packets that were let in and dropped all the same.
@@ -224,17 +254,17 @@ impl Visit for Arrival<'_> {
     }
 }
 
-/// The transmitter is free.
+/// An eager link's turn comes.
 pub(crate) struct Service<'a> {
     pub(crate) port: &'a mut Port,
     pub(crate) now: Time,
 }
 
 impl Visit for Service<'_> {
-    type Output = Option<Served>;
+    type Output = Served;
 
     #[inline(never)]
-    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Option<Served> {
+    fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Served {
         self.port.serve(aqm, self.now)
     }
 }
@@ -266,7 +296,7 @@ impl<S: Source> Visit for Stretch<'_, S> {
     fn visit<A: Aqm + ?Sized>(self, aqm: &mut A) -> Stretched<S> {
         // A source of its own can stand in registers.
         let Stretch { port, internal, ties, mut source, mut due } = self;
-        let lazy = !eager(aqm);
+        let lazy = !aqm.service().is_eager();
         while source.next() {
             let a = source.packet();
             if internal <= a.at {

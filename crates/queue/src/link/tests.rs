@@ -63,7 +63,7 @@ impl Source for Packets {
         self.became.push(fate);
     }
 
-    fn turn(&mut self, now: Time, served: Option<Served>) {
+    fn turn(&mut self, now: Time, served: Served) {
         self.turns.push(format!("{now:?} {served:?}"));
     }
 
@@ -101,14 +101,14 @@ fn a_stretch_is_its_packets_one_by_one() {
     for kind in KINDS {
         for (ties, loss, turns_left) in [(false, 0.0, 0), (true, 0.0, 10), (true, 0.1, 200)] {
             let [mut a, mut b] = [(); 2].map(|()| link(kind.name, ties, loss));
-            kinds[usize::from(a.holds())] += 1;
+            kinds[usize::from(a.is_eager())] += 1;
             let last = packets().all.last().expect("packets").0.at;
             let until = last + Duration::from_millis(turns_left);
             let (mut want, mut turns, mut gone, mut due) = (vec![], vec![], vec![], Time::NEVER);
             let mut turn = |link: &mut Link, gone: &mut Vec<u32>, now: Time| {
                 let served = link.serve(now, |index| gone.push(index));
                 turns.push(format!("{now:?} {served:?}"));
-                served.map_or(Time::NEVER, |served| served.again)
+                served.again
             };
             for (packet, sent) in packets().all {
                 while due <= packet.at {

@@ -33,10 +33,8 @@ pub(crate) use traffic::{
     Voip, Web, TRAFFICS, TRAFFIC_KIND,
 };
 
+pub(crate) use penstock_units::param::REQUIRED;
 use penstock_units::param::{Param, Ty, PARAM};
-
-/// What an absent required key says in `Param::auto`.
-pub(crate) const REQUIRED: &str = "required";
 
 /// `aqm.kind`, `aqm.reverse.kind`.
 pub(crate) const AQM_KIND: &[Param] = &[Param {

@@ -480,6 +480,13 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
             1 => format!("{:.2}", c.log(0.1, 300.0)),
             _ => c.whole(1.0, 300.0).to_string(),
         },
+        Ty::Tables(params) => {
+            let one = |c: &mut Choices, p: &Param| format!("{} = {}", p.name, value(c, p, span));
+            let table = |c: &mut Choices| params.iter().map(|p| one(c, p)).collect::<Vec<_>>();
+            let tables: Vec<_> =
+                (0..c.below(4)).map(|i| format!("t{i} = {{ {} }}", table(c).join(", "))).collect();
+            format!("{{ {} }}", tables.join(", "))
+        }
         other => {
             panic!("a discipline's or a transport's key of type {other:?}: say here how to draw it")
         }

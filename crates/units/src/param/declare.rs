@@ -286,7 +286,7 @@ pub const fn without_indent(doc: &'static str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::param::{int, num, Params, Ty, Value, Values};
+    use crate::param::{int, num, Named, Params, Ty, Value, Values};
     use crate::{Bytes, Duration, QueueLen};
 
     crate::words! {
@@ -325,6 +325,22 @@ mod tests {
             pub limit: QueueLen { default: 40 },
             /// A switch.
             pub gentle: bool { default: true },
+        }
+    }
+    crate::params! {
+        /// A class.
+        pub struct Class: Default {
+            /// A share.
+            pub share: f64 { ty: num(0.0, 1.0), default: 0.5 },
+            /// A limit.
+            pub most: Option<QueueLen> { auto: "none" },
+        }
+    }
+    crate::params! {
+        /// Classes by name.
+        pub struct Classes: Default {
+            /// One for each name.
+            pub class: Named<Class> { auto: "none" },
         }
     }
     crate::group! {
@@ -371,6 +387,22 @@ mod tests {
         each.write(&mut values);
         assert_eq!(Each::read(&values), each);
         assert_eq!(values.get("gate"), Some(&Value::Word("wait".into())));
+    }
+
+    #[test]
+    fn tables_by_name_are_structs_by_name() {
+        assert_eq!(Classes::TABLE[0].ty, Ty::Tables(Class::TABLE));
+        assert_eq!(Classes::default().class, Named(vec![]));
+        let gold = Class { most: Some(QueueLen::Bytes(9000)), ..Class::default() };
+        let classes = |gold| Classes { class: Named(vec![("gold".into(), gold)]) };
+        let mut values = Values::new();
+        classes(gold.clone()).write(&mut values);
+        assert_eq!(Classes::read(&values), classes(gold.clone()));
+        assert!(values.any(&|v| matches!(v, Value::Queue(QueueLen::Bytes(_)))));
+        assert_eq!(classes(gold.clone()).check(), Ok(()));
+        let error = classes(Class { share: 1.5, ..gold }).check().unwrap_err().to_string();
+        let want = "class: must be tables by name, each with the keys share (a number in [0, 1]), ";
+        assert!(error.starts_with(want), "{error}");
     }
 
     #[test]

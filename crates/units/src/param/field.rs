@@ -145,6 +145,35 @@ as_it_is! {
     RateSchedule: Ty::Schedule, Schedule;
 }
 
+/// Tables with the keys of `T`, each under a name of the user's choice: `[aqm.class.gold]`.
+///
+/// The declaration of the key names what holds without any as its `auto`, such as `"none"`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T: Params> Field for Named<T> {
+    const TY: Ty = match T::TABLES {
+        [table] => Ty::Tables(table),
+        _ => panic!("one table of keys"),
+    };
+    fn read(value: Option<&Value>) -> Option<Self> {
+        let read = |(name, values): &(String, Values)| (name.clone(), T::read(values));
+        match value {
+            None => Some(Named(vec![])),
+            Some(Value::Tables(tables)) => Some(Named(tables.iter().map(read).collect())),
+            Some(_) => None,
+        }
+    }
+    fn value(&self) -> Option<Value> {
+        let write = |(name, own): &(String, T)| {
+            let mut values = Values::new();
+            own.write(&mut values);
+            (name.clone(), values)
+        };
+        (!self.0.is_empty()).then(|| Value::Tables(self.0.iter().map(write).collect()))
+    }
+}
+
 /// The declaration says of what: `ty: Ty::SizeDist` or `Ty::TimeDist`.
 impl Field for Dist {
     const TY: Ty = Ty::SizeDist;

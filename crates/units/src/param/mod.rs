@@ -12,9 +12,9 @@ mod ty;
 mod value;
 
 pub use declare::without_indent;
-pub use field::{field, Field, Params};
+pub use field::{field, Field, Named, Params};
 pub use laws::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
-pub use ty::{int, num, num_open, Ty};
+pub use ty::{int, num, num_open, Ty, REQUIRED};
 pub use value::{ParamError, Value, Values};
 
 /// The declaration of one parameter.

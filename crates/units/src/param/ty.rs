@@ -1,6 +1,6 @@
 //! What a parameter may hold.
 
-use super::{DelaySpec, StartSpec, Value};
+use super::{DelaySpec, Param, StartSpec, Value, Values};
 use crate::{parse_duration, parse_queue, parse_rate, parse_size, QueueLen};
 
 /// What a parameter may hold, and in which range.
@@ -55,7 +55,13 @@ pub enum Ty {
     Schedule,
     /// A number in the first range, or one of the words.
     NumOr(&'static Ty, &'static [&'static str]),
+    /// Tables with these keys, each under a name of the user's choice: `[aqm.class.gold]`. A key has
+    /// one default, whatever the profile.
+    Tables(&'static [Param]),
 }
+
+/// What a declaration says as `auto` of a key that must be given.
+pub const REQUIRED: &str = "required";
 
 /// A number in [min, max].
 pub const fn num(min: f64, max: f64) -> Ty {
@@ -81,6 +87,11 @@ impl Ty {
             Ty::Num { min, max, open: false } => return format!("a number in [{min}, {max}]"),
             Ty::Word(w) => return format!("one of {}", words(w)),
             Ty::NumOr(number, w) => return format!("{} or one of {}", number.allowed(), words(w)),
+            Ty::Tables(params) => {
+                let key = |p: &Param| format!("{} ({})", p.name, p.ty.allowed());
+                let keys: Vec<_> = params.iter().map(key).collect();
+                return format!("tables by name, each with the keys {}", keys.join(", "));
+            }
             Ty::Text => "a text",
             Ty::Duration => "a time with its unit, for example \"40 ms\"",
             Ty::Rate => "a rate with its unit, for example \"1.5 Mbit/s\"",
@@ -132,6 +143,13 @@ impl Ty {
             (Ty::Word(words), Value::Word(w)) => words.contains(&w.as_str()),
             (Ty::NumOr(_, words), Value::Word(w)) => words.contains(&w.as_str()),
             (Ty::NumOr(number, _), other) => number.holds(other),
+            (Ty::Tables(params), Value::Tables(tables)) => {
+                let holds = |values: &Values, p: &Param| match values.get(p.name) {
+                    Some(value) => p.ty.holds(value),
+                    None => p.default.is_none() && p.auto != REQUIRED,
+                };
+                tables.iter().all(|(_, values)| params.iter().all(|p| holds(values, p)))
+            }
             (Ty::Queue, Value::Queue(QueueLen::Packets(n))) => n.is_finite() && *n >= 0.0,
             (Ty::Bool, Value::Bool(_))
             | (Ty::Text, Value::Word(_))
@@ -173,7 +191,9 @@ impl Ty {
             }),
             Ty::Delay => Value::Delay(DelaySpec::Fixed(parse_duration(word?).ok()?)),
             Ty::Start => Value::Start(StartSpec::Fixed(parse_duration(word?).ok()?)),
-            Ty::Rates | Ty::SizeDist | Ty::TimeDist | Ty::Loss | Ty::Schedule => return None,
+            Ty::Rates | Ty::SizeDist | Ty::TimeDist | Ty::Loss | Ty::Schedule | Ty::Tables(_) => {
+                return None
+            }
         };
         self.holds(&value).then_some(value)
     }

@@ -35,6 +35,8 @@ pub enum Value {
     Loss(Loss),
     /// A rate over time.
     Schedule(RateSchedule),
+    /// Tables by name, in the order of the file.
+    Tables(Vec<(String, Values)>),
 }
 
 /// Checked values of one table, by key; an absent key is automatic.
@@ -70,6 +72,13 @@ impl Values {
     /// Returns the value of a key. [`Field::read`](super::Field::read) makes a type of it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
+    }
+    /// Returns whether a value, or one in a table of these, is such a one.
+    pub fn any(&self, is: &dyn Fn(&Value) -> bool) -> bool {
+        self.0.values().any(|value| match value {
+            Value::Tables(tables) => tables.iter().any(|(_, values)| values.any(is)),
+            value => is(value),
+        })
     }
     /// Returns all keys and values, in the order of the keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {

@@ -1,7 +1,7 @@
 //! The recombined family against its members.
 
 use crate::testing::build;
-use crate::{kind, Aqm, Ecn, Packet, Queue};
+use crate::{kind, Ecn, Packet, Queue};
 use penstock_units::{Rng, Time};
 
 /// What a discipline makes of a queue that wanders over its whole profile: verdicts and all
