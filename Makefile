@@ -156,8 +156,8 @@ test-long: setup ## hours: the same tests on many more random scenarios, Python'
 	$(BIN)/pytest
 	fuzz/run.sh 1200
 
-accept: debs ## everything that README and docs/ promise, in a fresh clone, hours: a table in docs/accept.md
-	$(PYTHON) tools/accept.py $(ACCEPT)
+accept: setup debs ## everything that README and docs/ promise, in a fresh clone, hours: docs/accept.md; ACCEPT='-k bench' for one
+	$(BIN)/pytest -m accept tests/test_promises.py $(ACCEPT); code=$$?; cat docs/accept.md; exit $$code
 
 debs:
 	@.ci/debs

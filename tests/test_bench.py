@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import accept
 import bench
-import promises
 from conftest import ROOT
 from measures import callgrind, instructions, paths, processes, speed
 from measures.plan import Plan
@@ -146,7 +146,7 @@ def test_the_parts_name_files_that_exist() -> None:
 
 
 def test_a_target_is_a_bound_and_shows_what_falls_short() -> None:
-    assert beside("speed B1", 9.0) == ["≥ 9×", "yes"]
+    assert beside("speed B1", 8.0) == ["≥ 8×", "yes"]
     assert beside("speed B1", 7.99) == ["≥ 8×", "**no**"]
     assert beside("instructions B2", 1600) == ["≤ 1,600", "yes"]
     assert beside("instructions B2", 1601) == ["≤ 1,600", "**no**"]
@@ -209,10 +209,7 @@ def test_accept_reads_the_ratio_that_the_speed_table_ends_with(
     for module in (speed, processes):
         monkeypatch.setattr(module, "spend", spend)
     plan = Plan(quick=True, record=False, peers=False, ns=True, valgrind=False, htsim=None)
-    pattern = r"^\| (B\d) \|.*\| ([\d.]+)× \|$"
-    assert pattern in Path(promises.__file__).read_text(encoding="utf-8")
-    found = re.findall(pattern, speed.speed(plan), re.MULTILINE)
-    assert found == [(case, "9.0") for case in ("B1", "B2", "B3", "B4")]
+    assert accept.ratios(speed.speed(plan)) == {"B1": 9.0, "B2": 9.0, "B3": 9.0, "B4": 9.0}
     assert speed.speed(plan).count("**no**") == 3, "nine times is enough for B1 alone"
 
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import ROOT, SCENARIOS, Command
 from penstock.cli import main
-from penstock.operators import command, junos, openconfig, platforms, simulate, sonic, vyos, wanted
+from penstock.operators import config as work
+from penstock.operators import junos, openconfig, platforms, simulate, sonic, vyos, wanted
 from penstock.operators import tc_arithmetic as arithmetic
 from penstock.operators.model import Codel, Pie, Place, Ramp, RefusedError, Step, Tail, Value, Wanted, Written, per_cent
 from penstock.operators.platforms import PLATFORMS
@@ -78,7 +79,7 @@ def scenario(**aqm: object) -> ps.Scenario:
 
 
 def write(to: str, place: Place | None = None, **aqm: Any) -> Written:
-    return command.write(scenario(**aqm), to, place or Place())
+    return work.write(scenario(**aqm), to, place or Place())
 
 
 def value(written: Written, name: str) -> Value:
@@ -427,11 +428,11 @@ def test_cisco_takes_whole_packets_powers_and_denominators() -> None:
 
 def test_junos_draws_the_ramp_in_per_cent_of_the_buffer() -> None:
     fast = scenario(w_q=1.0, gate="geometric").set("topology.bottleneck.rate", "20 Mbit/s")
-    text = command.write(fast, "junos", Place()).text
+    text = work.write(fast, "junos", Place()).text
     assert "fill-level [ 0 10 30 31 100 ]\n" in text
     assert "drop-probability [ 0 0 10 100 100 ]\n" in text
     assert "buffer-size temporal 120000\n" in text
-    gentle = command.write(fast.set("aqm.gentle", True), "junos", Place()).text
+    gentle = work.write(fast.set("aqm.gentle", True), "junos", Place()).text
     assert "fill-level [ 0 10 30 60 100 ]\n" in gentle
     with pytest.raises(RefusedError, match="above the buffer"):
         write("junos", max_th=250)
@@ -696,7 +697,7 @@ def test_there_and_back_without_a_kernel(asked: Wanted) -> None:
     with warnings.catch_warnings():  # of nodrop, and of what the average does while the link is idle
         warnings.simplefilter("ignore")
         again = ps.config_from(state, "tc", rate=f"{round(asked.rate_bps)} bit/s")
-    told = command.write(again, "tc", Place()).readback
+    told = work.write(again, "tc", Place()).readback
     assert told["kind"] == written.readback["kind"]
     for key, was in written.readback["options"].items():
         if key not in ("nodrop", "Scell_log", "adaptive"):
@@ -782,7 +783,7 @@ def several() -> str:
 )
 def test_a_state_that_is_none_gets_one_message(text: str, platform: str, given_: dict[str, str], said: str) -> None:
     with pytest.raises(ps.Error) as caught:
-        command.read(text, platform, Given(**given_), "state.json")
+        work.read(text, platform, Given(**given_), "state.json")
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -806,7 +807,7 @@ JSON = st.recursive(
 
 def only_one_message(text: str, platform: str) -> None:
     try:
-        command.read(text, platform, Given(rate="10 Mbit/s"), "state.json")
+        work.read(text, platform, Given(rate="10 Mbit/s"), "state.json")
     except ps.Error as error:
         is_one_line(error)
 

@@ -11,7 +11,8 @@ import pytest
 import penstock as ps
 from conftest import Command
 from helpers import tc_states
-from penstock.operators import changes, command, tc_after
+from penstock.operators import changes, tc_after
+from penstock.operators import config as work
 from penstock.operators import tc_fields as fields
 from penstock.operators.changes import Change
 from penstock.operators.model import Place, Written
@@ -26,12 +27,12 @@ WRITTEN |= {"cake": "cake", "pfifo": "pfifo", "bfifo": "pfifo"}
 
 
 def made_of(state: Any, from_: str = "tc", given: Given = RATE) -> ps.Scenario:
-    return ps.Scenario.from_toml(command.read(json.dumps(state), from_, given, "state").text)
+    return ps.Scenario.from_toml(work.read(json.dumps(state), from_, given, "state").text)
 
 
 def against(state: Any, scenario: ps.Scenario, place: Place | None = None, given: Given = RATE) -> list[Change]:
     text = state if isinstance(state, str) else json.dumps(state)
-    return command.difference(text, "tc", given, scenario, place or Place(), "state")
+    return work.difference(text, "tc", given, scenario, place or Place(), "state")
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
@@ -127,7 +128,7 @@ def test_the_interface_is_the_states_own() -> None:
 
 
 def sonic_changes(document: Any, scenario: ps.Scenario) -> str:
-    found = command.difference(json.dumps(document), "sonic", Given(dev="Ethernet0"), scenario, Place(), "state")
+    found = work.difference(json.dumps(document), "sonic", Given(dev="Ethernet0"), scenario, Place(), "state")
     return changes.text(found)
 
 
@@ -166,7 +167,7 @@ def test_a_queue_that_is_bound_anew_shows() -> None:
 def test_changes_are_one_document(penstock: Command, tmp_path: Any) -> None:
     state = tc_states.state("red", tc_states.RED | {"nodrop": True})
     (tmp_path / "state.json").write_text(json.dumps(state), encoding="utf-8")
-    (tmp_path / "made.toml").write_text(command.read(json.dumps(state), "tc", RATE).text, encoding="utf-8")
+    (tmp_path / "made.toml").write_text(work.read(json.dumps(state), "tc", RATE).text, encoding="utf-8")
     line = ["config", "made.toml", "--to", "tc", "--against", "state.json"]
     done = penstock(*line, "--json")
     document = json.loads(done.stdout)

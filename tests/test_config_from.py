@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import ROOT
 from helpers import tc_states
-from penstock.operators import command, tc_read
+from penstock.operators import config as work
 from penstock.operators import tc_fields as fields
+from penstock.operators import tc_read
 from penstock.operators.state import Given, Reading
 from penstock.operators.tc_tree import FILTERS
 
@@ -31,7 +32,7 @@ READ = [kind for kind in fields.QDISCS if kind in tc_read.READ or fields.QDISCS[
 
 
 def reading(state: Any, given_: Given = RATE) -> Reading:
-    return command.read(state if isinstance(state, str) else json.dumps(state), "tc", given_, "state")
+    return work.read(state if isinstance(state, str) else json.dumps(state), "tc", given_, "state")
 
 
 def scenario(made: Reading) -> str:
@@ -305,7 +306,7 @@ SONIC: dict[str, Any] = {
 
 def sonic(change: dict[str, Any], given_: Given | None = None, **tables: Any) -> Reading:
     document = {**SONIC, **tables, "WRED_PROFILE": {"AZURE": {**SONIC["WRED_PROFILE"]["AZURE"], **change}}}
-    return command.read(json.dumps(document), "sonic", given_ or Given(), "state")
+    return work.read(json.dumps(document), "sonic", given_ or Given(), "state")
 
 
 @pytest.mark.parametrize("name", ["ecn", *COLOURS])

@@ -15,7 +15,8 @@ import pytest
 import debian
 import penstock as ps
 import states
-from penstock.operators import changes, command, tc_after
+from penstock.operators import changes, tc_after
+from penstock.operators import config as work
 from penstock.operators.model import Place
 from penstock.operators.state import Given
 
@@ -63,7 +64,7 @@ def scenario(aqm: str) -> ps.Scenario:
 
 def pasted(aqm: str, form: str | None, shape: bool) -> list[str]:
     place = Place(dev=states.DEVICE, variant=form, shape=shape)
-    return command.write(scenario(aqm), "tc", place).text.splitlines()
+    return work.write(scenario(aqm), "tc", place).text.splitlines()
 
 
 @functools.cache
@@ -129,7 +130,7 @@ def test_the_kernel_has_what_was_foretold_once_the_lines_are_pasted() -> None:
     for (before, (aqm, form, shape)), [was, now] in zip(cases, over, strict=True):
         place = Place(variant=form, shape=shape)
         text = json.dumps(named(was.document))
-        foretold = command.difference(text, "tc", Given(), scenario(aqm), place, "state")
+        foretold = work.difference(text, "tc", Given(), scenario(aqm), place, "state")
         real = told(named(was.document), named(now.document))
         if changes.text(foretold) != real:
             wrong.append(f"{before} → {form or aqm}:\nforetold\n{changes.text(foretold)}real\n{real}")

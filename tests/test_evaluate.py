@@ -14,11 +14,12 @@ import penstock as ps
 from conftest import ROOT
 from helpers.real import needs_real_packets
 from penstock.cli import main
-from penstock.evaluation import asks, candidates, command, cost, judge, measured, points, real, rfc
+from penstock.evaluation import asks, candidates, cost, evaluate, judge, measured, points, real, rfc
 from penstock.evaluation.judge import Answer
 from penstock.evaluation.numbers import Array
 from penstock.evaluation.points import Where
-from penstock.evaluation.questions import QUESTIONS, Above, Below, Question
+from penstock.evaluation.questions import QUESTIONS, Question
+from penstock.judging.rules import Above, Below
 from penstock.validate.real.compare import TooFewValidError
 
 #: Scenarios and their lengths in a brief evaluation: a second each, after the lead-in.
@@ -186,7 +187,7 @@ def test_what_is_not_the_discipline_s_fault_stays_as_it_is(tmp_path: Path, monke
     def broken(*_: object) -> None:
         raise KeyError("ours")
 
-    monkeypatch.setattr("penstock.evaluation.command.drive.run", broken)
+    monkeypatch.setattr("penstock.evaluation.evaluate.drive.run", broken)
     with pytest.raises(KeyError, match="ours"):
         main(["evaluate", "red", "--only", "mild", "--quick", "--out", str(tmp_path)])
 
@@ -213,7 +214,9 @@ class Told:
         return np.array(self.numbers[candidate])
 
 
-def judged(rule: Above | Below, **numbers: list[float]) -> tuple[dict[str, judge.Judged], list[str]]:
+def judged(
+    rule: Above | Below, of_droptail: bool = False, /, **numbers: list[float]
+) -> tuple[dict[str, judge.Judged], list[str]]:
     """The answers of candidates, and the best ones."""
     question = Question(
         key="q",
@@ -223,15 +226,16 @@ def judged(rule: Above | Below, **numbers: list[float]) -> tuple[dict[str, judge
         unit="ms",
         ask=Told(**numbers).ask,
         rule=rule,
+        of_droptail=of_droptail,
         needs=[],
     )
     found = judge.judge(None, [question], list(numbers))  # type: ignore[arg-type]
     return {name: found.of(question, name) for name in numbers}, sorted(found.best["q"])
 
 
-def asked(rule: Above | Below, **numbers: list[float]) -> dict[str, judge.Judged]:
+def asked(rule: Above | Below, of_droptail: bool = False, /, **numbers: list[float]) -> dict[str, judge.Judged]:
     """The answers alone."""
-    return judged(rule, **numbers)[0]
+    return judged(rule, of_droptail, **numbers)[0]
 
 
 def test_an_answer_needs_an_interval_on_one_side() -> None:
@@ -245,7 +249,7 @@ def test_an_answer_needs_an_interval_on_one_side() -> None:
 def test_against_droptail_seeds_are_paired() -> None:
     """Seeds differ tenfold, the pair by little and always to one side."""
     droptail = [10.0, 100.0, 55.0, 20.0]
-    found = asked(Below(1.0, of_droptail=True), droptail=droptail, mine=[x - 1 - x / 1000 for x in droptail])
+    found = asked(Below(1.0), True, droptail=droptail, mine=[x - 1 - x / 1000 for x in droptail])
     assert found["mine"].answer is Answer.YES
     assert found["mine"].differs
     assert found["droptail"].answer is Answer.NOT_ASKED
@@ -394,14 +398,14 @@ def test_real_packets_stand_beside_the_simulator(tmp_path: Path, monkeypatch: py
 
 
 @pytest.fixture(scope="module")
-def brief(tmp_path_factory: pytest.TempPathFactory) -> command.Evaluation:
+def brief(tmp_path_factory: pytest.TempPathFactory) -> evaluate.Evaluation:
     """Two disciplines of known badness and two known ones, in the scenarios that are quick."""
     out = tmp_path_factory.mktemp("evaluate")
     only = ["heavy", "mild", "friendly-long"]
     return ps.evaluate(["pie", Never, Everything], seeds=3, quick=True, only=only, out=out)
 
 
-def test_a_discipline_that_never_signals_is_droptail(brief: command.Evaluation) -> None:
+def test_a_discipline_that_never_signals_is_droptail(brief: evaluate.Evaluation) -> None:
     for q in brief.questions:
         never, droptail = (brief.judgement.of(q, name) for name in ("Never", "droptail"))
         assert never.estimate.mean == pytest.approx(droptail.estimate.mean), q.key
@@ -409,18 +413,18 @@ def test_a_discipline_that_never_signals_is_droptail(brief: command.Evaluation) 
     assert brief.answer("delay", "Never") is Answer.NO
 
 
-def test_a_discipline_that_drops_everything_wastes_the_link(brief: command.Evaluation) -> None:
+def test_a_discipline_that_drops_everything_wastes_the_link(brief: evaluate.Evaluation) -> None:
     assert brief.answer("busy", "Everything") is Answer.NO
     assert brief.answer("loss", "Everything") is Answer.NO
     assert brief.answer("alone", "Everything") is Answer.NO
 
 
-def test_pie_keeps_delay_low_where_droptail_does_not(brief: command.Evaluation) -> None:
+def test_pie_keeps_delay_low_where_droptail_does_not(brief: evaluate.Evaluation) -> None:
     assert brief.answer("delay", "pie") is Answer.YES
     assert brief.answer("delay", "droptail") is Answer.NO
 
 
-def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
+def test_the_pages_hold_every_answer(brief: evaluate.Evaluation) -> None:
     folder = brief.page.parent
     with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -442,7 +446,7 @@ def test_the_pages_hold_every_answer(brief: command.Evaluation) -> None:
         assert f'href="{name}.html"' in index
 
 
-def test_a_second_call_runs_nothing(brief: command.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_call_runs_nothing(brief: evaluate.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
     from penstock import _penstock
 
     monkeypatch.setattr(cost, "_timed", lambda _: 0)  # times are taken anew

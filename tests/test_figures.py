@@ -246,7 +246,7 @@ def test_a_size_that_is_none_is_refused(size: Any, three: Comparison) -> None:
 
 
 def test_every_metric_has_words_for_an_axis() -> None:
-    from penstock.estimate import _bounds
+    from penstock.judging.estimate import _bounds
 
     for metric in _bounds():
         said = labels.label(metric)
@@ -349,10 +349,11 @@ def axes_of(said: str) -> list[str]:
 
 def of_real_packets() -> list[str]:
     from penstock.validate.real.compare import Agreement
+    from penstock.validate.real.figure import draw
 
     result = ps.run(ps.Scenario.from_toml(SMALL), seeds=2, series="100 ms")
     agreement = Agreement(real=result, simulated=result, changed={}, emulations=(), invalid=())
-    return axes_of(style.described(agreement.plot()))
+    return axes_of(style.described(draw(agreement)))
 
 
 def test_the_plane_on_the_first_page_is_what_its_command_draws(three: Comparison) -> None:

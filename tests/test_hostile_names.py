@@ -67,7 +67,7 @@ COMMANDS: dict[str, Callable[[Path, Path], list[list[str]]]] = {
 }
 
 
-@pytest.mark.parametrize("forced", [False, True], ids=["plain", "by rich"])
+@pytest.mark.parametrize("forced", [False, True], ids=["plain", "in colour"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_name_commands_no_terminal(
     command: str,

@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ from hypothesis import strategies as st
 import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock import _penstock
-from penstock.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
+from penstock.cli.output import draw
 from penstock.evaluation.measured import COLUMNS
 from penstock.evaluation.questions import QUESTIONS
+from penstock.judging.estimate import ANYWHERE, FROM_ZERO, SHARE, Bounds, Estimate, bounds_of
+from penstock.judging.intervals import INTERVALS, Interval, ends
+from penstock.judging.paired import Paired
 from penstock.reproduce import draw as papers
 from penstock.reproduce.papers import paper
 from penstock.reproduce.runs import Run, Runs, bounds
@@ -29,9 +33,8 @@ from penstock.runs.result import Comparison, Result
 from penstock.show import numbers
 from penstock.show.run_tables import comparison_table, result_table
 from penstock.sweeps import figure as sweeps
-from penstock.sweeps import start
 from penstock.sweeps.show import Shown, Values, show
-from penstock.sweeps.statistics import INTERVALS, Interval, Paired, ends
+from penstock.sweeps.sweep import sweep
 from penstock.tuning import figures as tuning
 from penstock.tuning.candidates import Setting
 from penstock.tuning.compare import Measured
@@ -220,8 +223,9 @@ def test_the_document_of_a_comparison_has_ends_too(at_bounds: Result) -> None:
 
 
 def test_tables_say_how_far_an_interval_reaches(at_bounds: Result) -> None:
-    table = result_table(at_bounds).plain(200)
-    assert table is not None
+    written = StringIO()
+    draw(result_table(at_bounds), written)
+    table = written.getvalue()
     rows = {line.split()[0]: line for line in table.splitlines() if line.strip()}
     assert re.search(r"utilization\s+90 −64 \+10\s+%", rows["utilization"]), rows["utilization"]
     assert " −" in rows["jain"]
@@ -414,7 +418,7 @@ def test_a_single_difference_is_enough(scenario: ps.Scenario) -> None:
 @pytest.mark.parametrize(("text", "same"), [(FIXED, True), (SMALL, False)])
 def test_a_sweep_says_whether_its_seeds_change_anything(tmp_path: Path, text: str, same: bool) -> None:
     axis = '\n[sweep]\n"topology.bottleneck.delay" = ["5 ms", "10 ms"]\n'
-    start.sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
+    sweep(ps.Scenario.from_toml(text + axis), seeds=2, out=tmp_path / "runs", jobs=1)
     found = show(tmp_path / "runs")
     assert found.identical is same
     assert json.loads(found.json())["identical"] is same

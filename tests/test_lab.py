@@ -19,7 +19,8 @@ from helpers.chromium import Browser
 from penstock import Scenario, _penstock
 from penstock.reproduce import lab as report_lab
 from penstock.reproduce import papers
-from penstock.reproduce.model import DEFAULT, Settings
+from penstock.reproduce.model import Settings
+from penstock.reproduce.readings import DEFAULT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 KEPT = sorted((ROOT / "crates/scenario/tests/documents").glob("*.toml"))

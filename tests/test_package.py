@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import sysconfig
@@ -54,12 +56,10 @@ def loaded(printed: str) -> set[str]:
 def test_the_command_run_loads_no_heavy_library(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL, encoding="utf-8")
-    code = f"import sys; from penstock.cli import main; main(['run', {str(file)!r}]); print(*sys.modules)"
+    code = f"import sys; from penstock.cli import main; main(['run', '--json', {str(file)!r}]); print(*sys.modules)"
     modules = loaded(python(code))
     assert "penstock.show.run_tables" in modules
-    # Neither classes of one's own, nor what makes them, nor paths: each takes a millisecond or two. Click takes thirty.
-    spared = {"click", "copy", "dataclasses", "inspect", "pathlib", "penstock.model.aqm"}
-    assert modules & (HEAVY | UNUSED | spared) == set()
+    assert modules & (HEAVY | UNUSED) == set()
 
 
 def test_the_collector_of_garbage_passes_over_what_the_program_loads() -> None:
@@ -83,20 +83,26 @@ def test_a_run_loads_no_heavy_library() -> None:
     assert modules & (HEAVY | UNUSED | {"click"}) == {"penstock.model.kinds"}
 
 
-def test_a_discipline_in_python_finds_every_name_bound() -> None:
+def test_every_name_is_found_when_it_is_first_used() -> None:
+    code = (
+        "import penstock as ps\n"
+        "assert not hasattr(ps, 'run_')\n"
+        "assert set(ps.__all__) <= set(dir(ps))\n"
+        "assert all(getattr(ps, name) is vars(ps)[name] for name in ps.__all__)"
+    )
+    python(code)
+
+
+def test_a_discipline_in_python_loads_no_more_than_it_uses() -> None:
     code = (
         "import sys, penstock as ps\n"
         "class Pass(ps.Aqm):\n"
         "    def arrive(self, now, packet, queue):\n"
-        "        assert '__getattr__' not in vars(ps)\n"
         "        return ps.PASS\n"
         f"ps.run(ps.Scenario.from_toml({SMALL!r}).with_aqm(Pass()))\n"
-        "assert set(ps.__all__) <= set(vars(ps))\n"
-        "assert set(ps.__all__) <= set(dir(ps))\n"
-        "assert not hasattr(ps, 'run_')\n"
         "print(*sys.modules)"
     )
-    assert loaded(python(code)) & (HEAVY | {"penstock.sweeps.store"}) == set()
+    assert loaded(python(code)) & (HEAVY | UNUSED - {"penstock.model.kinds"}) == set()
 
 
 def stub() -> dict[str, dict[str, list[str]] | list[str]]:
@@ -150,6 +156,22 @@ def test_the_stub_is_the_binary() -> None:
 def test_the_generated_classes_are_fresh() -> None:
     committed = (PACKAGE / "model" / "kinds.py").read_text(encoding="utf-8")
     assert committed == generate.source(), "stale: make generate"
+
+
+@pytest.mark.parametrize("name", ps.kinds.__all__)
+def test_a_generated_class_says_all_its_keys_once(name: str) -> None:
+    made = getattr(ps, name)
+    keys = [field.name for field in dataclasses.fields(made)]
+    said = re.findall(r"^    (\w+): ", made.__doc__.rpartition("\n\n")[2], re.MULTILINE)
+    assert sorted(said) == sorted([*keys, *(["Source"] if "\n    Source: " in made.__doc__ else [])])
+    assert keys == list(inspect.signature(made).parameters), "completion sees them, too"
+
+
+def test_a_class_says_what_differs_from_its_base() -> None:
+    of_most, of_mecn = (re.findall(r"ecn: .*; default: (\w+)", made.__doc__ or "") for made in (ps.Red, ps.Mecn))
+    assert (of_most, of_mecn) == (["false"], ["true"])
+    assert [field.name for field in dataclasses.fields(ps.Mecn)].count("ecn") == 1
+    assert ps.Mecn(min_th=5).to_dict() == {"kind": "mecn", "min_th": 5}
 
 
 def test_the_generated_reference_is_fresh() -> None:

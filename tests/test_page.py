@@ -18,19 +18,10 @@ import penstock as ps
 from conftest import needs_chromium
 from helpers import tiny_paper
 from helpers.browser import Visit
+from penstock.judging.rules import Below
 from penstock.reproduce import command, draw, papers, report
-from penstock.reproduce.model import (
-    DEFAULT,
-    Below,
-    Finding,
-    Nearest,
-    Paper,
-    Point,
-    Reading,
-    Sense,
-    Settings,
-    TableData,
-)
+from penstock.reproduce.model import Finding, Nearest, Paper, Point, Sense, Settings, TableData
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.show import style
 
 CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")

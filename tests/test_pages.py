@@ -16,6 +16,7 @@ import tables
 from conftest import ROOT, Command
 from penstock.runs import probing
 from penstock.show import style
+from slim_svg import slim
 
 DOCS = ROOT / "docs"
 ROWS = {row["name"]: row for row in pages.rows()}
@@ -55,10 +56,11 @@ def test_a_table_goes_between_its_marks() -> None:
 
 
 def test_figures_are_small_and_undated() -> None:
-    for figure in (DOCS / "img/aqm").iterdir():
+    for figure in [*(DOCS / "img/aqm").iterdir(), DOCS / "img/queue.svg"]:
         text = figure.read_text(encoding="utf-8")
-        assert len(text) < 60_000, figure
-        assert "dc:date" not in text
+        assert len(text) < 20_000, figure
+        assert text.count("\n") < 200, figure
+        assert "date" not in text
 
 
 @pytest.mark.parametrize("page", [*(DOCS / "aqm").glob("*.md"), DOCS / "mecn.md"], ids=lambda page: page.stem)
@@ -73,6 +75,47 @@ def test_a_figure_is_the_same_bytes_again(tmp_path: Path) -> None:
     for name in ("a", "b"):
         style.save(probed.plot(), str(tmp_path / f"{name}.svg"))
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_small_picture_shows_what_the_large_one_showed() -> None:
+    large = """<?xml version="1.0"?>
+<svg width="10pt" xmlns="http://www.w3.org/2000/svg">
+ <metadata><dc:description>y: Share; x: "Time"</dc:description></metadata>
+ <defs>
+  <style type="text/css">*{stroke-linejoin: round}</style>
+  <clipPath id="clip"><path d="M 0 0"/></clipPath>
+ </defs>
+ <g id="figure_1">
+  <g id="line_1">
+   <path d="M 12.3456 -0.01
+L 7.96 1.25e-3
+" clip-path="url(#clip)" style="fill: none"/>
+  </g>
+  <g clip-path="url(#clip)"><text style="fill: none" transform="rotate(-0 1 2)">"100.123"  s</text></g>
+ </g>
+</svg>
+"""
+    assert slim(large).splitlines() == [
+        '<svg width="10pt" xmlns="http://www.w3.org/2000/svg">',
+        '<title>y: Share; x: "Time"</title>',
+        "<defs>",
+        '<style type="text/css">*{stroke-linejoin: round}',
+        ".s0 {fill: none}",
+        "</style>",
+        '<clipPath id="clip"><path d="M 0 0"/></clipPath>',
+        "</defs>",
+        '<path d="M 12.3 0 L 8 0" clip-path="url(#clip)" class="s0"/>',
+        '<g clip-path="url(#clip)"><text class="s0">"100.123"  s</text></g>',
+        "</svg>",
+    ]
+
+
+def test_the_first_picture_is_of_the_first_scenario() -> None:
+    drawn = pages.first_picture(ROOT / "README.md")
+    committed = (DOCS / "img/queue.svg").read_text(encoding="utf-8")
+    for name in ("droptail", "codel"):
+        assert f"{name}: queue, seed 1" in drawn
+        assert f"{name}: queue, seed 1" in committed
 
 
 def held(kind: str, queue: int, *, capable: bool = True, **keys: object) -> list[float]:

@@ -189,7 +189,7 @@ def test_tables_are_frozen_and_keyword_only() -> None:
     with pytest.raises(AttributeError):
         red.min_th = 6  # type: ignore[misc]
     with pytest.raises(TypeError):
-        ps.Red(5)  # type: ignore[call-arg]
+        ps.Red(5)  # type: ignore[call-arg, arg-type]
     with pytest.raises(TypeError):
         ps.Red(min_thh=5)  # type: ignore[call-arg]
 

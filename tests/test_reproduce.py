@@ -22,13 +22,14 @@ import penstock as ps
 from conftest import ROOT, SCENARIOS, Command
 from helpers import tiny_paper
 from penstock.errors import Error
+from penstock.judging.rules import Above, Below, Within
 from penstock.model.scenario import Scenario
 from penstock.reproduce import command
 from penstock.reproduce import drawn as reproduce_drawn
 from penstock.reproduce.execute import Finished, Wanted, gather, identity, run
-from penstock.reproduce.model import DEFAULT, Above, Below, Case, MostBelow, Rule, Settings, Within
+from penstock.reproduce.model import Case, MostBelow, Rule, Settings
 from penstock.reproduce.papers import KEYS, paper
-from penstock.reproduce.readings import Alternative, Readings
+from penstock.reproduce.readings import DEFAULT, Alternative, Readings
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, NOT_JUDGED, UNDECIDED, judge
 from penstock.reproduce.words import held
 from penstock.reproduce.words import verdict as verdict_in_words

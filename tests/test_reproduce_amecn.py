@@ -12,7 +12,7 @@ import pytest
 
 from helpers.reproduced import differences_from_ns2, reproduce
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Reading, Settings
+from penstock.reproduce.model import Claim, Finding, MostBelow, Settings
 from penstock.reproduce.papers.amecn.claims import BOTH, exponent
 from penstock.reproduce.papers.amecn.claims_ared import at_equal_efficiency, first_at
 from penstock.reproduce.papers.amecn.conformance import (
@@ -25,6 +25,7 @@ from penstock.reproduce.papers.amecn.conformance import (
 from penstock.reproduce.papers.amecn.exhibits import after_change, off_target, reaches_s, return_s, settled_avg
 from penstock.reproduce.papers.amecn.paper import PAPER
 from penstock.reproduce.papers.amecn.scenarios import OPEN, dumbbell, load_change
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.runs import Labels, Run, Runs
 from penstock.reproduce.verdict import FAILS, HOLDS, judge
 

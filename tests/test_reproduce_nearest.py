@@ -15,23 +15,11 @@ import pytest
 import penstock as ps
 from helpers import tiny_paper
 from penstock.cli import main
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce import nearest, papers
-from penstock.reproduce.model import (
-    DEFAULT,
-    Above,
-    Below,
-    Case,
-    Claim,
-    MostBelow,
-    Numbers,
-    Paper,
-    Reading,
-    Rule,
-    Settings,
-    Within,
-)
+from penstock.reproduce.model import Case, Claim, MostBelow, Numbers, Paper, Rule, Settings
 from penstock.reproduce.nearest import Found, Score, anew, search
-from penstock.reproduce.readings import Alternative, Readings
+from penstock.reproduce.readings import DEFAULT, Alternative, Reading, Readings
 from penstock.reproduce.runs import Run, Runs
 from penstock.reproduce.verdict import judge
 

@@ -8,10 +8,11 @@ import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.execute import collect, ensure
-from penstock.reproduce.model import DEFAULT, Settings
+from penstock.reproduce.model import Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.nred.claims import equation_1
 from penstock.reproduce.papers.nred.scenarios import OPEN, profiles, scenario
+from penstock.reproduce.readings import DEFAULT
 
 PAPER = paper("nred")
 BYTES, ECN, ECN_MARK_P, GATE, NOT_GENTLE = OPEN.keyed(

@@ -9,7 +9,7 @@ import pytest
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
 from penstock.reproduce.comparisons import difference_at_each, mean_over, percent_along, percent_at_each
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import DEFAULT, Reading, Settings
+from penstock.reproduce.model import Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rared.scenarios import (
     AT_LONG_DELAY,
@@ -19,6 +19,7 @@ from penstock.reproduce.papers.rared.scenarios import (
     STRONG_RED,
     scenario,
 )
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.runs import Run, Runs
 
 PAPER = paper("rared")

@@ -11,10 +11,11 @@ from helpers.reproduced import differences_from_ns2, readings_that_change_nothin
 from penstock import _penstock
 from penstock.reproduce.command import series_table
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import DEFAULT, Settings
+from penstock.reproduce.model import Settings
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.red_at.exhibits import forced
 from penstock.reproduce.papers.red_at.scenarios import OPEN, one_flow, scenario
+from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.runs import Run
 from penstock.runs.recorded import recorded
 

@@ -12,13 +12,15 @@ import pytest
 
 import penstock as ps
 from helpers import tiny_paper
+from penstock.judging.rules import Above
 from penstock.reproduce import command
-from penstock.reproduce.model import DEFAULT, Above, Finding, MostBelow, Settings, TableData
+from penstock.reproduce.model import Finding, MostBelow, Settings, TableData
 from penstock.reproduce.papers import KEYS, REPAIRS, choose, paper
 from penstock.reproduce.papers.amecn.scenarios import load_change as amecn_load_change
 from penstock.reproduce.papers.nred.scenarios import scenario as nred_scenario
 from penstock.reproduce.papers.rared.scenarios import scenario as rared_scenario
 from penstock.reproduce.papers.red_at.scenarios import scenario as red_at_scenario
+from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.repairs import scenarios as of
 from penstock.reproduce.repairs.paper import ALIKE, BETTER, TRADES, WORSE, standing
 from penstock.reproduce.verdict import judge

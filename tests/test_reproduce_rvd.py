@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
-from penstock.reproduce.model import DEFAULT
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rvd.scenarios import OPEN, QUEUES, TABLE_1, TABLE_2, TABLE_3, TABLE_4, scenario
+from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.verdict import CANNOT_TELL, NOT_JUDGED
 
 PAPER = paper("rvd")

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from helpers import tiny_paper
+from penstock.judging.rules import Below
 from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import DELAY
-from penstock.reproduce.model import DEFAULT, Below, Settings
-from penstock.reproduce.readings import Alternative, Readings, changing_only
+from penstock.reproduce.model import Settings
+from penstock.reproduce.readings import DEFAULT, Alternative, Readings, changing_only
 
 ONE = Settings.of_seeds(1)
 

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.reproduce.model import DEFAULT, Claim, Finding, MostBelow, Point, Reading
+from penstock.reproduce.model import Claim, Finding, MostBelow, Point
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.tables import findings_table
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
 from penstock.reproduce.words import amount, apart, at_points, ours, read_otherwise, saying, tally, together, verdict

@@ -21,7 +21,6 @@ import commands
 from conftest import ROOT, needs_chromium
 from helpers.browser import Visit
 from helpers.chromium import Browser
-from promises import promised_shares
 
 needs_mkdocs = pytest.mark.skipif(
     not all(importlib.util.find_spec(each) for each in ("mkdocs", "material", "mkdocstrings")),
@@ -185,9 +184,3 @@ def test_the_pages_of_commands_and_the_man_page_are_fresh() -> None:
         if "completion" in str(path) or "site-functions" in str(path):
             continue  # from Click, whose versions differ; the next test asks what they do
         assert (ROOT / path).read_text(encoding="utf-8") == text, f"{path} is stale: make generate"
-
-
-def test_the_page_for_ns_2_says_what_the_reports_say() -> None:
-    page = " ".join((ROOT / "docs/coming-from/ns-2.md").read_text(encoding="utf-8").split())
-    for pairs, share in promised_shares(ROOT):
-        assert re.search(rf"\b{pairs} pairs\b[^.]*\b{re.escape(share)} %", page), (pairs, share)

@@ -106,3 +106,41 @@ def test_every_reason_is_about_a_snippet_that_is_shown() -> None:
         assert any(each.where == page and part in each.text for each in pieces if each.kind == "python"), (page, part)
     for key in snippets.SLOW:
         assert any(fnmatch.fnmatchcase(each.text, key) for each in pieces if each.kind == "command"), key
+
+
+def test_blocks_are_read_as_they_are_typed() -> None:
+    block = "$ penstock run a.toml \\\n    --json   # a table\nshown\n  too\n$ penstock list\n"
+    assert list(console.commands(block)) == [("penstock run a.toml --json", ("shown", "  too")), ("penstock list", ())]
+    assert list(console.commands("make demo   # all\n# so\n")) == [("make demo", ())]
+
+
+def test_output_that_is_no_longer_printed_is_found() -> None:
+    assert console.missing(("a  b", "c"), "c\n a b \n") == []
+    assert console.missing(("a 1", "c"), "c\na 2\n") == ["a 1"]
+
+
+def test_every_reason_is_about_a_command_that_is_shown() -> None:
+    commands = [each.text for each in snippets.commands(ROOT)]
+    assert len(commands) > 60
+    for key in console.LISTED:
+        used = [c for c in commands if c == key or (key.endswith("*") and c.startswith(key[:-1]))]
+        assert used, f"{key}: no document shows this"
+
+
+def test_a_command_is_run_or_left_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "bpf").mkdir()
+    (tmp_path / "bpf" / "README.md").write_text("")
+    (tmp_path / "README.md").write_text(
+        "```console\n$ make demo\n$ penstock list\nred\n$ penstock emulate a.toml\n```\n"
+    )
+    done = snippets.try_all(tmp_path, tmp_path, lambda command: (3, "blue\n"), sys.executable, "no iperf3")
+    assert done.count == 1
+    assert done.wrong == [
+        "`penstock list` (README.md) ended with 3: blue\n",
+        "`penstock list` (README.md) no longer prints: red",
+    ]
+    assert done.left == [
+        "not run: `make demo` (README.md): accept's `demo` runs it",
+        "not run: `penstock emulate a.toml` (README.md): no iperf3",
+    ]

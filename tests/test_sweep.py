@@ -19,20 +19,21 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import penstock as ps
 from conftest import SMALL, Command
 from penstock import _penstock
 from penstock.errors import Error, ScenarioError
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
 from penstock.runs.tasks import Engine, Outcome, Task, run_key, run_task
-from penstock.sweeps import drive, start, store
+from penstock.sweeps import drive, store
 from penstock.sweeps import show as shows
 from penstock.sweeps.drive import Threads
 from penstock.sweeps.export import export
-from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import Store, adopt, writer
 from penstock.sweeps.store.journal import Journal
+from penstock.sweeps.until import Until
 
 GRID = (
     SMALL
@@ -55,7 +56,7 @@ RUNS = 2 * 2 * 3 * 4
 
 
 def sweep(text: str, out: Path, **options: Any) -> drive.Sweep:
-    return start.sweep(Scenario.from_toml(text), out=out, **options)
+    return ps.sweep(Scenario.from_toml(text), out=out, **options)
 
 
 def exported(folder: Path, table: str) -> bytes:
@@ -236,10 +237,10 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: bytes) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from penstock.sweeps import start
+import penstock as ps
 from penstock.sweeps.store import writer
 writer.COMPACT_RUNS, writer.FLUSH_RUNS, writer.FLUSH_S = 10, 3, 0.02
-start.sweep(sys.argv[1], out=Path(sys.argv[2]), jobs=int(sys.argv[3]))
+ps.sweep(sys.argv[1], out=Path(sys.argv[2]), jobs=int(sys.argv[3]))
 """
 
 
@@ -353,12 +354,12 @@ def test_ctrl_c_in_the_middle_of_an_append_doubles_and_hides_nothing(
     monkeypatch.setattr(writer, "FLUSH_RUNS", 5)
     monkeypatch.setattr(Journal, "append", appending)
     with pytest.raises(KeyboardInterrupt):
-        start.sweep(scenario, out=tmp_path / "o")
+        ps.sweep(scenario, out=tmp_path / "o")
     monkeypatch.undo()
     store.settle(tmp_path / "o")
     kept = store.read(tmp_path / "o")["key"].to_pylist()
     assert len(set(kept)) == len(kept) > 0
-    done = start.sweep(scenario, out=tmp_path / "o")
+    done = ps.sweep(scenario, out=tmp_path / "o")
     assert (done.kept, done.ran) == (len(kept), done.runs - len(kept))
     assert len(set(store.read(tmp_path / "o")["key"].to_pylist())) == done.runs
 

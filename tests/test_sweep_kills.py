@@ -22,7 +22,7 @@ from conftest import SMALL
 from penstock import Error, _penstock
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import Task
-from penstock.sweeps import start
+from penstock.sweeps.sweep import sweep
 from test_sweep import csv
 
 distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
@@ -113,7 +113,7 @@ def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The table of a sweep that nothing disturbed."""
     folder = tmp_path_factory.mktemp("whole") / "runs"
-    start.sweep(Scenario.from_toml(GRID), out=folder, jobs=1)
+    sweep(Scenario.from_toml(GRID), out=folder, jobs=1)
     return csv(folder)
 
 
@@ -163,7 +163,7 @@ def killed(victim: str, kills: int, cluster: Cluster, folder: Path, whole: bytes
             if driver.returncode == 2:
                 assert "what is finished is kept" in complained.splitlines()[-1]
             cluster.restore()
-            again = start.sweep(Scenario.from_toml(GRID), out=out, scheduler=cluster.address)
+            again = sweep(Scenario.from_toml(GRID), out=out, scheduler=cluster.address)
             assert again.kept > 0
             assert again.kept + again.ran == RUNS
         else:

@@ -11,12 +11,14 @@ import pytest
 
 from conftest import SMALL, Command
 from penstock.errors import Error
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
+from penstock.judging.intervals import bootstrap, ends
+from penstock.judging.paired import Paired, adjusted, paired
 from penstock.model.scenario import Scenario
-from penstock.sweeps import start, store
+from penstock.sweeps import store
 from penstock.sweeps.figure import draw
 from penstock.sweeps.show import Shown, show
-from penstock.sweeps.statistics import Paired, adjusted, bootstrap, ends, estimate, paired
+from penstock.sweeps.sweep import sweep
 from penstock.sweeps.tables import tables
 from penstock.sweeps.values import order
 
@@ -42,7 +44,7 @@ SEEDS, DELAYS = range(1, 9), ("20 ms", "100 ms")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("show") / "runs"
-    assert start.sweep(Scenario.from_toml(GRID), seeds=len(SEEDS), out=folder, jobs=2).ran == 12 * len(SEEDS)
+    assert sweep(Scenario.from_toml(GRID), seeds=len(SEEDS), out=folder, jobs=2).ran == 12 * len(SEEDS)
     return folder
 
 
@@ -74,7 +76,7 @@ def test_bootstrap_intervals_are_those_of_the_seeds(runs: Path) -> None:
     assert high - found.mean != pytest.approx(found.mean - low, rel=0.01), "not symmetric"
     as_t = show(runs, metric).rows["marks", "3 packets", "20 ms"][0]
     assert isinstance(as_t, Estimate)
-    assert as_t == estimate([value(runs, metric, seed, **at) for seed in SEEDS])
+    assert as_t == Estimate.of([value(runs, metric, seed, **at) for seed in SEEDS])
 
 
 def test_every_other_value_against_one_by_hand(runs: Path) -> None:
@@ -112,15 +114,15 @@ def test_pooled_values_are_paired_too(runs: Path) -> None:
     difference = found["20 ms", "marks"].difference
     assert difference.n == len(SEEDS)
     assert difference.mean == pytest.approx(sum(per_seed) / len(SEEDS))
-    assert ends(difference) == pytest.approx(ends(estimate(per_seed)))
+    assert ends(difference) == pytest.approx(ends(Estimate.of(per_seed)))
 
 
 def test_only_what_both_have_is_compared(tmp_path: Path) -> None:
     # Of "marks" all thresholds and three seeds, of "drops" one threshold and two seeds.
     out = tmp_path / "runs"
     scenario = Scenario.from_toml(GRID.split("[[variant]]", maxsplit=1)[0].replace("[3, 5, 8]", "[3, 8]"))
-    start.sweep(scenario.set("aqm.ecn", True), seeds=3, out=out, over={"aqm.ecn": [True]})
-    start.sweep(scenario, seeds=2, out=out, over=[{"aqm.ecn": False, "aqm.min_th": 3}])
+    sweep(scenario.set("aqm.ecn", True), seeds=3, out=out, over={"aqm.ecn": [True]})
+    sweep(scenario, seeds=2, out=out, over=[{"aqm.ecn": False, "aqm.min_th": 3}])
     found = differences(show(out, "queue_mean_pkts", over="topology.bottleneck.delay", against="aqm.ecn=true"))
     alone = differences(show(out, "queue_mean_pkts", against="aqm.ecn=true"))
     assert list(found) == [("20 ms", False), ("100 ms", False)]
@@ -143,7 +145,7 @@ def test_common_random_numbers_narrow_the_interval(tmp_path: Path) -> None:
     # What a web user asks for is up to the seed, and the same whatever the queue.
     web = SMALL.replace('kind = "ftp"\nflows = 3', 'kind = "web"\nsessions = 8\nthink = { exponential = "0.5 s" }')
     web = web.replace('start = { uniform = ["0 s", "0.1 s"] }\n', "").replace('duration = "5 s"', 'duration = "20 s"')
-    start.sweep(Scenario.from_toml(web), seeds=12, out=tmp_path, over={"aqm.max_th": [15, 18]})
+    sweep(Scenario.from_toml(web), seeds=12, out=tmp_path, over={"aqm.max_th": [15, 18]})
     by_seed = [
         {s: value(tmp_path, "utilization", s, max_th=each) for s in range(1, 13)}
         for each in ("18 packets", "15 packets")
@@ -151,7 +153,7 @@ def test_common_random_numbers_narrow_the_interval(tmp_path: Path) -> None:
     difference = differences(show(tmp_path, "utilization", against="aqm.max_th=15"))["18 packets",].difference
     low, high = ends(difference) or (0.0, 0.0)
     # The interval of two independent samples: the root of the sum of both squares.
-    apart = [estimate(list(each.values())).ci95 or 0.0 for each in by_seed]
+    apart = [Estimate.of(list(each.values())).ci95 or 0.0 for each in by_seed]
     assert 0 < high - low < (apart[0] ** 2 + apart[1] ** 2) ** 0.5 * 2 * 0.8
 
 
@@ -187,7 +189,7 @@ def test_wrong_baselines(runs: Path, against: str, message: str) -> None:
 
 
 def test_one_value_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    start.sweep(Scenario.from_toml(SMALL), seeds=2, out=tmp_path, over={"aqm.min_th": [5]})
+    sweep(Scenario.from_toml(SMALL), seeds=2, out=tmp_path, over={"aqm.min_th": [5]})
     with pytest.raises(Error, match=r"every run has aqm\.min_th = 5 packets"):
         show(tmp_path, "utilization", against="aqm.min_th=5")
 

@@ -9,18 +9,11 @@ import re
 import pytest
 
 import penstock as ps
+from penstock.judging.estimate import Estimate
+from penstock.judging.intervals import bootstrap, ends
+from penstock.judging.paired import adjusted, corrected, paired
 from penstock.sweeps.design import samples, unit_cube
-from penstock.sweeps.statistics import (
-    Goal,
-    Stopping,
-    Until,
-    adjusted,
-    bootstrap,
-    corrected,
-    ends,
-    estimate,
-    paired,
-)
+from penstock.sweeps.until import Goal, Stopping, Until
 
 SCENARIO = """
 duration = "2 s"
@@ -40,7 +33,7 @@ def sampled(text: str) -> list[dict[str, object]]:
 
 
 def test_estimate_leaves_out_runs_without_the_metric() -> None:
-    found = estimate([1.0, None, 2.0, 3.0])
+    found = Estimate.of([1.0, None, 2.0, 3.0])
     assert (found.mean, found.n) == (2.0, 3)
     # s = 1, t(0.975, 2) = 4.302653
     assert found.ci95 == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
@@ -85,7 +78,7 @@ def test_pairing_takes_out_what_a_seed_does_to_both() -> None:
     found = paired(ours, seeds)
     low, high = ends(found.difference) or (0.0, 0.0)
     assert 0.8 < low < high < 1.2
-    assert (estimate(list(ours.values())).ci95 or 0) > 50
+    assert (Estimate.of(list(ours.values())).ci95 or 0) > 50
 
 
 def test_pairs_with_a_bootstrap_interval() -> None:

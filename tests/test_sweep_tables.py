@@ -20,10 +20,10 @@ from penstock.errors import Error, ScenarioError
 from penstock.model.scenario import Scenario
 from penstock.runs import runner
 from penstock.runs.tasks import SERIES
-from penstock.sweeps import drive, start, store
+from penstock.sweeps import drive, store
 from penstock.sweeps.drive import Threads
-from penstock.sweeps.statistics import Until
 from penstock.sweeps.store import adopt, journal, parquet, reader, writer
+from penstock.sweeps.until import Until
 from test_sweep import CHILD, InLine, csv, exported
 
 GRID = SMALL + '[sweep]\n"aqm.kind" = ["red", "codel"]\n"topology.bottleneck.delay" = ["20 ms", "5 ms"]\nseeds = 5\n'
@@ -33,7 +33,7 @@ BOTH: dict[str, Any] = {"flows": True, "series": "200 ms"}
 
 
 def sweep(out: Path, **options: Any) -> drive.Sweep:
-    return start.sweep(Scenario.from_toml(GRID), out=out, **options)
+    return ps.sweep(Scenario.from_toml(GRID), out=out, **options)
 
 
 def all_of(folder: Path) -> list[bytes]:
@@ -107,10 +107,10 @@ def test_tables_are_added_to_runs_that_lack_them(tmp_path: Path, whole: list[byt
 
 def test_runs_until_an_interval_is_narrow_are_asked_for_their_tables_too(tmp_path: Path) -> None:
     rule = Until.parse("queue_mean_pkts ±40%", least=2, most=4)
-    first = start.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule)
-    again = start.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule, flows=True)
+    first = ps.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule)
+    again = ps.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule, flows=True)
     assert (again.ran, again.kept) == (first.ran, 0)
-    assert start.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule, flows=True).kept == first.ran
+    assert ps.sweep(Scenario.from_toml(SMALL), out=tmp_path, until=rule, flows=True).kept == first.ran
     assert store.read(tmp_path).num_rows == first.ran
     assert len(store.read(tmp_path, table="flows")["key"].unique()) == first.ran
 
@@ -141,7 +141,7 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: list[bytes]) -> None:
 RECORDING = CHILD.replace("int(sys.argv[3]))", 'int(sys.argv[3]), flows=True, series="200 ms")')
 #: The same, which dies in the middle of the writing of Parquet: after so many files.
 DYING = RECORDING.replace("= 10, 3,", "= 1000, 3,").replace(
-    "start.sweep(",
+    "ps.sweep(",
     """import os
 from penstock.sweeps.store import parquet
 left, sync = [int(sys.argv[4])], parquet.sync_folder
@@ -151,7 +151,7 @@ def dying(folder):
         os._exit(9)
     sync(folder)
 parquet.sync_folder = dying
-start.sweep(""",
+ps.sweep(""",
 )
 
 

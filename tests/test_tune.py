@@ -15,7 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import Error, ScenarioError
-from penstock.sweeps.statistics import paired
+from penstock.judging.paired import paired
 from penstock.tuning import rules
 from penstock.tuning.candidates import Ask, Candidate, Setting
 from penstock.tuning.compare import Ground, Standing, choose, feasible_alone, finals

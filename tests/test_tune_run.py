@@ -14,8 +14,8 @@ import pytest
 import penstock as ps
 from conftest import ROOT, Command
 from penstock.sweeps.drive import Sweep
-from penstock.tuning.command import Tuning
 from penstock.tuning.compare import Standing
+from penstock.tuning.tune import Tuning
 
 #: Four conditions of milliseconds each.
 TINY = """\

@@ -1,6 +1,5 @@
 """Writes what is made from the command line's own declarations: `docs/commands.md`, the man page,
-the completions for bash, zsh and fish that the wheel installs, and what `penstock run` takes, for
-those calls of it that need no Click.
+and the completions for bash, zsh and fish that the wheel installs.
 
 `make generate` does it; a test fails while one is stale.
 """
@@ -174,57 +173,11 @@ def _troff(text: str) -> str:
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
-#: Click's types of an option that are read without it.
-KINDS = {
-    "BoolParamType": "flag",
-    "StringParamType": "text",
-    "_Path": "path",
-    "IntRange": "int",
-}
-#: What an integer without an upper bound is bounded by. What is larger goes to Click.
-MOST = 999_999_999
-
-
-def run_options() -> str:
-    """The text of `run_options.py`."""
-    command, context = commands()["run"]
-    taken = [each for each in command.params if isinstance(each, click.Option)]
-    (argument,) = (str(each.name) for each in command.params if isinstance(each, click.Argument))
-    given = command.make_context("run", ["FILE"], parent=context.parent).params
-    lines = [
-        '"""What `penstock run` takes.',
-        "",
-        NOTE,
-        '"""',
-        "",
-        "#: Option → parameter, kind, least and most of an integer, whether it may be repeated.",
-        "OPTIONS: dict[str, tuple[str, str, int, int, bool]] = {",
-    ]
-    for each in taken:
-        if each.nargs != 1 or each.secondary_opts or each.callback or each.envvar or each.prompt:
-            raise ValueError(f"{each.opts}: more than `penstock.cli.plain` can read")
-        least, most = getattr(each.type, "min", 0), getattr(each.type, "max", 0)
-        kind = KINDS[type(each.type).__name__]
-        row = (each.name, kind, least, MOST if most is None else most, each.multiple)
-        lines += [f"    {_quoted(name)}: {_quoted(row)}," for name in each.opts]
-    lines += ["}", "#: What each is without its option.", "DEFAULTS: dict[str, object] = {"]
-    names = [str(each.name) for each in taken]
-    lines += [f"    {_quoted(name)}: {_quoted(given[name])}," for name in names]
-    lines += ["}", "#: The one argument.", f"ARGUMENT = {_quoted(argument)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(value: object) -> str:
-    """As Python has it, text in double quotes."""
-    return repr(value).replace("'", '"')
-
-
 def files() -> dict[Path, str]:
     """Every file that is made here, by its path in the repository."""
     made = {
         Path("docs/commands.md"): markdown(),
         SHARE / "man/man1/penstock.1": man(),
-        Path("python/penstock/cli/run_options.py"): run_options(),
     }
     for path, shell in COMPLETIONS.items():
         # Their `source` asks the shell of this machine for its version; the text is the same.

@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Shown, but not run by the item `console`; each with its reason. A key may end in `*`.
+#: Shown, but not run by `make accept`'s `console`; each with its reason. A key may end in `*`.
 LISTED = {
-    "make demo": "the item `demo` runs it",
-    "make test": "the item `tests` runs it",
-    "make validate-real": "the item `real` runs it",
-    "penstock validate": "the item `validate` runs it",
-    "penstock validate-real scenarios/real/reno-red-10.toml *": "the item `real` has this case",
+    "make demo": "accept's `demo` runs it",
+    "make test": "accept's `tests` runs it",
+    "make validate-real": "accept's `real` runs it",
+    "penstock validate": "accept's `validate` runs it",
+    "penstock validate-real scenarios/real/reno-red-10.toml *": "accept's `real` has this case",
     "penstock validate-real MINE.toml *": "the file is the reader's own",
     "penstock emulate link.toml -- curl *": "the server that it asks is the reader's own",
     "penstock compare ... *": "the dots stand for the command before it",
-    "dask scheduler*": "needs several machines; the item `kills` runs a cluster on one",
-    "dask worker *": "needs several machines; the item `kills` runs a cluster on one",
+    "dask scheduler*": "needs several machines; accept's `kills` runs a cluster on one",
+    "dask worker *": "needs several machines; accept's `kills` runs a cluster on one",
     "penstock sweep scenarios/web-mix.toml --seeds 10000 *": "needs several machines, and hours",
     "penstock sweep grid.toml *": "needs a hundred machines",
     "penstock evaluate red ared pie my_aqm.py:Mine": "the file is the reader's own",
     "penstock evaluate all *": "takes the better part of an hour",
-    "penstock reproduce all*": "the items `demo` and `reproduce` run it",
+    "penstock reproduce all*": "accept's `demo` and `reproduce` run it",
     "penstock emulate home.toml --shell": "waits for what the reader types",
     "python dumbbell_ns3.py *": "needs ns-3's wheel, 520 MB; the page says what it printed",
     "penstock-mecn *": "needs two namespaces; tests/test_mecn_bpf.py runs it where it can",

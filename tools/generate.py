@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,24 @@ TYPES = {
     "tables": "dict[str, dict[str, float | str | bool]]",
 }
 
+#: Classes that others stand on: name, own base, the key by which a row is known to stand on it,
+#: what it is. A row stands on the last one that it fits. A base has the keys that all on it have;
+#: a class says only what it adds, and what differs.
+BASES = (
+    ("_Discipline", "Table", "mean_packet", "A queue discipline."),
+    ("_Averaging", "_Discipline", "w_q", "RED and its descendants."),
+    ("_Thresholds", "_Averaging", "target_delay", "Those with two thresholds."),
+    ("_TwoLevels", "_Thresholds", "p2_max", "Those with incipient marks."),
+    ("_Ramp", "_Thresholds", "max_p", "Those with one ramp between the thresholds."),
+    ("_Adaptive", "_Ramp", "target_low", "Those that move max_p as ARED does."),
+    ("_Traffic", "Table", "direction", "A group of flows."),
+    ("_Tcp", "_Traffic", "recovery", "Flows of TCP."),
+    ("_Datagrams", "_Traffic", "jitter", "Datagrams at a rate."),
+)
+
+#: Columns of the written file.
+WIDTH = 120
+
 #: Words of Python's own, which take an underscore.
 RESERVED = {"from", "class"}
 
@@ -58,7 +76,8 @@ HEAD = '''"""The tables of a scenario as Python classes: disciplines, traffic, t
 
 Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every
 field that is not said to be required may be left out: then its default or automatic value holds. A
-quantity is text with its unit.
+quantity is text with its unit. A class whose name begins with an underscore has what several kinds
+share; their docstrings get its keys when they are made (`Table`).
 """
 
 from __future__ import annotations
@@ -85,7 +104,7 @@ def source() -> str:
         *_disciplines(read["aqm"]),
         *_traffic(read["traffic"], read["tcp"]),
     ]
-    names = sorted(name for name, _ in classes)
+    names = sorted(name for name, _ in classes if not name.startswith("_"))
     listed = "".join(f'    "{name}",\n' for name in names)
     return "\n\n".join([HEAD + f"\n__all__ = [\n{listed}]\n", *(text for _, text in classes)])
 
@@ -123,11 +142,7 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
     ]
     node = {**by_name["[[topology.node]]"], "doc": "A router of a graph."}
     edge = by_name["[[topology.link]]"]
-    edge = {
-        **edge,
-        "doc": "A link of a graph, and the queues at its ends.",
-        "params": edge["params"] + link["params"],
-    }
+    edge = {**edge, "doc": "A link of a graph, and the queues at its ends."}
     listed = [
         ("link", "Sequence[GraphLink]", "The links; required."),
         ("node", "Sequence[Node] | None = None", by_name["[[topology.node]]"]["doc"]),
@@ -147,7 +162,7 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
             ),
         ),
         ("Node", _class("Node", node)),
-        ("GraphLink", _class("GraphLink", edge, inner=on_link)),
+        ("GraphLink", _class("GraphLink", edge, inner=on_link, base="Link")),
     ]
     for row in rows:
         if row["name"] == "graph":
@@ -164,7 +179,7 @@ def _topology(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _disciplines(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    return [(_name(row["name"]), _class(_name(row["name"]), row, kind=row["name"])) for row in rows]
+    return _based(rows)
 
 
 def _traffic(rows: Sequence[Row], tcp: Sequence[Row]) -> list[tuple[str, str]]:
@@ -172,27 +187,70 @@ def _traffic(rows: Sequence[Row], tcp: Sequence[Row]) -> list[tuple[str, str]]:
     transport = [
         p for row in sorted(tcp, key=lambda row: row["name"] != "any") for p in row["params"]
     ]
-    classes = []
+    whole = []
     for row in rows:
         if row["name"] == "any":
             continue
-        own = [
-            *row["params"],
-            *(transport if row["tcp"] else []),
-        ]
+        own = [*row["params"], *(transport if row["tcp"] else [])]
         params = {p["name"]: p for p in [*own, *common]}
-        whole = {**row, "params": list(params.values())}
-        classes.append((_name(row["name"]), _class(_name(row["name"]), whole, kind=row["name"])))
+        whole.append({**row, "params": list(params.values())})
+    return _based(whole)
+
+
+def _based(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """The classes of kinds, with their bases in front."""
+    parents = {name: parent for name, parent, _, _ in BASES}
+    place = {row["name"]: _place({p["name"] for p in row["params"]}) for row in rows}
+    known: dict[str, dict[str, Row]] = {"Table": {}}
+    classes = []
+    for name, parent, _, doc in BASES:
+        above = [row for row in rows if name in _chain(place[row["name"]], parents)]
+        if not above:
+            continue
+        params = []
+        for key in [p["name"] for p in above[0]["params"] if p["name"] not in known[parent]]:
+            forms = [p for row in above for p in row["params"] if p["name"] == key]
+            if len(forms) == len(above) and len({_type(p) for p in forms}) == 1:
+                params.append(max(forms, key=forms.count))
+        known[name] = known[parent] | {p["name"]: p for p in params}
+        classes.append((name, _class(name, {"doc": doc, "params": params}, base=parent)))
+    for row in rows:
+        base = place[row["name"]]
+        own = [p for p in row["params"] if known[base].get(p["name"]) != p]
+        name = _name(row["name"])
+        classes.append((name, _class(name, {**row, "params": own}, row["name"], base=base)))
     return classes
+
+
+def _chain(name: str, parents: Mapping[str, str]) -> Iterator[str]:
+    """A base, and what it stands on."""
+    while name != "Table":
+        yield name
+        name = parents[name]
+
+
+def _place(keys: set[str]) -> str:
+    """The base of a row with these keys."""
+    fits = ["Table"]
+    for name, parent, key, _ in BASES:
+        if key in keys and parent in fits:
+            fits.append(name)
+    return fits[-1]
 
 
 def _name(kind: str) -> str:
     return NAMES.get(kind) or "".join(part.capitalize() for part in kind.split("-"))
 
 
-def _class(name: str, row: Row, kind: str = "", inner: Sequence[tuple[str, str, str]] = ()) -> str:
+def _class(
+    name: str,
+    row: Row,
+    kind: str = "",
+    inner: Sequence[tuple[str, str, str]] = (),
+    base: str = "Table",
+) -> str:
     """The text of one class. inner: fields that are tables themselves, with type and meaning."""
-    lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Table):"]
+    lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}({base}):"]
     lines += [*_wrapped(f'"""{row["doc"]}', 4, 4), ""]
     for key in ("expect", "weaknesses"):
         if row.get(key):
@@ -213,7 +271,7 @@ def _class(name: str, row: Row, kind: str = "", inner: Sequence[tuple[str, str, 
     for p in row["params"]:
         required = p["auto"] == "required"
         line = f"    {_field(p)}: {_type(p)}" + ("" if required else " | None = None")
-        if len(line) > 120:  # as ruff wraps it
+        if len(line) > WIDTH:  # as ruff wraps it
             line = f"    {_field(p)}: (\n        {_type(p)} | None\n    ) = None"
         lines.append(line)
     return "\n".join(lines) + "\n"
@@ -249,7 +307,7 @@ def _described(p: Row) -> str:
 def _wrapped(text: str, first: int, rest: int) -> list[str]:
     text = text.replace("\\", "\\\\")
     indents = {"initial_indent": " " * first, "subsequent_indent": " " * rest}
-    return textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False, **indents)  # type: ignore[arg-type]
+    return textwrap.wrap(text, WIDTH - 2, break_long_words=False, break_on_hyphens=False, **indents)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ What counts as an arrow:
   workspace crate or a submodule's name. `mod` and `pub use` do not count: they say what a crate is
   made of. A path through a `pub use` counts for the file in which the name is defined. Code under
   `#[cfg(test)]` is left out.
-- Python: every import of a module of `penstock`, also inside a function. Imports under
-  `if TYPE_CHECKING` are left out, and so is `__main__.py`, which only starts the command line.
-  A name taken from a package's `__init__` counts for the module that `__init__` takes it from.
+- Python: every import of a module of `penstock`, also inside a function. What is imported under
+  `if TYPE_CHECKING`, or by `importlib.import_module` from a text, is an arrow that is not needed to
+  run: each module counts that the text may name. `__main__.py`, which only starts the command
+  line, is left out, and so is what the package itself shows: a name taken from there counts for the
+  module that it comes from.
 
 The Rust side reads text, not types: a call of a method needs no import and is not seen.
 """
@@ -35,6 +37,7 @@ class Graph:
 
     rooms: dict[str, list[str]] = field(default_factory=dict)  # room → its files
     arrows: set[tuple[str, str]] = field(default_factory=set)  # from file → to file
+    loose: set[tuple[str, str]] = field(default_factory=set)  # those that are not needed to run
 
     def room_of(self) -> dict[str, str]:
         """Return file → room."""
@@ -43,12 +46,13 @@ class Graph:
     def between_rooms(self) -> set[tuple[str, str]]:
         """Return the arrows between different rooms."""
         room = self.room_of()
-        return {(room[a], room[b]) for a, b in self.arrows if room[a] != room[b]}
+        arrows = self.arrows | self.loose
+        return {(room[a], room[b]) for a, b in arrows if room[a] != room[b]}
 
     def circles(self) -> list[list[str]]:
         """Return all circles of files, the largest first."""
         files = [file for each in self.rooms.values() for file in each]
-        return _circles(files, self.arrows)
+        return _circles(files, self.arrows | self.loose)
 
     def circles_of_rooms(self) -> list[list[str]]:
         """Return all circles of rooms, the largest first."""
@@ -300,7 +304,8 @@ class _Imports(ast.NodeVisitor):
         self.found: list[
             tuple[str, str | None, str]
         ] = []  # module, name, the name that it gets here
-        self.typing: list[tuple[str, str | None, str]] = []
+        self.loose: list[tuple[str, str | None, str]] = []
+        self.texts: list[str] = []  # patterns of the modules that `import_module` may load
         self.attributes: set[tuple[str, str]] = set()
 
     def visit_If(self, node: ast.If) -> None:
@@ -308,11 +313,22 @@ class _Imports(ast.NodeVisitor):
             kept, self.found = self.found, []
             for each in node.body:
                 self.visit(each)
-            self.typing, self.found = self.typing + self.found, kept
+            self.loose, self.found = self.loose + self.found, kept
             for each in node.orelse:
                 self.visit(each)
         else:
             self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if ast.unparse(node.func).endswith("import_module") and node.args:
+            (name, *_) = node.args
+            parts = name.values if isinstance(name, ast.JoinedStr) else [name]
+            texts = [each.value if isinstance(each, ast.Constant) else None for each in parts]
+            if texts != [None]:
+                self.texts.append(
+                    "".join(r"\w+" if t is None else re.escape(str(t)) for t in texts)
+                )
+        self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -359,7 +375,7 @@ def _python(root: Path, graph: Graph) -> None:
             or module in seen
         ):
             return files.get(module)
-        shown = read[module].found + read[module].typing
+        shown = read[module].found + read[module].loose
         for source, each, here in shown:
             if here == name and each is not None and source != module:
                 return home(source, each, seen | {module})
@@ -371,14 +387,21 @@ def _python(root: Path, graph: Graph) -> None:
         return files[module]
 
     for module, imports in read.items():
-        for source, name, here in imports.found:
-            taken: list[str | None] = [name]
-            if name is None:  # `import penstock as ps`: what is taken is `ps.run`
-                taken = [attr for value, attr in imports.attributes if value == here] or [None]
-            for each in taken:
-                target = home(source, each)
-                if target is not None and target != files[module]:
-                    graph.arrows.add((files[module], target))
+        named = [
+            (each, None, "") for each in files if any(re.fullmatch(t, each) for t in imports.texts)
+        ]
+        for wanted, arrows in (
+            (imports.found, graph.arrows),
+            ([*imports.loose, *named] if module != _PACKAGE else [], graph.loose),
+        ):
+            for source, name, here in wanted:
+                taken: list[str | None] = [name]
+                if name is None:  # `import penstock as ps`: what is taken is `ps.run`
+                    taken = [attr for value, attr in imports.attributes if value == here] or [None]
+                for each in taken:
+                    target = home(source, each)
+                    if target is not None and target != files[module]:
+                        arrows.add((files[module], target))
 
 
 def measure(root: Path) -> Graph:
@@ -388,4 +411,5 @@ def measure(root: Path) -> Graph:
     _python(root, graph)
     known = graph.room_of()
     graph.arrows = {(a, b) for a, b in graph.arrows if a in known and b in known}
+    graph.loose = {(a, b) for a, b in graph.loose if a in known and b in known} - graph.arrows
     return graph

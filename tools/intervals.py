@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from penstock.estimate import FROM_ZERO, SHARE, Bounds, Estimate
+from penstock.judging.estimate import FROM_ZERO, SHARE, Bounds, Estimate
 
 Array: TypeAlias = NDArray[np.float64]
 #: Draws an array of that shape.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,11 @@ from typing import Any
 
 import reference
 from penstock import _penstock
-from penstock.runs import probing
+from penstock.model.scenario import Scenario
+from penstock.runs import probing, runner
 from penstock.runs.probing import Probe
+from penstock.show import style
+from slim_svg import slim
 from tables import filled, table
 
 Row = Mapping[str, Any]
@@ -114,14 +118,29 @@ def index(text: str) -> str:
 def write(docs: Path) -> None:
     """All pages and figures into their places under `docs`."""
     from penstock import _files
-    from penstock.show import style
 
     for row in rows():
         probe = probed(row["name"])
-        style.save(probe.plot(), str(docs / f"img/aqm/{row['name']}.svg"))
+        figure = docs / f"img/aqm/{row['name']}.svg"
+        style.save(probe.plot(), str(figure))
+        _files.write(figure, slim(figure.read_text(encoding="utf-8")))
         _files.write(docs / f"aqm/{row['name']}.md", page(row, probe))
+    _files.write(docs / "img/queue.svg", first_picture(docs.parent / "README.md"))
     readme = docs / "aqm/README.md"
     _files.write(readme, index(readme.read_text(encoding="utf-8")))
+
+
+def first_picture(readme: Path) -> str:
+    """The queues of the README's first scenario, under the disciplines that it compares."""
+    toml = re.search(r'```toml title="first.toml"\n(.*?)```', readme.read_text("utf-8"), re.DOTALL)
+    assert toml is not None, "the README begins with a scenario, first.toml"
+    compared = runner.compare(
+        Scenario.from_toml(toml[1]), ["droptail", "codel"], seeds=1, series="50 ms"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "queue.svg"
+        style.save(compared.plot.queue(size=(7.6, 3.4)), str(path))
+        return slim(path.read_text(encoding="utf-8"))
 
 
 def _page(row: Row, probe: Probe) -> Iterator[str]:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
-from penstock.estimate import Estimate
 from penstock.fluid import rared
+from penstock.judging.estimate import Estimate
+from penstock.judging.paired import Paired, corrected, paired
 from penstock.show import style
 from penstock.show.numbers import number
 from penstock.show.progress import Bar
 from penstock.sweeps import store
-from penstock.sweeps.statistics import Paired, corrected, paired
 from tables import fill, table
 
 ROOT = Path(__file__).parent.parent

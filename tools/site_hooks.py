@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = "files"
 
 #: Pages of nothing but tables of numbers: in the search they would bury everything else.
-UNSEARCHED = {"validation.md", "validation-papers.md", "accept.md"}
+UNSEARCHED = {"accept.md"}
 
 #: Characters of a file that is shown in full.
 LONGEST = 60_000

@@ -17,13 +17,14 @@ from typing import Any
 
 import penstock as ps
 import tables
-from penstock.estimate import Estimate
 from penstock.fluid.figures import draw_spectra, map_of
 from penstock.fluid.limits import OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import Margins, expected_sd
 from penstock.fluid.model import Loop
-from penstock.fluid.range import Case, Stability
-from penstock.fluid.simulated import Swing
+from penstock.fluid.range import Case
+from penstock.fluid.stability import Stability
+from penstock.fluid.swing import Swing
+from penstock.judging.estimate import Estimate
 from penstock.show import style
 from penstock.show.progress import Bar
 from tables import table

@@ -50,7 +50,7 @@ def start_up(plan: Plan) -> str:
         file = Path(folder, "trivial.toml")
         file.write_text(TRIVIAL, encoding="utf-8")
         lines = {
-            "run": ["-m", "penstock", "run", str(file)],
+            "run": ["-m", "penstock", "run", "--json", str(file)],
             "import": ["-c", "import penstock"],
             "alone": ["-c", ""],
         }
@@ -64,7 +64,7 @@ def start_up(plan: Plan) -> str:
     more = imported - alone
     what = "`import penstock`, beyond the interpreter"
     rows: list[list[object]] = [
-        ["`penstock run` on a trivial scenario", f"{run:.3f}", *beside("penstock run", run)],
+        ["`penstock run --json` on a trivial scenario", f"{run:.3f}", *beside("penstock run", run)],
         [what, f"{more:.3f}", *beside("import penstock", more)],
         ["the interpreter alone", f"{alone:.3f}", *WITHOUT],
     ]

@@ -114,14 +114,15 @@ def _counted(kinds: list[str]) -> dict[tuple[str, str], float]:
 OWN = """\
 import sys
 import penstock as ps
+from penstock import DROP, PASS
 
 class Pass(ps.Aqm):
     def arrive(self, now, packet, queue):
-        return ps.PASS
+        return PASS
 
 class Reads(ps.Aqm):
     def arrive(self, now, packet, queue):
-        return ps.DROP if self.random() < 0 or packet.bytes * queue.pkts > 10**8 else ps.PASS
+        return DROP if self.random() < 0 or packet.bytes * queue.pkts > 10**8 else PASS
 
 class Average(Pass):
     def average_pkts(self):
@@ -129,7 +130,7 @@ class Average(Pass):
 
 class Departs(Pass):
     def depart(self, now, packet, queue):
-        return ps.PASS
+        return PASS
 
 aqm = {
     "none": None,

@@ -26,39 +26,39 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not see `__getat
     from penstock.errors import Error as Error
     from penstock.errors import ScenarioError as ScenarioError
     from penstock.errors import SimulationError as SimulationError
-    from penstock.estimate import Estimate as Estimate
-    from penstock.evaluation.start import evaluate as evaluate
-    from penstock.fluid.start import stability as stability
+    from penstock.evaluation.evaluate import evaluate as evaluate
+    from penstock.fluid.stability import stability as stability
+    from penstock.judging.estimate import Estimate as Estimate
     from penstock.model import aqm as aqm
     from penstock.model import kinds as kinds
     from penstock.model.aqm import *  # noqa: F403
     from penstock.model.kinds import *  # noqa: F403
     from penstock.model.scenario import Scenario as Scenario
-    from penstock.operators.start import config as config
-    from penstock.operators.start import config_from as config_from
+    from penstock.operators.config import config as config
+    from penstock.operators.config import config_from as config_from
     from penstock.runs.probing import Probe as Probe
     from penstock.runs.probing import probe as probe
     from penstock.runs.result import Comparison as Comparison
     from penstock.runs.result import Result as Result
     from penstock.runs.runner import compare as compare
     from penstock.runs.runner import run as run
-    from penstock.sweeps.start import sweep as sweep
-    from penstock.tuning.start import tune as tune
+    from penstock.sweeps.sweep import sweep as sweep
+    from penstock.tuning.tune import tune as tune
 
 #: Module → the names that this package has from it.
 _NAMES = {
     "_penstock": ("RunResult", "__version__"),
     "errors": ("Error", "ScenarioError", "SimulationError"),
-    "estimate": ("Estimate",),
-    "evaluation.start": ("evaluate",),
-    "fluid.start": ("stability",),
+    "judging.estimate": ("Estimate",),
+    "evaluation.evaluate": ("evaluate",),
+    "fluid.stability": ("stability",),
     "model.scenario": ("Scenario",),
-    "operators.start": ("config", "config_from"),
+    "operators.config": ("config", "config_from"),
     "runs.probing": ("Probe", "probe"),
     "runs.result": ("Comparison", "Result"),
     "runs.runner": ("compare", "run"),
-    "sweeps.start": ("sweep",),
-    "tuning.start": ("tune",),
+    "sweeps.sweep": ("sweep",),
+    "tuning.tune": ("tune",),
 }
 #: Modules that are names here themselves, and every name of whose `__all__` is one, too.
 _WHOLE = {"aqm": "model.aqm", "kinds": "model.kinds"}
@@ -83,18 +83,6 @@ __getattr__ = _find
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_find("__all__")})
-
-
-def _settle() -> None:
-    """Loads every name, and ends the search for names.
-
-    For as long as a module has `__getattr__`, CPython caches none of its attributes: `ps.PASS` takes 25 ns longer. A
-    discipline in Python pays that for every packet.
-    """
-    if "__getattr__" in globals():
-        for name in (*_WHOLE, *_find("__all__")):
-            _find(name)
-        globals().pop("__getattr__", None)
 
 
 def _home(name: str) -> str:

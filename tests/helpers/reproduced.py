@@ -9,7 +9,8 @@ from typing import Any
 
 from penstock import Scenario, _penstock
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import DEFAULT, Claim, Finding, Numbers, Paper, Reading, Settings, TableData
+from penstock.reproduce.model import Claim, Finding, Numbers, Paper, Settings, TableData
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import judge
 from penstock.validate.ns2.command import DATA
 from penstock.validate.ns2.translate import scenario as ns2_scenario

@@ -6,20 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import penstock as ps
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Case,
-    Claim,
-    Exhibit,
-    Finding,
-    Paper,
-    Reading,
-    Sense,
-    Settings,
-    TableData,
-    Within,
-)
+from penstock.judging.rules import Above, Below, Within
+from penstock.reproduce.model import Case, Claim, Exhibit, Finding, Paper, Sense, Settings, TableData
+from penstock.reproduce.readings import Reading
 from penstock.show import style
 
 if TYPE_CHECKING:

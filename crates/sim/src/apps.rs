@@ -146,7 +146,7 @@ pub(crate) fn udp(
         let (link, index) = (net.routes.at(p.route, 0), net.enter(p));
         batch::arrive(net, links, flows, event, link, index);
     } else {
-        net.send(now, f.ends.src, p);
+        net.send(now, now, f.ends.src, p);
     }
     let Some(leaves) = after else { return };
     let until = if foreseen { net.foresight(now, p.route) } else { now };

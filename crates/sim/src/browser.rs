@@ -112,7 +112,7 @@ fn ask(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
         ..Pkt::BLANK
     };
     p.set_ack(&ack, &mut net.options);
-    net.send(now, ends.dst, p);
+    net.send(now, now, ends.dst, p);
 }
 
 /// Nothing has come for the request's timeout: it is sent again, and the timeout doubles (RFC 6298,

@@ -6,7 +6,7 @@ use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
 use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
-use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams};
+use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams, Timer};
 use penstock_units::{Rng, Time};
 
 /// What a sender sends through: the network, and what its packets have in common.
@@ -23,7 +23,7 @@ pub(crate) struct Uplink<'a> {
 
 impl Io for Uplink<'_> {
     #[inline(always)]
-    fn send(&mut self, s: Segment) {
+    fn send(&mut self, s: Segment, not_before: Time) {
         let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
         let bytes = if s.syn { 40 } else { payload + self.p.header_bytes() };
@@ -43,7 +43,7 @@ impl Io for Uplink<'_> {
             bits: s.bits,
             ..Pkt::BLANK
         };
-        self.net.send(self.now, self.flow.src, p);
+        self.net.send(self.now, not_before, self.flow.src, p);
     }
 
     fn random(&mut self) -> f64 {
@@ -167,13 +167,30 @@ pub(crate) fn with_sender(
     f(sender, &mut wire);
     // One event stands for the timer; it is looked at again when it comes, and moved only to an
     // earlier time.
-    if let Some(due) = t.sender.deadline() {
-        if due < t.timer_at {
-            t.timer_at = due;
-            net.sched.push(due, Kind::Timer, flow as u32);
-        }
+    let due = t.slow_timer();
+    if due < t.timer_at {
+        t.timer_at = due;
+        net.sched.push(due, Kind::Timer, flow as u32);
+    }
+    let due = t.sender.timers().at(Timer::Release);
+    if due < t.release_at {
+        t.release_at = due;
+        net.sched.push(due, Kind::Release, flow as u32);
     }
     t.bytes.is_some() && t.sender.done()
+}
+
+/// Pacing may let a sender's next segment out.
+pub(crate) fn release(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
+    let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
+    t.release_at = Time::NEVER;
+    let due = t.sender.timers().at(Timer::Release);
+    if due <= now {
+        with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
+    } else if due != Time::NEVER {
+        t.release_at = due;
+        net.sched.push(due, Kind::Release, flow as u32);
+    }
 }
 
 /// A sender's timer may be due.
@@ -187,12 +204,11 @@ pub(crate) fn timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: usiz
         return; // overtaken by an earlier one
     }
     t.timer_at = Time::NEVER;
-    let due = t.sender.deadline();
-    if due.is_some_and(|d| d > now) {
-        let due = due.expect("checked");
+    let due = t.slow_timer();
+    if due <= now {
+        with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
+    } else if due != Time::NEVER {
         t.timer_at = due;
         net.sched.push(due, Kind::Timer, flow as u32);
-    } else if due.is_some() {
-        with_sender(net, flows, now, flow, |s, wire| s.on_timer(now, wire));
     }
 }

@@ -250,6 +250,8 @@ impl Engine {
         match what.kind() {
             Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
+            Kind::Release => ends::release(net, flows, now, index),
+            Kind::Departure => net.leaves_host(now, index as u32, flows),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
             Kind::Udp => apps::udp(net, links, flows, event, index),
             Kind::Service => batch::serve(net, links, flows, now, index as u32),

@@ -6,7 +6,7 @@ use crate::draw::draw;
 use crate::session::Connection;
 use crate::video::Viewer;
 use crate::web::WebSession;
-use penstock_tcp::{Counters, Receiver, Sender, TcpParams};
+use penstock_tcp::{Counters, Receiver, Sender, TcpParams, Timer};
 use penstock_units::{Duration, Rng, Time, TxClock};
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ pub(crate) struct Tcp {
     /// The times for which timer events stand in the queue.
     pub(crate) ack_timer_at: Time,
     pub(crate) timer_at: Time,
+    pub(crate) release_at: Time,
     /// ACKs before this may be worked out ahead of time: until then nothing but ACKs and the timer
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
@@ -214,6 +215,7 @@ impl Tcp {
             p: Arc::clone(p),
             last: (i64::MAX, p.segment_bytes()),
             timer_at: Time::NEVER,
+            release_at: Time::NEVER,
             undisturbed_until: match app {
                 // The end of a transfer is an event for others as well.
                 TcpApp::Ftp { bytes: Some(_), .. }
@@ -275,7 +277,16 @@ impl Tcp {
     /// Nobody looks at the senders before `until`.
     #[inline]
     pub(crate) fn foresees(&mut self, at: Time, until: Time) -> bool {
-        at < until.min(self.undisturbed_until) && (at < self.timer_at || self.passes_over(at))
+        at < until.min(self.undisturbed_until).min(self.release_at)
+            && (at < self.timer_at || self.passes_over(at))
+    }
+
+    /// When the sender's timers expire, except for pacing's. That has an event of its own: one for
+    /// both would move at each segment, and leave an event of the other behind.
+    #[inline]
+    pub(crate) fn slow_timer(&self) -> Time {
+        let timers = self.sender.timers();
+        timers.at(Timer::Rtx).min(timers.at(Timer::Overhead))
     }
 
     /// The timer's event comes before an ACK at `at`. While its time has not come at `at` either,
@@ -283,8 +294,9 @@ impl Tcp {
     /// can be passed over. The timer then stands where it will be moved to.
     #[inline(never)]
     fn passes_over(&mut self, at: Time) -> bool {
-        let Some(due) = self.sender.deadline() else { return false };
-        if due <= at || at == self.timer_at || self.passed_over != Time::NEVER {
+        let due = self.slow_timer();
+        if due == Time::NEVER || due <= at || at == self.timer_at || self.passed_over != Time::NEVER
+        {
             return false;
         }
         self.passed_over = self.timer_at;

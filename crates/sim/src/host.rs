@@ -19,6 +19,8 @@ const _: () = assert!(size_of::<Host>() == 64);
 const MERGES: u8 = 1;
 /// All that the host does is to answer, at once, what comes down to it.
 const ANSWERS: u8 = 2;
+/// [`Pipe::note`] of the pipe up: more than one end of a flow sends from the host.
+const SHARED: u8 = 1;
 
 /// What is known of a host before the run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +29,8 @@ pub(crate) struct Part {
     pub(crate) merges: bool,
     /// See [`ANSWERS`].
     pub(crate) answers: bool,
+    /// See [`SHARED`].
+    pub(crate) shared: bool,
     /// Whether a queue may form in the pipe up, and in the one down: see [`crate::access`].
     pub(crate) queues: [bool; 2],
 }
@@ -36,6 +40,7 @@ impl Host {
     pub(crate) fn new(c: &HostConfig, part: Part, window: (Time, Time)) -> Self {
         let [up, down] = part.queues.map(|may| Pipe::new(c, may.then_some(window)));
         let mut host = Host { up, down };
+        host.up.note = u8::from(part.shared) * SHARED;
         host.down.note = (u8::from(part.merges) * MERGES) | (u8::from(part.answers) * ANSWERS);
         host
     }
@@ -44,6 +49,12 @@ impl Host {
     #[inline]
     pub(crate) fn merges(&self) -> bool {
         self.down.note & MERGES != 0
+    }
+
+    /// Returns whether more than one end of a flow sends from it.
+    #[inline]
+    pub(crate) fn shared(&self) -> bool {
+        self.up.note & SHARED != 0
     }
 
     /// Returns whether all it does is to answer, at once, what comes down to it.

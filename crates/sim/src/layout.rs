@@ -47,9 +47,10 @@ pub(crate) fn parts(c: &Config, foresees: bool) -> Vec<Part> {
             App::Udp { .. } | App::Replay { .. } => true,
         };
     }
-    for (part, queues) in parts.iter_mut().zip(access::queues(c)) {
+    for ((part, queues), n) in parts.iter_mut().zip(access::queues(c)).zip(senders(c)) {
         part.answers &= !part.merges;
         part.queues = queues;
+        part.shared = n > 1;
     }
     parts
 }

@@ -47,11 +47,22 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// A host sends a packet at `now`: through its access link, to the first hop of its route.
+    /// A host sends a packet at `now`, or later if it may leave `not_before`: through its access
+    /// link, to the first hop of its route.
     #[inline(always)]
-    pub(crate) fn send(&mut self, now: Time, host: u32, p: Pkt) {
+    pub(crate) fn send(&mut self, now: Time, not_before: Time, host: u32, p: Pkt) {
         let index = self.enter(p);
-        self.send_up(now, host, index);
+        if not_before > now && self.hosts[host as usize].shared() {
+            // What others send meanwhile goes first.
+            return self.sched.push(not_before, Kind::Departure, index);
+        }
+        self.send_up(now.max(not_before), host, index);
+    }
+
+    /// The time has come at which the packet at `index` may leave its host.
+    pub(crate) fn leaves_host(&mut self, now: Time, index: u32, flows: &[Flow]) {
+        let flow = self.packets.items[index as usize].flow;
+        self.send_up(now, flows[flow as usize].ends.src, index);
     }
 
     /// The packet at `index` enters the access link of its host.

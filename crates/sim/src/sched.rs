@@ -202,6 +202,10 @@ pub(crate) enum Kind {
     Window = 7,
     /// A link takes in what has come to its inbox.
     Inbox = 8,
+    /// A sender's next segment, which is paced.
+    Release = 9,
+    /// A packet that was sent ahead of time leaves a host that others send from.
+    Departure = 10,
 }
 
 impl What {
@@ -221,7 +225,9 @@ impl What {
             5 => Kind::App,
             6 => Kind::Sample,
             7 => Kind::Window,
-            _ => Kind::Inbox,
+            8 => Kind::Inbox,
+            9 => Kind::Release,
+            _ => Kind::Departure,
         }
     }
     #[inline]
@@ -479,7 +485,8 @@ impl Scheduler {
         let heaps = self.crowd.iter().chain(&self.far).map(|Reverse(event)| event);
         let turns = self.turns.iter().flatten();
         let all = near.chain(&self.current).chain(heaps).chain(turns);
-        self.never + all.filter(|event| event.what().kind() == Kind::Packet).count()
+        let packet = |event: &&Event| matches!(event.what().kind(), Kind::Packet | Kind::Departure);
+        self.never + all.filter(packet).count()
     }
 
     /// The event `ahead` places after the next one, where it falls into the same slot.

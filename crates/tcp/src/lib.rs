@@ -12,30 +12,41 @@
 //! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as
 //!   numbers.
 //! - `params.rs`: everything that a user sets.
-//! - `sender.rs`: sequence numbers, window, timer; `sending.rs`. `receiver.rs`: the other end.
+//! - `sent.rs`, `timers.rs`, `pace.rs`: what is under way, what is waited for, how far apart
+//!   segments leave.
+//! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
-//! - `events.rs`: the way in, data, ACKs and timers.
+//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
+//! - `quirks.rs`: where ns-2 differs.
 
+mod connection;
 mod control;
 mod ecn;
-mod events;
+mod pace;
 mod params;
+mod quirks;
 mod receiver;
 mod recovery;
 mod rtt;
 mod segment;
 mod sender;
 mod sending;
+mod sent;
+mod timers;
 
+pub use connection::{Counters, Io};
 pub use control::*;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Codepoints, Incipient, MecnParams};
+pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
 pub use recovery::kind::{BookKeeping, LossParams, Recovery};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
-pub use sender::{Counters, Io, Sender};
+pub use sender::Sender;
+pub use sent::DeliveryRate;
+pub use timers::{Timer, Timers};
 
 /// The README's example is a test of the documentation.
 #[cfg(doctest)]

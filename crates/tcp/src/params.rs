@@ -5,10 +5,12 @@
 use crate::control::{join, length, ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::{Codepoints, MecnParams};
+use crate::pace::PacingParams;
+use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values, PARAM};
-use penstock_units::{Bytes, Duration};
+use penstock_units::{Bytes, Duration, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.
@@ -146,9 +148,11 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// Pacing that does not depend on the control.
+        pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
         pub control: ControlParams,
-        /// How losses are repaired. Vegas adds retransmissions of its own and does not read this.
+        /// How losses are repaired.
         pub recovery: Recovery,
     }
 }
@@ -241,8 +245,8 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
-        if self.variant().recovery.is_none() && self.recovery.word().is_none() {
-            return refuse("recovery", "must be \"newreno\" or \"sack\"");
+        if !self.control.takes(self.recovery) {
+            return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
         }
         Ok(())
     }
@@ -255,13 +259,13 @@ impl TcpParams {
     /// Whether losses are repaired from selective acknowledgements, which the SYN then negotiates.
     #[inline]
     pub fn sack(&self) -> bool {
-        self.recovery == Recovery::Sack && !matches!(self.control, ControlParams::Vegas(_))
+        self.recovery.reads_reports()
     }
 
-    /// Whether recovery follows ns-2's book-keeping.
+    /// Returns what ns-2 does differently, where recovery follows its book-keeping.
     #[inline]
-    pub(crate) fn ns2(&self) -> bool {
-        self.loss.loss_recovery == BookKeeping::Ns2
+    pub(crate) fn quirks(&self) -> Quirks {
+        Quirks::new(self.loss.loss_recovery == BookKeeping::Ns2)
     }
 
     /// Returns the payload of a full segment in bytes.
@@ -274,6 +278,13 @@ impl TcpParams {
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         self.header.map_or(40, |b| b.0.min(10_000) as u32)
+    }
+
+    /// Returns the time that a full segment takes at the highest pacing rate.
+    #[inline]
+    pub(crate) fn least_gap(&self) -> Option<Duration> {
+        let bytes = self.segment_bytes() + self.header_bytes();
+        self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
     }
 
     /// Returns what the two ECN-capable code points mean.

@@ -1,84 +1,93 @@
 //! Sending: which segment goes next, and what its header says.
 
+use crate::connection::{Connection, Io};
 use crate::ecn::bits::{self, Bits, Ecn};
 use crate::ecn::{accecn, classic, mecn};
-use crate::recovery::scoreboard::Edges;
 use crate::segment::Segment;
-use crate::sender::{Io, Sender};
+use crate::timers::Timer;
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 
-impl Sender {
-    /// Sends what the window allows.
+impl Connection {
+    /// Whether anything may be sent at all. `force`: the delayed-send timer has expired.
     #[inline]
-    pub(crate) fn send_window(&mut self, now: Time, io: &mut impl Io) {
-        self.send_much(now, false, u32::MAX, io);
+    pub(crate) fn sends(&mut self, force: bool) -> bool {
+        let delayed = !force && self.timers.runs(Timer::Overhead);
+        if self.stopped || self.waits_for_timer || delayed {
+            return false;
+        }
+        self.timers.stop(Timer::Release);
+        true
     }
 
-    /// Sends at most `burst` segments; `force`: the delayed-send timer has expired.
-    pub(crate) fn send_much(&mut self, now: Time, force: bool, burst: u32, io: &mut impl Io) {
-        let delayed = !force && self.delayed_send_at != Time::NEVER;
-        if self.stopped || self.waits_for_timer || delayed {
+    /// Sends at most `burst` segments, as far as the window allows that recovery has inflated.
+    #[inline]
+    pub(crate) fn send_window(
+        &mut self,
+        now: Time,
+        inflation: f64,
+        force: bool,
+        burst: u32,
+        io: &mut impl Io,
+    ) {
+        if !self.sends(force) {
             return;
         }
-        if self.p.sack() {
-            return self.send_around_reports(now, force, io);
-        }
         // What is sent moves neither the window nor its left edge.
-        let edge = (self.highest_ack + self.window()).min(self.limit - 1);
+        let edge = (self.highest_ack + self.usable(inflation)).min(self.limit - 1);
         let mut left = burst;
         while self.next <= edge && left > 0 {
-            if self.delay_send(now, force, io) {
+            if self.holds(now, force, io) {
                 return;
             }
             self.put_out(now, self.next, io);
             self.next += 1;
             left -= 1;
         }
+        if left > 0 {
+            self.starves();
+        }
     }
 
-    /// With SACK: sends what the window (outside recovery) or the pipe (inside) allows.
-    fn send_around_reports(&mut self, now: Time, force: bool, io: &mut impl Io) {
-        let ns2 = self.p.ns2();
-        loop {
-            let open = if self.in_recovery {
-                self.sack.pipe(ns2, self.highest_ack, self.max_sent) < self.cwnd as i64
-            } else {
-                self.next <= self.last_ack + self.window()
-            };
-            if !open || self.last_ack + 1 >= self.limit || self.delay_send(now, force, io) {
-                return;
+    /// The window would let more out than the application has given, unless it is full.
+    #[inline]
+    pub(crate) fn starves(&mut self) {
+        if let Some(log) = &mut self.log {
+            if self.next >= self.limit && self.max_sent - self.highest_ack < self.window.cwnd as i64
+            {
+                log.starved();
             }
-            let seq = if self.in_recovery {
-                let edge = self.highest_ack + i64::from(self.peer_window);
-                let (highest_ack, next, limit) = (self.highest_ack, self.next, self.limit);
-                self.sack.next(ns2, &Edges { highest_ack, next, limit, edge })
-            } else {
-                let seq = self.sack.board.skip(self.next);
-                (seq <= self.highest_ack + self.window() && seq < self.limit).then_some(seq)
-            };
-            let Some(seq) = seq else { return };
-            self.output(now, seq, io);
-            self.next = self.next.max(seq + 1);
-            self.sack.pipe += 1;
         }
     }
 
-    /// With `send_overhead`, starts its timer. Returns whether nothing may be sent before it
-    /// expires.
-    fn delay_send(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
-        if force || self.p.send_overhead == Duration::ZERO {
-            return false;
+    /// Starts the timer that the next segment has to wait for: that of `send_overhead`, unless it
+    /// has expired (`force`), or pacing's, if enough waits at the host. Returns whether there is
+    /// one.
+    #[inline]
+    pub(crate) fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
+        if !force && self.p.send_overhead != Duration::ZERO {
+            let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
+            self.timers.set(Timer::Overhead, now + Duration::from_nanos(wait as u64));
+            return true;
         }
-        let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
-        self.delayed_send_at = now + Duration::from_nanos(wait as u64);
+        let Some(at) = self.gap().and_then(|gap| self.pacer.holds(now, gap)) else { return false };
+        self.timers.set(Timer::Release, at);
         true
     }
 
+    /// Returns the time from one segment to the next, where the control or the user paces them:
+    /// the longer of the two.
+    #[inline]
+    fn gap(&self) -> Option<Duration> {
+        self.control.pacing(&self.window).max(self.p.least_gap())
+    }
+
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
-    pub(crate) fn send_one(&mut self, now: Time, io: &mut impl Io) {
+    pub(crate) fn send_one(&mut self, now: Time, dupacks: u32, io: &mut impl Io) {
         let window = f64::from(self.peer_window);
         let ahead = (self.next - self.highest_ack) as f64;
-        if ahead <= window && self.next < self.limit && ahead <= self.cwnd + f64::from(self.dupacks)
+        if ahead <= window
+            && self.next < self.limit
+            && ahead <= self.window.cwnd + f64::from(dupacks)
         {
             self.output(now, self.next, io);
             self.next += 1;
@@ -116,9 +125,16 @@ impl Sender {
             Ecn::AccEcn => accecn::ON_DATA,
         };
         let idle = self.highest_ack == self.max_sent;
-        self.control.sent(now, seq, self.highest_ack);
+        // It is sent when it leaves the host.
+        let now = match self.gap() {
+            Some(gap) if !syn => self.pacer.departs(now, gap),
+            _ => now,
+        };
+        if let Some(log) = &mut self.log {
+            log.sent(now, seq);
+        }
         let ecn = if capable { self.p.codepoints().unmarked() } else { Codepoint::NotEct };
-        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced });
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;
@@ -130,7 +146,7 @@ impl Sender {
                 self.timed_high = seq;
             }
         }
-        if self.rtx_at == Time::NEVER || idle {
+        if !self.timers.runs(Timer::Rtx) || idle {
             self.set_timer(now);
         }
     }

@@ -13,10 +13,16 @@ const PATH: u64 = 90; // and 10 of service: 100 ms
 
 /// Runs for `seconds`; cwnd at each ACK, with its time in seconds.
 fn over_the_bottleneck(p: TcpParams, seconds: u64) -> Vec<(f64, f64)> {
+    let mut seen = vec![];
+    over_the_bottleneck_with(p, seconds, |now, tcp| seen.push((now.as_secs_f64(), tcp.cwnd())));
+    seen
+}
+
+/// The same, with a look at the sender after each ACK.
+fn over_the_bottleneck_with(p: TcpParams, seconds: u64, mut look: impl FnMut(Time, &Sender)) {
     let mut tcp = Sender::new(Arc::new(p), 0.0);
     let (mut out, mut now, mut free) = (Outbox::default(), Time::ZERO, Time::ZERO);
     let mut acks: VecDeque<(Time, i64)> = VecDeque::new();
-    let mut seen = vec![];
     tcp.give(now, 1 << 40, &mut out);
     while now < Time::ZERO + Duration::from_secs(seconds) {
         for s in out.0.drain(..) {
@@ -27,9 +33,8 @@ fn over_the_bottleneck(p: TcpParams, seconds: u64) -> Vec<(f64, f64)> {
         let (at, seq) = acks.pop_front().expect("something is outstanding");
         now = at;
         tcp.on_ack(now, &Ack { seq, ..Ack::default() }, &mut out);
-        seen.push((now.as_secs_f64(), tcp.cwnd()));
+        look(now, &tcp);
     }
-    seen
 }
 
 /// From below it grows until alpha … beta packets of its own wait (10 on the path), and then holds.
@@ -101,4 +106,23 @@ fn a_timeout_starts_from_two() {
     s.timer();
     near(s.cwnd(), 2.0);
     assert_eq!(s.sent(), [1, 2]);
+}
+
+/// A record is kept of what is under way, and tells the rate at which it is delivered: once the
+/// path is full, the bottleneck's 100 packets a second.
+#[test]
+fn the_delivery_rate_is_the_bottlenecks() {
+    for p in [rfc("vegas"), rfc("ledbat")] {
+        let mut rates = vec![];
+        let p = TcpParams { initial_ssthresh: Some(20.0), ..p };
+        over_the_bottleneck_with(p, 20, |now, tcp| {
+            let rate = tcp.delivery_rate().expect("segments were delivered");
+            if now > Time::ZERO + Duration::from_secs(10) {
+                rates.push(rate.delivered as f64 / rate.interval.as_secs_f64());
+                assert!(!rate.app_limited);
+            }
+        });
+        assert!(rates.len() > 900 && rates.iter().all(|r| (r - 100.0).abs() < 1e-6));
+    }
+    assert_eq!(Sender::new(Arc::new(rfc("reno")), 0.0).delivery_rate(), None);
 }

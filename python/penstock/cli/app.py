@@ -1,16 +1,23 @@
-"""The program's commands, as Click reads them."""
+"""The program from its words to its exit code, and its commands as Click reads them.
+
+Exit 0: done; 1: the machine failed (a full disk), or a run did; 2: the input was wrong, which one message says, and
+nothing was run or written; 130: Ctrl-C.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import os
+import sys
 from collections.abc import Sequence
 
 import click
 
 from penstock import _penstock
 from penstock._names import known
-from penstock.cli.output import EXIT_INPUT, EXIT_INTERRUPTED, fail
+from penstock.cli.output import EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE, fail
+from penstock.errors import Error
 
 #: Each command with its line of help. Its module in this package is loaded when it is used, so that `penstock --help`
 #: loads neither Arrow nor the papers; a test compares the lines with what the modules say.
@@ -73,6 +80,30 @@ def program() -> None:
     """
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the program and returns its exit code.
+
+    argv: what stands behind `penstock`; default: what this process was called with.
+    """
+    if not _streams():
+        return fail("the standard output is closed: > /dev/null discards what is printed", EXIT_FAILED)
+    try:
+        code = by_click(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print(file=sys.stderr)  # a terminal has written ^C there
+        return fail("interrupted", EXIT_INTERRUPTED)
+    except (Error, ValueError) as error:
+        return fail(str(error), EXIT_INPUT)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`). Without this Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_FAILED)
+
+
 def by_click(words: Sequence[str]) -> int:
     """Runs the command that the words ask for, as Click reads them, and returns the exit code."""
     try:
@@ -93,3 +124,17 @@ def _unknown_option(error: click.NoSuchOption) -> str:
     near = difflib.get_close_matches(error.option_name, names, n=2)  # what is left out of a name costs least here
     hint = f"; nearest: {', '.join(near)}" if near else ""
     return f"no option is called {error.option_name!r}{hint}; there are: {', '.join([*names, '--help'])}"
+
+
+def _streams() -> bool:
+    """Gives standard input and error a place where they are closed, so that no file that is opened takes theirs.
+    Returns whether the standard output is open.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    return sys.stdout is not None

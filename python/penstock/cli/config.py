@@ -16,7 +16,7 @@ from penstock.cli.inputs import scenario_of
 from penstock.cli.output import draw, say, tell, warn
 from penstock.errors import ScenarioError
 from penstock.model.scenario import read_text
-from penstock.operators import command as work
+from penstock.operators import config as work
 from penstock.operators.changes import text as changed
 from penstock.operators.model import Place
 from penstock.operators.platforms import PLATFORMS
@@ -118,17 +118,19 @@ def command(
     if parent is not None:
         raise ScenarioError("--parent: goes with --from, not with --to")
     assert to is not None
-    place = Place(dev=dev, variant=variant, shape=shape)
     scenario = scenario_of(file, changes)
     if against is not None:
         if to not in work.READERS:
             raise ScenarioError(f"--against: the state of {to} is not read; that of {' and '.join(work.READERS)} is")
+        place = Place(dev=dev, variant=variant, shape=shape)
         found = work.difference(_text(against), to, given, scenario, place, _name(against))
         _put(work.difference_json(found, to) + "\n" if as_json else changed(found), out)
         return
     most = None if exact is None else _share(exact)
     with Bar(scenario.name or file.name) as bar:
-        done = work.configure(scenario, to, place, exact=most, seeds=seeds, jobs=jobs, progress=bar)
+        done = work.config(
+            scenario, to, dev=dev, variant=variant, shape=shape, exact=most, seeds=seeds, jobs=jobs, progress=bar
+        )
     if done.comparison is not None:
         warn(done.comparison.warnings)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,9 +12,8 @@ from penstock.cli import options
 from penstock.cli.inputs import assignments, check_writable
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, alone, draw, fail, report, say, tell
 from penstock.errors import ScenarioError
-from penstock.evaluation.command import chosen
+from penstock.evaluation.evaluate import chosen, evaluate
 from penstock.evaluation.rfc import Experiment
-from penstock.evaluation.start import evaluate
 from penstock.evaluation.tables import answers_table, experiments_table
 from penstock.runs.blame import of_discipline
 from penstock.show.progress import Bar
@@ -39,15 +39,11 @@ from penstock.sweeps.drive import Sweep
 def command(
     disciplines: tuple[str, ...],
     changes: tuple[str, ...],
-    seeds: int | None,
-    quick: bool,
     only: tuple[str, ...],
-    real: bool,
     out: Path,
-    jobs: int | None,
-    scheduler: str | None,
     only_list: bool,
     as_json: bool,
+    **asked: Any,
 ) -> int:
     """Judge disciplines by RFC 7928, with DropTail beside them.
 
@@ -63,21 +59,17 @@ def command(
     if not disciplines:
         raise ScenarioError('needs a discipline, such as red, or "all"; --list shows the scenarios')
     check_writable(out=out)
-    wanted = assignments(changes, "--set")
+    changed = assignments(changes, "--set")
     try:
         with alone(as_json), Bar("evaluating") as bar:
             done = evaluate(
                 disciplines,
-                set=wanted,
-                seeds=seeds,
-                quick=quick,
+                set=changed,
                 only=only,
-                real=real,
                 out=out,
-                jobs=jobs,
-                scheduler=scheduler,
                 progress=lambda now: _advance(bar, now),
                 real_progress=lambda share, what: bar.show(share, "real packets", what),
+                **asked,
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)

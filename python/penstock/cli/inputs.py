@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import auto_interval_s
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
@@ -21,7 +17,7 @@ def scenario_of(file: str | Path, changes: Sequence[str]) -> Scenario:
 
 def name_of(scenario: Scenario, file: str) -> str:
     """Returns what a scenario's runs are called: its own name, or else its file's."""
-    return scenario.name or os.path.basename(file)  # noqa: PTH119 — see options.PATH
+    return scenario.name or Path(file).name
 
 
 def assignments(changes: Sequence[str], option: str) -> dict[str, object]:

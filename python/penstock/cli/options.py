@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class _Path(click.Path):
-    """A path as `pathlib` has it, which is loaded when one is given: it takes a sixteenth of the program's start."""
-
-    def convert(self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Returns the path."""
-        from pathlib import Path
-
-        return Path(value)
 
 
 class Word(click.Choice):  # type: ignore[type-arg]  # not generic before click 8.2
@@ -38,7 +25,7 @@ class Word(click.Choice):  # type: ignore[type-arg]  # not generic before click 
         return str(value)
 
 
-PATH = _Path()
+PATH = click.Path(path_type=Path)
 #: The most runs of a scenario that a command takes.
 SEEDS = click.IntRange(1, 1_000_000)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from penstock._files import write
 from penstock._text import visible
-from penstock.show.table import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from penstock.runs.result import Result
+    from penstock.show.table import Table
 
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 #: A program that signal n ended exits with n more.
@@ -51,8 +51,6 @@ def say(text: str) -> None:
 
 #: Columns of a pipe or a file: a table takes the width that it needs, and nothing is cut off.
 WIDE = 200
-#: Variables with which rich takes a pipe for a terminal.
-_FORCED = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 
 
 def draw(table: Table | Group, file: TextIO | None = None) -> None:
@@ -60,17 +58,13 @@ def draw(table: Table | Group, file: TextIO | None = None) -> None:
 
     file: where to; default: the standard output.
     """
-    file = file or sys.stdout
-    terminal = file.isatty()
-    if isinstance(table, Table) and not terminal and file.encoding == "utf-8" and not _FORCED & {*os.environ}:
-        text = table.plain(WIDE)
-        if text is not None:
-            file.write(text)
-            return
-    from rich.console import Console
+    from rich.console import Console  # two fifths of the start of a program that draws a table
 
-    console = Console(file=file, highlight=False, width=None if terminal else WIDE)
-    console.print(table)
+    file = file or sys.stdout
+    console = Console(file=file, highlight=False, width=None if file.isatty() else WIDE)
+    with console.capture() as captured:
+        console.print(table)
+    file.write(captured.get())  # a pipe that nobody reads any longer is for `main` to answer, not for rich
 
 
 @contextlib.contextmanager

@@ -1,16 +1,24 @@
-"""`penstock run`, as Click reads it. Most calls are read without Click, by `plain`."""
+"""`penstock run`."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import click
 
+from penstock._files import write
 from penstock.cli import options
-from penstock.cli.simulate import simulate
+from penstock.cli.inputs import check_writable, name_of, scenario_of, series_interval
+from penstock.cli.output import Clock, report, tell, warn, write_result
+from penstock.model.scenario import Scenario
+from penstock.runs import runner
+from penstock.runs.execute import Progress, cores
+from penstock.runs.result import Result
+from penstock.show.progress import Bar
+from penstock.show.run_tables import result_table
 
 
-@click.command("run", help=simulate.__doc__)
+@click.command("run")
 @options.simulation
 @options.pcap
 @click.option(
@@ -24,6 +32,57 @@ from penstock.cli.simulate import simulate
 @click.option(
     "--warm-up-check", is_flag=True, help="Say on stderr whether the measured window starts before the queue settles."
 )
-def command(**given: Any) -> None:
-    """What was given goes to what the command does, by name."""
-    simulate(**given)
+def command(
+    file: str,
+    seeds: int,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    jobs: int | None,
+    timing: Path | None,
+    pcap: Path | None,
+    pcap_link: str,
+    warm_up_check: bool,
+) -> None:
+    """Run the scenario in FILE.
+
+    Prints a table, or with --json a document. The same input always gives the same document, byte for byte. --out DIR
+    receives document.json and the recorded series as Parquet.
+    """
+    scenario = scenario_of(file, changes)
+    interval = series_interval(scenario, series, out)
+    check_writable(out=out, pcap=pcap, timing=timing)
+    clock = Clock()
+    with Bar(name_of(scenario, file)) as bar:
+        if pcap is None:
+            result = runner.run(scenario, seeds, jobs=jobs, series=interval, progress=bar)
+        else:
+            result = _with_capture(scenario, seeds, jobs, interval, pcap_link, bar)
+    clock.stop()
+    if pcap is not None:
+        write(pcap, result.runs[0].pcap or b"")
+    if out is not None:
+        write_result(out, result)
+    report(as_json, result.json, lambda: result_table(result))
+    warn(result.warnings)
+    if warm_up_check:
+        _check_warm_up(result if interval is not None else Result(scenario, result.runs[:1], jobs))
+    clock.report(timing, [result], jobs or cores())
+
+
+def _with_capture(
+    scenario: Scenario, seeds: int, jobs: int | None, interval: float | None, link: str, progress: Progress
+) -> Result:
+    """Runs the scenario and captures packets of the first seed only: a capture is large, and one file is asked for."""
+    first = runner.run(scenario, 1, jobs=1, series=interval, pcap=link, progress=progress)
+    others = range(scenario.seed + 1, scenario.seed + seeds)
+    rest = runner.run(scenario, others, jobs=jobs, series=interval, progress=progress).runs if others else ()
+    return Result(scenario, (*first.runs, *rest), jobs)
+
+
+def _check_warm_up(result: Result) -> None:
+    """Says whether the queue had settled; a result without series runs once more."""
+    from penstock.sweeps import warm_up
+
+    tell(f"warm-up: {warm_up.of_result(result)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,8 @@ from penstock.cli.inputs import scenario_of
 from penstock.cli.output import report, say
 from penstock.cli.picture import Picture
 from penstock.errors import ScenarioError
-from penstock.fluid.start import stability
+from penstock.fluid.stability import stability
+from penstock.fluid.tables import lines, stability_table
 from penstock.show.progress import Bar
 
 
@@ -28,14 +30,12 @@ from penstock.show.progress import Bar
 def command(
     file: str,
     changes: tuple[str, ...],
-    flows: str | None,
-    rtt: str | None,
     simulate: bool,
     seeds: int | None,
-    jobs: int | None,
     figure: Path | None,
     style: str | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Say by the fluid model whether FILE's queue settles.
 
@@ -47,13 +47,8 @@ def command(
     if seeds is not None and not simulate:
         raise ScenarioError("--seeds: needs --simulate, which makes runs")
     with Bar("simulating") as bar:
-        found = stability(
-            scenario_of(file, changes), flows=flows, rtt=rtt, simulate=simulate, seeds=seeds, jobs=jobs, progress=bar
-        )
+        found = stability(scenario_of(file, changes), simulate=simulate, seeds=seeds, progress=bar, **asked)
     picture.draw(found.plot)
-    # Only now, so that a wrong scenario costs no libraries.
-    from penstock.fluid.tables import lines, stability_table
-
     report(as_json, found.json, lambda: stability_table(found))
     if not as_json:
         for line in lines(found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,11 +12,12 @@ from penstock.cli.inputs import check_writable, scenario_of, series_interval
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, fail, say, tell, warn
 from penstock.model.scenario import Scenario
 from penstock.show.progress import Bar
-from penstock.sweeps import drive, start, store
+from penstock.sweeps import drive, store, warm_up
+from penstock.sweeps.sweep import sweep
 
 
 @click.command("sweep")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=options.PATH, required=False)
 @options.seeds("Runs of every point [default: the file's].", None)
 @options.changes()
 @options.out("Keep the runs there; what is there is not run again.", Path("out/sweep"))
@@ -42,18 +44,13 @@ from penstock.sweeps import drive, start, store
 @click.option("--no-warm-up-check", is_flag=True, help="Do not look whether the measured window starts too early.")
 def command(
     file: Path | None,
-    seeds: int | None,
     changes: tuple[str, ...],
     out: Path,
     jobs: int | None,
-    scheduler: str | None,
-    until: str | None,
-    flows: bool,
     series: str | None,
-    fail_fast: bool,
-    patience: str | None,
     verify: bool,
     no_warm_up_check: bool,
+    **asked: Any,
 ) -> int:
     """Run every point of FILE's [sweep] with every seed.
 
@@ -70,19 +67,14 @@ def command(
     check_writable(out=out)
     try:
         with Bar(scenario.name or file.name) as bar:
-            done = start.sweep(
+            done = sweep(
                 scenario,
-                seeds=seeds,
                 out=out,
                 jobs=jobs,
-                scheduler=scheduler,
-                until=until,
-                flows=flows,
                 series=interval_s,
-                fail_fast=fail_fast,
-                patience=patience,
                 progress=lambda now: _advance(bar, scenario.name or file.name, now),
                 failure=lambda what: tell(f"run {what.key}, seed {what.seed}: {what.error}"),
+                **asked,
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
@@ -122,7 +114,5 @@ def _summarize(done: drive.Sweep, out: Path) -> None:
 
 
 def _check_warm_up(scenario: Scenario, jobs: int | None) -> None:
-    from penstock.sweeps import warm_up
-
     for line in warm_up.check_points(scenario, jobs):
         tell(line)

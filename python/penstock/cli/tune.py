@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from penstock.cli import options
-from penstock.cli.inputs import assignments, check_writable, scenario_of
+from penstock.cli.inputs import assignments, check_writable
 from penstock.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, alone, draw, fail, say, warn
 from penstock.show.progress import Bar
 from penstock.sweeps import store
 from penstock.sweeps.drive import FailFastError, Sweep
-from penstock.tuning.command import RUNS, SEEDS, Wanted, run
 from penstock.tuning.tables import front_table, parameters_table, settings_table
+from penstock.tuning.tune import RUNS, SEEDS, tune
 
 AT_LEAST_TWO = click.IntRange(2, 10_000)
 
 
 @click.command("tune")
 @options.file
-@click.option("--aqm", "kind", required=True, metavar="KIND", help="The discipline to tune: red, pie, codel …")
+@click.option("--aqm", required=True, metavar="KIND", help="The discipline to tune: red, pie, codel …")
 @click.option("--goal", "goals", multiple=True, metavar='"METRIC < BOUND"', help='To be kept: "delay_p99_s < 20 ms".')
 @click.option("--maximize", multiple=True, metavar="METRIC", help="To be high; several objectives: a Pareto front.")
 @click.option("--minimize", multiple=True, metavar="METRIC", help="To be low.")
@@ -52,24 +53,7 @@ AT_LEAST_TWO = click.IntRange(2, 10_000)
     help="A Dask scheduler whose workers run them: tcp://head:8786 or tls://head:8786.",
 )
 @options.as_json("tables")
-def command(
-    file: str,
-    kind: str,
-    goals: tuple[str, ...],
-    maximize: tuple[str, ...],
-    minimize: tuple[str, ...],
-    judge: str,
-    vary: tuple[str, ...],
-    fix: tuple[str, ...],
-    changes: tuple[str, ...],
-    runs: int | None,
-    time: str | None,
-    seeds: int,
-    out: Path,
-    jobs: int | None,
-    scheduler: str | None,
-    as_json: bool,
-) -> int:
+def command(file: str, fix: tuple[str, ...], changes: tuple[str, ...], out: Path, as_json: bool, **wanted: Any) -> int:
     """Find a discipline's parameters for a range of conditions.
 
     The points of FILE's [sweep] are the range. DIR/index.html states what was found, how it stands
@@ -77,13 +61,11 @@ def command(
     not seen; DIR/tuned.toml is the scenario with the parameters. Killed at any moment, the same
     command goes on.
     """
-    scenario = scenario_of(file, changes)
     check_writable(out=out)
-    fixed = assignments(fix, "--fix")
-    wanted = Wanted(scenario, Path(file), kind, goals, maximize, minimize, judge, vary, fixed, runs, time, seeds)
+    fixed, changed = assignments(fix, "--fix"), assignments(changes, "--set")
     try:
         with alone(as_json), Bar("tuning") as bar:
-            done = run(wanted, out, jobs, scheduler, lambda now: _advance(bar, now))
+            done = tune(file, fix=fixed, set=changed, out=out, progress=lambda now: _advance(bar, now), **wanted)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out}: the same command goes on", EXIT_INTERRUPTED)
     except FailFastError as error:

@@ -19,6 +19,7 @@ from penstock.runs.series_files import write_series
 from penstock.show.progress import Bar
 from penstock.show.style import save
 from penstock.validate.real import compare as real
+from penstock.validate.real.figure import draw as figure_of
 from penstock.validate.real.summary import document, markdown
 from penstock.validate.real.tables import agreement_table, agreements_table
 
@@ -77,7 +78,7 @@ def command(
     with alone(as_json):
         task.run(out, as_json)
     if task.done:
-        picture.draw(task.done[0].plot)
+        picture.draw(lambda: figure_of(task.done[0]))
     if as_json:
         say(document(task.done))
     elif len(task.done) > 1:
@@ -145,5 +146,5 @@ def _write(out: Path, agreement: real.Agreement) -> None:
     """Writes one scenario's two sides into a folder."""
     for name, side in (("real", agreement.real), ("simulated", agreement.simulated)):
         write_series(out / name, side)
-    save(agreement.plot(), str(out / "figure.svg"))
+    save(figure_of(agreement), str(out / "figure.svg"))
     write(out / "document.json", document([agreement]) + "\n")

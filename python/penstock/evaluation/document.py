@@ -8,11 +8,11 @@ from typing import Any
 
 from penstock._json import document
 from penstock._penstock import list_json
-from penstock.estimate import Estimate
 from penstock.evaluation.judge import Judged
 from penstock.evaluation.page import Evaluated
 from penstock.evaluation.questions import Question
 from penstock.evaluation.real import Pair, estimates
+from penstock.judging.estimate import Estimate
 
 
 def document_of(done: Evaluated, asked: Mapping[str, Any]) -> str:

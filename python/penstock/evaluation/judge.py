@@ -8,7 +8,6 @@ decided is `undecided`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -16,11 +15,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from penstock.estimate import Estimate
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.questions import Question
-from penstock.sweeps.statistics import adjusted
+from penstock.judging.estimate import Estimate
+from penstock.judging.paired import adjusted, p_value
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -72,15 +71,15 @@ class Judgement:
 def judge(numbers: Numbers, questions: Sequence[Question], candidates: Sequence[str]) -> Judgement:
     """Asks everything."""
     asked = {(q.key, c): q.ask(numbers, c) for q in questions for c in candidates}
-    tests: dict[tuple[str, str], float] = {}
+    tests: dict[tuple[str, str], float | None] = {}
     sides: dict[tuple[str, str], bool] = {}
-    pairs: dict[tuple[str, str], float] = {}
+    pairs: dict[tuple[str, str], float | None] = {}
     for q in questions:
         droptail = asked[q.key, BASELINE]
         for c in candidates:
             values = asked[q.key, c]
-            bound = q.rule.bound * droptail if q.rule.of_droptail else np.full(len(values), q.rule.bound)
-            if q.rule.of_droptail and c == BASELINE:
+            bound = q.rule.bound * droptail if q.of_droptail else np.full(len(values), q.rule.bound)
+            if q.of_droptail and c == BASELINE:
                 continue  # it would be asked about itself
             margin = _paired(bound, values) if q.lower_is_better else _paired(values, bound)
             tests[q.key, c], sides[q.key, c] = _p_value(margin), bool(len(margin)) and float(np.mean(margin)) > 0
@@ -92,13 +91,13 @@ def judge(numbers: Numbers, questions: Sequence[Question], candidates: Sequence[
     for q in questions:
         for c in candidates:
             key = q.key, c
-            p = corrected.get(key, math.nan)
-            answer = Answer.NOT_ASKED if math.isnan(p) else Answer.UNDECIDED
-            if p < ALPHA:
+            p = corrected.get(key)
+            answer = Answer.NOT_ASKED if p is None else Answer.UNDECIDED
+            if _clear(p):
                 answer = Answer.YES if sides[key] else Answer.NO
             against = None if c == BASELINE else _paired(asked[key], asked[q.key, BASELINE])
             apart = None if against is None else Estimate.of_differences(against.tolist(), q.within)
-            answers[key] = Judged(q, c, answer, _estimate(q, asked[key]), apart, differing.get(key, 1.0) < ALPHA)
+            answers[key] = Judged(q, c, answer, _estimate(q, asked[key]), apart, _clear(differing.get(key)))
     return Judgement(answers, {q.key: _best(q, asked, candidates) for q in questions})
 
 
@@ -109,26 +108,20 @@ def _paired(a: Array, b: Array) -> Array:
 
 
 def _estimate(question: Question, values: Array) -> Estimate:
-    return Estimate.of([float(v) for v in values if np.isfinite(v)], question.within)
+    return Estimate.of(values[np.isfinite(values)].tolist(), question.within)
 
 
-def _p_value(margin: Array) -> float:
-    """Of the hypothesis that its mean is zero; NaN where there is nothing to test."""
-    from scipy import stats
-
-    if not len(margin):
-        return math.nan
-    if len(margin) < 2:
-        return 1.0
-    mean, error = float(np.mean(margin)), float(np.std(margin, ddof=1)) / math.sqrt(len(margin))
-    if error <= 1e-12 * abs(mean):
-        return 0.0 if mean else 1.0
-    return float(2 * stats.t.sf(abs(mean) / error, len(margin) - 1))
+def _p_value(margin: Array) -> float | None:
+    """Of the hypothesis that its mean is zero; `None` where there is nothing to test."""
+    return 1.0 if len(margin) == 1 else p_value(margin.tolist())
 
 
-def _corrected(tests: Mapping[Key, float]) -> dict[Key, float]:
-    there = {key: p for key, p in tests.items() if not math.isnan(p)}
-    return {key: p for key, p in zip(there, adjusted(list(there.values())), strict=True) if p is not None}
+def _clear(p: float | None) -> bool:
+    return p is not None and p < ALPHA
+
+
+def _corrected(tests: Mapping[Key, float | None]) -> dict[Key, float | None]:
+    return dict(zip(tests, adjusted(list(tests.values())), strict=True))
 
 
 def _best(question: Question, asked: Mapping[tuple[str, str], Array], candidates: Sequence[str]) -> list[str]:
@@ -142,4 +135,4 @@ def _best(question: Question, asked: Mapping[tuple[str, str], Array], candidates
     others = [c for c in means if c != first]
     p = {c: _p_value(_paired(asked[question.key, c], asked[question.key, first])) for c in others}
     corrected = _corrected(p)
-    return [first, *(c for c in others if corrected.get(c, 1.0) >= ALPHA)]
+    return [first, *(c for c in others if not _clear(corrected[c]))]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.estimate import FROM_ZERO, SHARE, Bounds, Estimate
 from penstock.evaluation.numbers import Array, Numbers
 from penstock.evaluation.points import Where
+from penstock.judging.estimate import FROM_ZERO, SHARE, Bounds, Estimate
 from penstock.show.numbers import IDENTICAL, number
 
 
@@ -94,7 +94,8 @@ def rows(numbers: Numbers, candidate: str) -> list[dict[str, Any]]:
 
 
 def _estimate(column: Column, numbers: Numbers, where: Where) -> Estimate:
-    return Estimate.of([float(v) for v in column.of(numbers, where) if np.isfinite(v)], column.within)
+    values = column.of(numbers, where)
+    return Estimate.of(values[np.isfinite(values)].tolist(), column.within)
 
 
 def measured_csv(numbers: Numbers, candidates: Sequence[str]) -> str:

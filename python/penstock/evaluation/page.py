@@ -16,7 +16,6 @@ import numpy as np
 
 from penstock import __version__, _penstock
 from penstock._files import write
-from penstock.estimate import Estimate, bounds_of
 from penstock.evaluation import measured
 from penstock.evaluation.candidates import BASELINE
 from penstock.evaluation.cost import Costs
@@ -27,6 +26,7 @@ from penstock.evaluation.points import Where
 from penstock.evaluation.questions import Question
 from penstock.evaluation.real import SHOWN, Carried, estimates, real_csv
 from penstock.evaluation.rfc import Experiment
+from penstock.judging.estimate import Estimate, bounds_of
 from penstock.runs.forked import forked
 from penstock.show import style
 from penstock.show.numbers import number

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.estimate import FROM_ZERO, SHARE, Bounds
 from penstock.evaluation.asks import (
     Ask,
     convergence,
@@ -26,25 +25,8 @@ from penstock.evaluation.asks import (
     tuning,
     unsteadiness,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    """Yes where the number is below `bound`, or below `bound` times DropTail's."""
-
-    bound: float
-    of_droptail: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """Yes where the number is above `bound`, or above `bound` times DropTail's."""
-
-    bound: float
-    of_droptail: bool = False
-
-
-Rule = Below | Above
+from penstock.judging.estimate import FROM_ZERO, SHARE, Bounds
+from penstock.judging.rules import Above, Below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +39,7 @@ class Question:
     measured: what the number is, in a phrase.
     unit: of the number as shown; scale: what it is multiplied by for that.
     ask: returns one number a seed for a candidate.
-    rule: when the answer is yes.
+    rule: when the answer is yes; of_droptail: its bound is so many times DropTail's number.
     within: the least and the most that the number can be.
     needs: the experiments whose runs it takes.
     beyond_quick: whether it takes forms that a quick evaluation leaves out.
@@ -70,7 +52,8 @@ class Question:
     unit: str
     scale: float = 1.0
     ask: Ask
-    rule: Rule
+    rule: Above | Below
+    of_droptail: bool = False
     within: Bounds = FROM_ZERO
     needs: Sequence[str]
     beyond_quick: bool = False
@@ -84,7 +67,7 @@ class Question:
     def rule_text(self) -> str:
         """The rule in words, in the unit shown."""
         way = "below" if self.lower_is_better else "above"
-        if self.rule.of_droptail:
+        if self.of_droptail:
             return f"{way} DropTail's" if self.rule.bound == 1 else f"{way} {self.rule.bound:g} times DropTail's"
         return f"{way} {self.rule.bound * self.scale:g}{'' if self.unit == '%' else ' '}{self.unit}".rstrip()
 
@@ -146,7 +129,8 @@ QUESTIONS: Sequence[Question] = (
         unit="Mbit/s",
         scale=1e-6,
         ask=metric("friendly-long", "goodput_bps"),
-        rule=Above(0.95, of_droptail=True),
+        rule=Above(0.95),
+        of_droptail=True,
         needs=["friendly-long"],
     ),
     Question(
@@ -158,7 +142,8 @@ QUESTIONS: Sequence[Question] = (
         scale=100,
         ask=metric("heavy", "loss_ratio"),
         within=SHARE,
-        rule=Below(1.5, of_droptail=True),
+        rule=Below(1.5),
+        of_droptail=True,
         needs=["heavy"],
     ),
     Question(
@@ -178,7 +163,8 @@ QUESTIONS: Sequence[Question] = (
         measured="median time of 30 packets beside a long transfer",
         unit="s",
         ask=measure("friendly-short", "fct_s", 50.0, "short"),
-        rule=Below(1.0, of_droptail=True),
+        rule=Below(1.0),
+        of_droptail=True,
         needs=["friendly-short"],
     ),
     Question(
@@ -189,7 +175,8 @@ QUESTIONS: Sequence[Question] = (
         unit="ms",
         scale=1e3,
         ask=measure("friendly-short", "startup_s", 50.0, "short"),
-        rule=Below(1.0, of_droptail=True),
+        rule=Below(1.0),
+        of_droptail=True,
         needs=["friendly-short"],
     ),
     Question(
@@ -222,7 +209,8 @@ QUESTIONS: Sequence[Question] = (
         unit="ms",
         scale=1e3,
         ask=metric("unresponsive-alone", "delay_mean_s"),
-        rule=Below(0.5, of_droptail=True),
+        rule=Below(0.5),
+        of_droptail=True,
         needs=["unresponsive-alone"],
     ),
     Question(
@@ -245,7 +233,8 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=ratio(goodput("rtt-fairness", 1, "560 ms"), goodput("rtt-fairness", 0, "560 ms")),
-        rule=Above(1.0, of_droptail=True),
+        rule=Above(1.0),
+        of_droptail=True,
         needs=["rtt-fairness"],
     ),
     Question(
@@ -266,7 +255,8 @@ QUESTIONS: Sequence[Question] = (
         measured="median time of a page of 50 objects beside video, a constant rate and bulk",
         unit="s",
         ask=measure("bursts-iv", "page_s", 50.0, "web"),
-        rule=Below(1.0, of_droptail=True),
+        rule=Below(1.0),
+        of_droptail=True,
         needs=["bursts-iv"],
     ),
     Question(
@@ -276,7 +266,8 @@ QUESTIONS: Sequence[Question] = (
         measured="median time of a page of 50 objects beside a constant rate alone",
         unit="s",
         ask=measure("bursts-i", "page_s", 50.0, "web"),
-        rule=Below(1.1, of_droptail=True),
+        rule=Below(1.1),
+        of_droptail=True,
         needs=["bursts-i"],
     ),
     Question(
@@ -351,7 +342,8 @@ QUESTIONS: Sequence[Question] = (
         scale=100,
         ask=metric("capacity-fast", "utilization"),
         within=SHARE,
-        rule=Above(0.95, of_droptail=True),
+        rule=Above(0.95),
+        of_droptail=True,
         needs=["capacity-fast"],
     ),
     Question(
@@ -363,7 +355,8 @@ QUESTIONS: Sequence[Question] = (
         scale=100,
         ask=measure("medium", "loss_sync"),
         within=SHARE,
-        rule=Below(0.8, of_droptail=True),
+        rule=Below(0.8),
+        of_droptail=True,
         needs=["medium"],
     ),
     Question(
@@ -408,7 +401,8 @@ QUESTIONS: Sequence[Question] = (
         unit="%",
         scale=100,
         ask=ratio(goodput("series", 0), goodput("series", 1)),
-        rule=Above(1.0, of_droptail=True),
+        rule=Above(1.0),
+        of_droptail=True,
         needs=["series"],
     ),
     Question(
@@ -419,7 +413,8 @@ QUESTIONS: Sequence[Question] = (
         unit="Mbit/s",
         scale=1e-6,
         ask=metric("both-ways", "goodput_bps"),
-        rule=Above(0.95, of_droptail=True),
+        rule=Above(0.95),
+        of_droptail=True,
         needs=["both-ways"],
     ),
 )

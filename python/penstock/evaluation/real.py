@@ -20,9 +20,9 @@ from pathlib import Path
 from penstock._files import sources, write
 from penstock.emulation import EmulationError, emulate
 from penstock.errors import ScenarioError
-from penstock.estimate import Estimate
 from penstock.evaluation.candidates import Candidate
 from penstock.evaluation.rfc import Experiment, shortened
+from penstock.judging.estimate import Estimate
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import simulator
 from penstock.validate.real.compare import Agreement, TooFewValidError, compared_bounds, validate

@@ -11,7 +11,7 @@ from penstock.evaluation.rfc import Experiment
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
-    from penstock.evaluation.command import Evaluation
+    from penstock.evaluation.evaluate import Evaluation
 
 #: The most candidates whose numbers fit side by side.
 WIDE = 5

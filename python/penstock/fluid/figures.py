@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.fluid.limits import FEW_SIGNALS, OSCILLATES, SMALL_WINDOW
 from penstock.fluid.margins import frequencies, scatter
+from penstock.fluid.range import Case, Range
 from penstock.show import canvas, style, ticks
 from penstock.show.canvas import Size
 from penstock.sweeps.values import order, text
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from penstock.fluid.range import Case, Stability
-
 #: What the hatched part of the map is.
 _DOUBTS = f"windows below {SMALL_WINDOW:g} packets, or\nfewer than {FEW_SIGNALS:g} signals a swing"
 #: A phase margin's stretch of the map, from below: its upper end in degrees, its colour.
 _BANDS = ((0.0, "#f6cdb4"), (30.0, "#f6ecd2"), (60.0, "#d5e8f3"), (math.inf, "#aed3ea"))
 
 
-def draw(found: Stability, size: Size = None) -> Figure:
+def draw(found: Range, size: Size = None) -> Figure:
     """Returns the figure that fits a range. size: width and height in inches."""
     flows, trips = _grid(found)
     if len(flows) > 1 and len(trips) > 1 and len(flows) * len(trips) == len(found.cases):
@@ -35,7 +34,7 @@ def draw(found: Stability, size: Size = None) -> Figure:
     return curves(judged[0], size) if len(judged) == 1 else over_axis(found, size)
 
 
-def map_of(found: Stability, size: Size = None) -> Figure:
+def map_of(found: Range, size: Size = None) -> Figure:
     """Draws phase margins over flows and round trips, and what runs did there, if any were made."""
     with style.context():
         figure = canvas.figure(7.2, 4.6, size)
@@ -45,7 +44,7 @@ def map_of(found: Stability, size: Size = None) -> Figure:
         return figure
 
 
-def draw_map(ax: Axes, found: Stability) -> None:
+def draw_map(ax: Axes, found: Range) -> None:
     """Draws the map into axes."""
     flows, trips = _grid(found)
     place = {(case.path.flows, _trip(case)): case for case in found.cases}
@@ -75,7 +74,7 @@ def draw_map(ax: Axes, found: Stability) -> None:
     ax.set_title(f"{found.kind}: phase margin", wrap=True)
 
 
-def _doubtful(ax: Axes, found: Stability, place: Mapping[tuple[float, float], Case]) -> None:
+def _doubtful(ax: Axes, found: Range, place: Mapping[tuple[float, float], Case]) -> None:
     """Hatches where the model says that the queue oscillates, and may be wrong."""
     flows, trips = _grid(found)
     doubts = np.array([[float(bool((case := place.get((n, t))) and case.doubts)) for t in trips] for n in flows])
@@ -83,7 +82,7 @@ def _doubtful(ax: Axes, found: Stability, place: Mapping[tuple[float, float], Ca
         ax.contourf(trips, flows, doubts, levels=[0.5, 1.5], colors="none", hatches=["////"])
 
 
-def _keys(ax: Axes, found: Stability) -> None:
+def _keys(ax: Axes, found: Range) -> None:
     """Says beside the map what its colours and marks are."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -102,7 +101,7 @@ def _keys(ax: Axes, found: Stability) -> None:
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
 
 
-def over_axis(found: Stability, size: Size = None) -> Figure:
+def over_axis(found: Range, size: Size = None) -> Figure:
     """Draws the phase margin and the crossover frequency over the first axis, a line per value of the others.
 
     At most eight lines are drawn; the legend says how many are not.
@@ -201,7 +200,7 @@ def _trip(case: Case) -> float:
     return float(f"{case.path.rtt_s * 1e3:.4g}")
 
 
-def _grid(found: Stability) -> tuple[list[float], list[float]]:
+def _grid(found: Range) -> tuple[list[float], list[float]]:
     return sorted({case.path.flows for case in found.cases}), sorted({_trip(case) for case in found.cases})
 
 

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock import _penstock
 from penstock._json import document
@@ -18,14 +18,10 @@ from penstock.fluid.loops import check_kind, loop
 from penstock.fluid.margins import Margins, expected_sd, margins
 from penstock.fluid.model import Loop, NoBalanceError
 from penstock.fluid.path import Path, Table, modelled, path
+from penstock.fluid.swing import Swing
 from penstock.model.scenario import Scenario, seconds
 from penstock.sweeps.drive import Grid
 from penstock.sweeps.values import text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from penstock.fluid.simulated import Swing
 
 #: Values of a range `A:B` of flows or round trips.
 STEPS = 8
@@ -107,8 +103,8 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stability:
-    """What `penstock.stability` returns: a scenario's points, in the order of its axes."""
+class Range:
+    """A scenario's points, in the order of its axes."""
 
     name: str
     kind: str
@@ -120,17 +116,8 @@ class Stability:
         points = [case.row() for case in self.cases]
         return document({"scenario": self.name, "aqm": self.kind, "axes": list(self.axes), "points": points})
 
-    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
-        """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves.
 
-        size: width and height in inches.
-        """
-        from penstock.fluid.figures import draw
-
-        return draw(self, size)
-
-
-def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Stability:
+def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Range:
     """Returns every point of a scenario's `[sweep]` and `[[variant]]`, and of further axes, judged.
 
     Raises `ScenarioError` for a scenario that the model says nothing about.
@@ -147,7 +134,7 @@ def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Stability:
         cases.append(judged(made, resolved, {**({"variant": point.variant} if point.variant else {}), **at}))
     kinds = list(dict.fromkeys(json.loads(case.core.resolved_json())["aqm"]["kind"] for case in cases))
     axes = [axis for axis in cases[0].at if len({text(case.at[axis]) for case in cases}) > 1]
-    return Stability(name=scenario.name, kind=", ".join(kinds), axes=axes, cases=cases)
+    return Range(name=scenario.name, kind=", ".join(kinds), axes=axes, cases=cases)
 
 
 def judged(core: _penstock.Scenario, resolved: Table, at: Mapping[str, Any]) -> Case:

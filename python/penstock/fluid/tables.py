@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from penstock.estimate import Estimate
 from penstock.fluid.limits import OSCILLATES
-from penstock.fluid.range import Case, Stability
+from penstock.fluid.range import Case, Range
+from penstock.judging.estimate import Estimate
 from penstock.show.numbers import number
 from penstock.show.table import Table
 from penstock.sweeps.values import text
@@ -16,7 +16,7 @@ from penstock.sweeps.values import text
 _SHOWN = ("flows", "delay")
 
 
-def stability_table(found: Stability) -> Table:
+def stability_table(found: Range) -> Table:
     """Returns a line for each point: its balance, and its margins or the reason why it has none."""
     table = Table(f"{found.name}: {found.kind}")
     others = [axis for axis in found.axes if axis.rsplit(".", 1)[-1] not in _SHOWN]
@@ -35,7 +35,7 @@ def stability_table(found: Stability) -> Table:
     return table
 
 
-def lines(found: Stability) -> list[str]:
+def lines(found: Range) -> list[str]:
     """Returns what is to be said besides the table: why points have no margins, notes, RARED's threshold."""
     said: dict[str, int] = {}
     for case in found.cases:
@@ -78,7 +78,7 @@ def _short(estimate: Estimate) -> str:
     return number(estimate)
 
 
-def _caption(found: Stability, simulated: bool) -> list[str]:
+def _caption(found: Range, simulated: bool) -> list[str]:
     judged = [case for case in found.cases if case.margins is not None]
     stable = sum(case.stable is True for case in judged)
     said = [f"{stable} of {_points(len(found.cases))} stable, {len(judged) - stable} not"]

@@ -2,7 +2,8 @@
 
 Made by `tools/generate.py` from the declarations in Rust; `make generate` writes it again. Every
 field that is not said to be required may be left out: then its default or automatic value holds. A
-quantity is text with its unit.
+quantity is text with its unit. A class whose name begins with an underscore has what several kinds
+share; their docstrings get its keys when they are made (`Table`).
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Node(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphLink(Table):
+class GraphLink(Link):
     """A link of a graph, and the queues at its ends.
 
     aqm: The link's own discipline, forward; left out: the scenario's `aqm`.
@@ -136,31 +137,6 @@ class GraphLink(Table):
     cost: What the link adds to the cost of a route, in each direction; a whole number in [1, 1000000]; default: 1.
         Source: ns-2: cost 1, so that routes have the fewest hops.
     one_way: Whether there is no opposite direction; true or false; default: false. Source: ns-2: simplex-link.
-    rate: Rate of the link; beside a mahimahi trace only what disciplines take it to be; a rate with its unit, for
-        example "1.5 Mbit/s"; left out: required; with a mahimahi trace its mean.
-    delay: Propagation delay of the link; a time with its unit, for example "40 ms"; required.
-    buffer: What may wait in front of the link; a number of packets, or a size, for example 40, "40 packets" or "30
-        kB"; default: 50 packets. Source: ns-2: limit_ 50.
-    reverse_rate: Rate of the opposite direction; a rate with its unit, for example "1.5 Mbit/s"; left out: as
-        forward.
-    reverse_delay: Propagation delay of the opposite direction; a time with its unit, for example "40 ms"; left out:
-        as forward.
-    reverse_buffer: What may wait for the opposite direction; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; left out: as forward.
-    loss: Probability that a forward packet is lost on the wire, after the queue; or loss in bursts: a wire that
-        starts good, turns bad with probability p a packet and good again with r, and loses packets with the
-        probabilities `good` (default 0) and `bad` (default 1); a probability in [0, 1], or for example {
-        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0. Source: Gilbert 1960; Elliott 1963.
-    reverse_loss: The same for packets of the opposite direction; a probability in [0, 1], or for example {
-        gilbert_elliott = { p = 0.01, r = 0.3 } }; default: 0.
-    schedule: Steps of the forward rate over time ("0 bit/s" is a link that is down); or rates that take turns from
-        time zero on; or a mahimahi trace, a file with a line for each opportunity to send up to 1500 B: its time in
-        milliseconds, whole and ascending. After the last it begins again. Packets that wait share an opportunity or
-        take several; one that arrives at its very instant is too late, and no packet counts as in service. Its path
-        is relative to the scenario file; a list of steps ascending in time, for example [{ at = "10 s", rate = "1
-        Mbit/s" }], rates that take turns, { cycle = ["9 Mbit/s", "1 Mbit/s"], every = "1 s" }, or a mahimahi trace, {
-        mahimahi = "file.trace" } or "file.trace"; left out: the rate never changes. Source: mahimahi (Netravali et
-        al. 2015): link_queue.cc.
     """
 
     aqm: Table | None = None
@@ -169,15 +145,6 @@ class GraphLink(Table):
     to: str
     cost: int | None = None
     one_way: bool | None = None
-    rate: str | None = None
-    delay: str
-    buffer: float | str | None = None
-    reverse_rate: str | None = None
-    reverse_delay: str | None = None
-    reverse_buffer: float | str | None = None
-    loss: float | Spec | None = None
-    reverse_loss: float | Spec | None = None
-    schedule: Sequence[Spec] | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,27 +210,18 @@ class Graph(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropTail(Table):
-    """First in, first out; the arriving packet is dropped when the buffer is full.
-
-    Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at 10 Mbit/s are
-    80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. Losses come in bursts, when
-    the buffer overflows. All other disciplines are measured against it.
-
-    Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in bursts loses
-    more than its share. There is no signal before a loss: with ECN nothing is ever marked.
+class _Discipline(Table):
+    """A queue discipline.
 
     ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
     unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
         buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
     mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
         "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false;
-        with profile ns-2: true. Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
-    Source: ns-2: DropTail.
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
+        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     """
 
-    kind: ClassVar[str] = "droptail"
     ecn: bool | None = None
     unit: Literal["packets", "bytes"] | None = None
     mean_packet: str | None = None
@@ -271,19 +229,8 @@ class DropTail(Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Red(Table):
-    """Random early detection: signals with a probability that ramps up with the average queue.
-
-    Signals begin before the buffer is full, fall on flows in proportion to what they send, and are spread evenly over
-    time. The average settles where the ramp's probability is what the flows need, so it rises with their number: the
-    thresholds bound the queue, they do not fix it. The average follows the queue with a time constant of 1/(w_q·C),
-    one second by default, so a short burst passes without a signal. The gate makes gaps uniform on 1…1/p_b − 1
-    packets: at constant p_b it signals about 2·p_b of the packets, not p_b.
-
-    No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A slow average
-    lets a sudden load overflow the buffer first, and still signals when the queue has gone; a fast one punishes
-    bursts. Thresholds of a few packets cost utilisation. Beyond the ramp capable packets are dropped too, unless
-    `forced` is "mark".
+class _Averaging(_Discipline):
+    """RED and its descendants.
 
     w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
         exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
@@ -305,30 +252,8 @@ class Red(Table):
         unit; default: 0; with profile ns-2: 2. Source: ns-2.
     first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
         false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
-    Source: Floyd, Jacobson 1993; gentle: Floyd 2000; ECN: RFC 3168.
     """
 
-    kind: ClassVar[str] = "red"
     w_q: float | Literal["auto", "rtt"] | None = None
     gate: Literal["uniform", "wait", "geometric"] | None = None
     mark_p: float | None = None
@@ -338,50 +263,12 @@ class Red(Table):
     idle: Literal["exact", "floor"] | None = None
     early_min_queue: float | None = None
     first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ared(Table):
-    """Adaptive RED: RED whose max_p follows the average into a target range.
+class _Thresholds(_Averaging):
+    """Those with two thresholds.
 
-    Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is known in advance,
-    and only target_delay is left to choose. Getting there takes time: from max_p 0.01 to 0.5 some 25 s, back down
-    some 20 s. Until then it is RED with the old max_p.
-
-    It does not help during a sudden change, only after it. The instantaneous queue still oscillates around the
-    average as RED's does. With few flows max_p stands at 0.01 and the average lies below the target; with very many
-    it stands at 0.5 and the gentle part takes over. Where every flow is short, max_p never arrives.
-
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
     min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
         Floyd, Gummadi, Shenker 2001, section 5.
@@ -389,12 +276,60 @@ class Ared(Table):
         packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
     target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
         default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
+    """
+
+    min_th: float | str | None = None
+    max_th: float | str | None = None
+    target_delay: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TwoLevels(_Thresholds):
+    """Those with incipient marks.
+
+    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
+        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
+        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
+    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
+        does not say; ns-2's ramp.
+    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
+        not say; ns-2's ramp.
+    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
+        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
+        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
+    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
+        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
+        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
+    """
+
+    mid_th: float | str | None = None
+    p1_max: float | None = None
+    p2_max: float | None = None
+    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
+    codepoints: Literal["wire", "literal"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ramp(_Thresholds):
+    """Those with one ramp between the thresholds.
+
     max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
         Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
         Source: Floyd 2000.
     gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
         true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
+    """
+
+    max_p: float | None = None
+    gentle: bool | None = None
+    gentle_tracks_max_p: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Adaptive(_Ramp):
+    """Those that move max_p as ARED does.
+
     interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
         Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
     adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
@@ -410,34 +345,8 @@ class Ared(Table):
     max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
         1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
         ns-2: bottom_.
-    max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
-        Shenker 2001, Fig. 2.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
-    Source: Floyd, Gummadi, Shenker 2001.
     """
 
-    kind: ClassVar[str] = "ared"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     interval: str | None = None
     adapt_on: Literal["interval", "arrival"] | None = None
     target_low: float | None = None
@@ -445,15 +354,72 @@ class Ared(Table):
     alpha: float | None = None
     beta: float | None = None
     max_p_low: float | Literal["rate"] | None = None
-    max_p_high: float | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTail(_Discipline):
+    """First in, first out; the arriving packet is dropped when the buffer is full.
+
+    Long TCP flows fill whatever buffer there is, so the buffer sets the delay: 100 packets of 1000 B at 10 Mbit/s are
+    80 ms. The link is busy as long as the buffer holds about a bandwidth-delay product. Losses come in bursts, when
+    the buffer overflows. All other disciplines are measured against it.
+
+    Delay grows with the buffer. Flows that lose together back off together, and a flow that sends in bursts loses
+    more than its share. There is no signal before a loss: with ECN nothing is ever marked.
+
+    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false;
+        with profile ns-2: true. Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
+    Source: ns-2: DropTail.
+    """
+
+    kind: ClassVar[str] = "droptail"
     count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FengAred(Table):
+class Red(_Ramp):
+    """Random early detection: signals with a probability that ramps up with the average queue.
+
+    Signals begin before the buffer is full, fall on flows in proportion to what they send, and are spread evenly over
+    time. The average settles where the ramp's probability is what the flows need, so it rises with their number: the
+    thresholds bound the queue, they do not fix it. The average follows the queue with a time constant of 1/(w_q·C),
+    one second by default, so a short burst passes without a signal. The gate makes gaps uniform on 1…1/p_b − 1
+    packets: at constant p_b it signals about 2·p_b of the packets, not p_b.
+
+    No one setting of w_q, min_th, max_th and max_p suits every load, round-trip time and packet size. A slow average
+    lets a sudden load overflow the buffer first, and still signals when the queue has gone; a fast one punishes
+    bursts. Thresholds of a few packets cost utilisation. Beyond the ramp capable packets are dropped too, unless
+    `forced` is "mark".
+
+    Source: Floyd, Jacobson 1993; gentle: Floyd 2000; ECN: RFC 3168.
+    """
+
+    kind: ClassVar[str] = "red"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ared(_Adaptive):
+    """Adaptive RED: RED whose max_p follows the average into a target range.
+
+    Whatever the load, the average comes back into the middle fifth of the thresholds: the delay is known in advance,
+    and only target_delay is left to choose. Getting there takes time: from max_p 0.01 to 0.5 some 25 s, back down
+    some 20 s. Until then it is RED with the old max_p.
+
+    It does not help during a sudden change, only after it. The instantaneous queue still oscillates around the
+    average as RED's does. With few flows max_p stands at 0.01 and the average lies below the target; with very many
+    it stands at 0.5 and the gentle part takes over. Where every flow is short, max_p never arrives.
+
+    max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
+        Shenker 2001, Fig. 2.
+    Source: Floyd, Gummadi, Shenker 2001.
+    """
+
+    kind: ClassVar[str] = "ared"
+    max_p_high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FengAred(_Ramp):
     """Self-configuring RED: max_p is divided or multiplied when the average crosses a threshold.
 
     The first self-configuring RED: when the average leaves the thresholds, max_p changes by a large factor, once at
@@ -465,39 +431,6 @@ class FengAred(Table):
     stays in [0.0001, 1] (a reading), and a queue that starts empty counts as entering from between, so its first
     packet divides max_p once (another).
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     increase: Factor of max_p when the average rises above max_th; a number in [1, 1000]; default: 2. Source: Feng
         1999; ns-2: beta_.
     decrease: Divisor of max_p when the average falls below min_th; a number in [1, 1000]; default: 3. Source: Feng
@@ -506,44 +439,18 @@ class FengAred(Table):
         bound; Feng and ns-2 have none.
     max_p_high: max_p never rises above this; "none": it may exceed 1, and the ramp is cut there; a number in [0, 1]
         or one of "none"; default: 1; with profile ns-2: none. Source: our bound; Feng and ns-2 have none.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Feng, Kandlur, Saha, Shin 1999.
     """
 
     kind: ClassVar[str] = "feng-ared"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     increase: float | None = None
     decrease: float | None = None
     max_p_low: float | None = None
     max_p_high: float | Literal["none"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blue(Table):
+class Blue(_Discipline):
     """One probability, raised when packets are lost and lowered when the link is idle.
 
     It looks at no queue length, only at losses and idle time, so it needs no averaging and no thresholds. Under a
@@ -563,13 +470,6 @@ class Blue(Table):
         Feng et al. 2001: Q_len > L.
     idle_events: Whether an idle link lowers p_m again after each freeze_time, or only when it falls idle; one of
         "repeat", "once"; default: repeat. Source: left open by Feng et al. 2001.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Feng, Shin, Kandlur, Saha 2001.
     """
 
@@ -579,14 +479,10 @@ class Blue(Table):
     freeze_time: str | None = None
     limit: float | str | None = None
     idle_events: Literal["repeat", "once"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rem(Table):
+class Rem(_Discipline):
     """Random exponential marking: a price integrates the queue's and the rate's excess.
 
     The price integrates, so in steady state the queue stands at b* and the arrivals match the link, however many
@@ -608,11 +504,6 @@ class Rem(Table):
         ns-2: pupdtime_.
     mark_at: Where marks are decided when `ecn` is on; one of "arrival", "departure"; default: arrival; with profile
         ns-2: departure. Source: ns-2 marks at departure, and then never drops early.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
     count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false;
         with profile ns-2: true. Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Athuraliya, Low, Li, Yin 2001.
@@ -625,14 +516,11 @@ class Rem(Table):
     b_star: float | str | None = None
     period: str | None = None
     mark_at: Literal["arrival", "departure"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
     count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pi(Table):
+class Pi(_Discipline):
     """Proportional-integral control of the queue length.
 
     The queue settles at q_ref whatever the load, since only there p stands still. a is little more than b: p follows
@@ -649,13 +537,6 @@ class Pi(Table):
     w: Updates a second; a number in (0, 1000000]; unit: Hz; default: 170. Source: Hollot 2001; ns-2.
     q_ref: Target queue length; a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit:
         packets; default: 50. Source: Hollot 2001; ns-2.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Hollot, Misra, Towsley, Gong 2001.
     """
 
@@ -664,14 +545,10 @@ class Pi(Table):
     b: float | None = None
     w: float | None = None
     q_ref: float | str | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Avq(Table):
+class Avq(_Discipline):
     """Adaptive virtual queue: signals what would overflow a slower link whose rate follows the arrivals.
 
     The virtual queue belongs to a link a little slower than the real one, so signals come before the real queue has
@@ -690,13 +567,6 @@ class Avq(Table):
     virtual_buffer: Size of the virtual queue; packets count as many bytes as the mean one; a number of packets, or a
         size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: the link's buffer. Source: Kunniyur,
         Srikant 2001, section 2.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Kunniyur, Srikant 2001.
     """
 
@@ -704,14 +574,10 @@ class Avq(Table):
     gamma: float | None = None
     alpha: float | None = None
     virtual_buffer: float | str | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mecn(Table):
+class Mecn(_TwoLevels):
     """Multi-level ECN: incipient and moderate marks from two ramps, drops beyond them.
 
     Senders that know two levels (`ecn = "mecn"`) take a fifth off their window for an incipient mark and two fifths
@@ -724,82 +590,16 @@ class Mecn(Table):
     classic ECN flow does not see incipient marks and halves for moderate ones. ECT(1) on the wire is L4S's codepoint:
     both cannot be used on one path.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
-        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
-    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
-        does not say; ns-2's ramp.
-    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
-        not say; ns-2's ramp.
-    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
-        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
-        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
-    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
-        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
-        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: AMECN paper, section 2.
     """
 
     kind: ClassVar[str] = "mecn"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    mid_th: float | str | None = None
-    p1_max: float | None = None
-    p2_max: float | None = None
-    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
-    codepoints: Literal["wire", "literal"] | None = None
     ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amecn(Table):
+class Amecn(_TwoLevels):
     """Adaptive MECN: the ceilings of both ramps follow the average into a target range.
 
     As ARED, the average returns to the middle of the thresholds whatever the load; steps grow with the distance, so
@@ -813,46 +613,6 @@ class Amecn(Table):
     packets the queue stays above the target and P_max at its ceiling. `mark_p = 0.2` drops beyond, which mends that
     at the price of losses (penstock reproduce repairs).
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
-        max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
-    p1_max: Ceiling of the incipient ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper
-        does not say; ns-2's ramp.
-    p2_max: Ceiling of the moderate ramp, at max_th; a number in [0, 1]; default: 0.1. Source: reading: the paper does
-        not say; ns-2's ramp.
-    above_max: Above max_th: drop with a probability that rises from the larger ceiling to 1 at 2·max_th; moderate
-        marks with it; or drop everything; one of "gentle-drop", "gentle-mark", "drop"; default: gentle-drop. Source:
-        AMECN paper: 2.1 drops all, 3.3.1 speaks of gentle mode.
-    codepoints: Table 1's (CE, ECT) as two bits of the header: no congestion ECT(0), incipient ECT(1); or read as the
-        field's value: no congestion ECT(1), incipient ECT(0). Moderate is CE; one of "wire", "literal"; default:
-        wire. Source: AMECN paper, Table 1; RFC 2481 has ECT as the first bit.
     target_queue: Average queue to aim at, from which min_th follows where that is left out; instead of target_delay;
         a number of packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; left out: from
         target_delay. Source: AMECN paper, section 3.3.3: target = 2·min_th.
@@ -870,33 +630,10 @@ class Amecn(Table):
     adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
         profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: AMECN paper, section 3.
     """
 
     kind: ClassVar[str] = "amecn"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    mid_th: float | str | None = None
-    p1_max: float | None = None
-    p2_max: float | None = None
-    above_max: Literal["gentle-drop", "gentle-mark", "drop"] | None = None
-    codepoints: Literal["wire", "literal"] | None = None
     target_queue: float | str | None = None
     alpha_scale: float | None = None
     deadband: bool | None = None
@@ -906,13 +643,10 @@ class Amecn(Table):
     interval: str | None = None
     adapt_on: Literal["interval", "arrival"] | None = None
     ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rared(Table):
+class Rared(_Adaptive):
     """Rate-aware RED: a high probability while the average climbs fast.
 
     When a load rises suddenly, RED's average lags. RARED looks at the slope of the average: while it climbs faster
@@ -928,39 +662,6 @@ class Rared(Table):
     (penstock reproduce repairs). The paper reads as if p = max_p' replaced p_a directly. So it does here, without the
     gate (`climb`).
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     slope_th: The average climbs when it rises faster than this; "auto": (max_th − min_th) in half a second; a number
         in [0, 1000000000] or one of "auto"; unit: packets/s; default: 20. Source: RARED paper, section 4; "auto" is
         ours (the paper's future work).
@@ -975,70 +676,22 @@ class Rared(Table):
         Source: RARED paper, Fig. 1: average queue occupancy.
     base: What it is when the average does not climb; one of "red", "ared"; default: red. Source: RARED paper: Fig. 1
         has RED; section 5 compares with ARED.
-    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
-        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
-    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
-        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
-    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
-        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
-    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
-        Shenker 2001, Fig. 2.
-    alpha: Largest increment of max_p; never more than max_p/4; a number in [0, 1]; default: 0.01. Source: Floyd,
-        Gummadi, Shenker 2001, Fig. 2: min(0.01, max_p/4).
-    beta: Factor of a decrease of max_p; a number in (0, 1]; default: 0.9. Source: Floyd, Gummadi, Shenker 2001, Fig.
-        2.
-    max_p_low: max_p is not decreased from below this; "rate": min(0.01, 80 kbit/s ÷ the link's rate); a number in [0,
-        1] or one of "rate"; default: 0.01; with profile ns-2: rate. Source: Floyd, Gummadi, Shenker 2001, Fig. 2;
-        ns-2: bottom_.
     max_p_high: max_p is not increased from above this; a number in (0, 1]; default: 0.5. Source: Floyd, Gummadi,
         Shenker 2001, Fig. 2.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: RARED paper.
     """
 
     kind: ClassVar[str] = "rared"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     slope_th: float | Literal["auto"] | None = None
     max_p_climb: float | None = None
     climb: Literal["bernoulli", "ramp", "once"] | None = None
     slope_of: Literal["average", "instantaneous"] | None = None
     base: Literal["red", "ared"] | None = None
-    interval: str | None = None
-    adapt_on: Literal["interval", "arrival"] | None = None
-    target_low: float | None = None
-    target_high: float | None = None
-    alpha: float | None = None
-    beta: float | None = None
-    max_p_low: float | Literal["rate"] | None = None
     max_p_high: float | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nred(Table):
+class Nred(_Thresholds):
     """Nonlinear RED: a power law up to the buffer, whose exponent falls with load.
 
     One curve from min_th to the full buffer instead of max_p: nearly flat at first, steep towards the end, and with n
@@ -1051,33 +704,6 @@ class Nred(Table):
     no bounds, start or gate: n in 1…5 from 2 and RED's gate are readings. Between max_th and B nothing bounds the
     delay but the buffer.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
     n_min: Smallest exponent; a number in (0, 1000]; default: 1. Source: reading: the paper gives no bound.
     n_max: Largest exponent; a number in (0, 1000]; default: 5. Source: reading: the paper gives no bound.
     n_0: Exponent at the start; a number in (0, 1000]; default: 2. Source: reading: the paper gives no start.
@@ -1086,41 +712,18 @@ class Nred(Table):
         their middle changes by a tenth; and up to max_th p is at most the straight line from 0 at min_th; a number in
         (0, 1000] or one of "timed"; default: 1. Source: NRED paper, section 2: n ± 1; timed: ours, after Floyd,
         Gummadi, Shenker 2001, Fig. 2.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Park, Park, Lim, Choi (NRED paper).
     """
 
     kind: ClassVar[str] = "nred"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
     n_min: float | None = None
     n_max: float | None = None
     n_0: float | None = None
     n_step: float | Literal["timed"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RedAt(Table):
+class RedAt(_Ramp):
     """RED with adaptive thresholds: both move with the region that the average stays in.
 
     Under light load the ramp moves to the right, and fewer packets are signalled; under a heavy one it moves to the
@@ -1135,39 +738,6 @@ class RedAt(Table):
     (`alpha = 0.001`, `beta = 0.0005`) and with `reset = false` it no longer oscillates, and is RED with more loss
     (penstock reproduce repairs).
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     min_lo: Lower bound of min_th, min⁻; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
         unit: packets; left out: 0.5·min_th. Source: reading: the paper gives no bound.
     min_hi: Upper bound of min_th, min⁺; a number of packets, or a size, for example 40, "40 packets" or "30 kB";
@@ -1186,32 +756,10 @@ class RedAt(Table):
         paper says β < α.
     beta: Step of max_th, as a fraction of max_hi − max_lo; a number in (0, 1]; default: 0.05. Source: reading: the
         paper says β < α.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: RED-AT paper, Fig. 6.
     """
 
     kind: ClassVar[str] = "red-at"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     min_lo: float | str | None = None
     min_hi: float | str | None = None
     max_lo: float | str | None = None
@@ -1221,14 +769,10 @@ class RedAt(Table):
     reset: bool | None = None
     alpha: float | None = None
     beta: float | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DtRed(Table):
+class DtRed(_Averaging):
     """RED whose thresholds follow the number of flows and the size of their bursts.
 
     The thresholds make room for one burst of every flow: few smooth flows get a short queue, many or bursty ones a
@@ -1239,26 +783,6 @@ class DtRed(Table):
     printed equation (4) only ever adds; `max_th_rule = "average"` sets instead. Flows are counted by hashing into
     1024 bits, which saturates at some thousands.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
     min_th: min_th at the start, and its lower bound; max_th is twice min_th until the target is reached; a number of
         packets, or a size, for example 40, "40 packets" or "30 kB"; unit: packets; default: 4. Source: RED-AT paper,
         section 4.3.
@@ -1277,26 +801,10 @@ class DtRed(Table):
         Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
     adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
         profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Murshed 2005, as told by the RED-AT paper, section 4.3.
     """
 
     kind: ClassVar[str] = "dt-red"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
     min_th: float | str | None = None
     max_p: float | None = None
     gentle: bool | None = None
@@ -1305,14 +813,10 @@ class DtRed(Table):
     max_th_rule: Literal["sum", "average"] | None = None
     interval: str | None = None
     adapt_on: Literal["interval", "arrival"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PdtRed(Table):
+class PdtRed(_Averaging):
     """RED with thresholds for each priority class, which move with the unused buffer.
 
     All classes share one buffer and one average; a higher class has higher thresholds, so under overload the lower
@@ -1325,26 +829,6 @@ class PdtRed(Table):
     the shares are ours. Thresholds use the queue and the test uses its average, so a burst lowers the ramp before the
     average has moved. Nothing keeps a high class from starving a low one.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
     max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
         Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
@@ -1357,40 +841,20 @@ class PdtRed(Table):
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
         3·min_th.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Sun, Wang 2007, as told by the RED-AT paper, section 4.3.
     """
 
     kind: ClassVar[str] = "pdt-red"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
     max_p: float | None = None
     gentle: bool | None = None
     gentle_tracks_max_p: bool | None = None
     share_low: float | None = None
     share_high: float | None = None
     ratio: float | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nlred(Table):
+class Nlred(_Ramp):
     """Nonlinear RED: a parabola of 1.5·max_p instead of the ramp.
 
     A parabola with the same area under it as RED's ramp: gentler near min_th, steeper near max_th. Light load costs
@@ -1401,73 +865,17 @@ class Nlred(Table):
     probability jumps from 1.5·max_p to 1, as in RED of 1993, and capable packets are dropped there; `gentle` ramps
     instead, which the paper does not do.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
         Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Zhou, Yeung, Li 2006.
     """
 
     kind: ClassVar[str] = "nlred"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
     gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoDel(Table):
+class CoDel(_Discipline):
     """Controlled delay: drops at the head while the time in the queue stays above a target.
 
     It needs no knowledge of the link's rate: it looks at time. A standing queue falls to about 5 ms; a burst that
@@ -1485,13 +893,6 @@ class CoDel(Table):
         time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 8289, section 4.3.
     maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
         default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: RFC 8289.
     """
 
@@ -1499,14 +900,10 @@ class CoDel(Table):
     target: str | None = None
     interval: str | None = None
     maxpacket: str | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pie(Table):
+class Pie(_Discipline):
     """Proportional-integral control of the queueing delay, by random drops at arrival.
 
     The queueing delay settles at qdelay_ref, 15 ms, whatever the load and the link's rate. Decisions are made at
@@ -1539,13 +936,6 @@ class Pie(Table):
         default: true. Source: RFC 8033, section 5.4.
     high_delay: Above this delay the probability grows by a further 0.02 at each update; a time with its unit, for
         example "40 ms"; default: 250 ms. Source: Linux: sch_pie.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: RFC 8033.
     """
 
@@ -1560,14 +950,10 @@ class Pie(Table):
     dq_threshold: str | None = None
     derandomize: bool | None = None
     high_delay: str | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FqCodel(Table):
+class FqCodel(_Discipline):
     """Flow queueing with CoDel on each queue: flows share the link fairly, sparse ones go first.
 
     Flows share the link equally, whatever they send; a flow that sends less than its share (DNS, SYN, voice) passes
@@ -1596,12 +982,6 @@ class FqCodel(Table):
     maxpacket: Nothing is dropped while no more than this waits behind; a size with its unit, for example "1000 B";
         default: 1500 B. Source: RFC 8289, section 5.3: should be the interface's MTU.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: RFC 8290.
     """
 
@@ -1615,13 +995,10 @@ class FqCodel(Table):
     interval: str | None = None
     maxpacket: str | None = None
     ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choke(Table):
+class Choke(_Ramp):
     """RED that drops an arriving packet and a waiting one of the same flow together.
 
     A flow that holds a share s of the queue loses a share s of its arrivals, and as many packets again from the
@@ -1634,73 +1011,17 @@ class Choke(Table):
     above min_th. Drops come in pairs, which costs a flow with a small window a timeout. A pair is dropped even if ECN
     could have marked it.
 
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
     gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: false.
         Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Pan, Prabhakar, Psounis 2000.
     """
 
     kind: ClassVar[str] = "choke"
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
     gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step(Table):
+class Step(_Discipline):
     """Marks every arriving packet while the queue is above a threshold, as DCTCP wants it.
 
     Made for DCTCP, which reads the fraction of marked packets: the instantaneous queue, without average or chance,
@@ -1719,12 +1040,6 @@ class Step(Table):
         that marks with RED; one of "pass", "drop"; default: pass. Source: left open by Alizadeh et al. 2010; RFC
         8257, section 5.1.
     ecn: Mark packets that allow it instead of dropping them; true or false; default: true. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: Alizadeh et al. 2010 (DCTCP); RFC 8257.
     """
 
@@ -1732,13 +1047,10 @@ class Step(Table):
     threshold: float | str | None = None
     not_capable: Literal["pass", "drop"] | None = None
     ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Custom(Table):
+class Custom(_Adaptive):
     """RED's family recombined: an estimator, a profile, a gate, a signal and an adapter, by name.
 
     It does what its parts do; with its defaults it is RED. A member of the family that is put together this way does
@@ -1757,39 +1069,6 @@ class Custom(Table):
         "levels"; default: classic. Source: RFC 3168; AMECN paper, Table 1.
     adapter: What retunes the profile; the keys are those of the kind that has it; one of "none", "ared", "feng-ared",
         "amecn", "nred", "red-at", "dt-red", "pdt-red"; default: none. Source: the kinds of these names.
-    w_q: Weight of the newest sample in the average; smaller is smoother and slower. "auto": 1 − exp(−1/C); "rtt": 1 −
-        exp(−1/(10·R·C)), R = max(100 ms, 3·(delay + 1/C)); a number in (0, 1] or one of "auto", "rtt"; default: auto;
-        with profile ns-2: rtt. Source: Floyd, Gummadi, Shenker 2001, section 4; ns-2.
-    gate: How signals are spaced at constant p_b: gaps uniform on 1…1/p_b, uniform on 1/p_b…2/p_b, or geometric; one
-        of "uniform", "wait", "geometric"; default: uniform; with profile ns-2: wait. Source: Floyd, Jacobson 1993,
-        section 7; ns-2: wait_.
-    mark_p: Above this p_b a capable packet is dropped all the same; a number in [0, 1]; default: 1; with profile
-        ns-2: 0.1. Source: ns-2 since 2002.
-    forced: What happens to a capable packet when avg is beyond the end of the ramp; one of "drop", "mark"; default:
-        drop. Source: Floyd, Jacobson 1993; Linux marks.
-    byte_mode: Scale the probability with packet size / mean packet size; true or false; default: false. Source:
-        Floyd, Jacobson 1993, section 8; ns-2: bytes_.
-    byte_scale: Which probability byte mode scales; with p_a the count is in mean packets' worth of bytes; one of
-        "p_b", "p_a"; default: p_b; with profile ns-2: p_a. Source: Floyd, Jacobson 1993, section 8; ns-2.
-    idle: Whether idle time decays the average by a real or a whole number of packet times; one of "exact", "floor";
-        default: exact; with profile ns-2: floor. Source: Floyd, Jacobson 1993, Fig. 2; ns-2.
-    early_min_queue: No early decision while less than this is waiting; a number in [0, 1000000000]; unit: the queue's
-        unit; default: 0; with profile ns-2: 2. Source: ns-2.
-    first_passes: The first packet of an excursion above min_th passes and counts as one; true or false; default:
-        false; with profile ns-2: true. Source: ns-2.
-    min_th: Average queue below which nothing is signalled; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: max(5, target_delay·C/2); nred: at most half the buffer. Source:
-        Floyd, Gummadi, Shenker 2001, section 5.
-    max_th: Average queue at which the ramp reaches max_p; a number of packets, or a size, for example 40, "40
-        packets" or "30 kB"; unit: packets; left out: 3·min_th. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    target_delay: Queueing delay from which an automatic min_th follows; a time with its unit, for example "40 ms";
-        default: 5 ms. Source: Floyd, Gummadi, Shenker 2001, section 5.
-    max_p: Signalling probability at max_th (for an adaptive kind: at the start); a number in (0, 1]; default: 0.1.
-        Source: Floyd 1997; ns-2: linterm_ 10.
-    gentle: Ramp from max_p at max_th to 1 at 2·max_th instead of a step at max_th; true or false; default: true.
-        Source: Floyd 2000.
-    gentle_tracks_max_p: Whether the gentle part of the ramp starts at the adapted max_p; true or false; default:
-        true; with profile ns-2: false. Source: Floyd 2000; ns-2 freezes the slope at the first max_p.
     mid_th: Average queue from which moderate marks are made; a number of packets, or a size, for example 40, "40
         packets" or "30 kB"; unit: packets; left out: min_th + 0.625·(max_th − min_th), which is 2.25·min_th where
         max_th = 3·min_th. Source: AMECN paper, section 3.3.3.
@@ -1864,14 +1143,6 @@ class Custom(Table):
         default: 4. Source: reading.
     ratio: max_th over min_th of every class; a number in (1, 1000000]; default: 3. Source: Floyd 1997: max_th =
         3·min_th.
-    interval: Time between two adaptations; a time with its unit, for example "40 ms"; default: 0.5 s. Source: Floyd,
-        Gummadi, Shenker 2001, Fig. 2; AMECN paper, Fig. 3.
-    adapt_on: A timer, or the first arrival after the interval; one of "interval", "arrival"; default: interval; with
-        profile ns-2: arrival. Source: Floyd, Gummadi, Shenker 2001: every interval; ns-2: at arrivals.
-    target_low: Lower end of the target range, as a fraction of the way from min_th to max_th; a number in [0, 1];
-        default: 0.4. Source: Floyd, Gummadi, Shenker 2001, Fig. 2.
-    target_high: Upper end of the target range, likewise; a number in [0, 1]; default: 0.6. Source: Floyd, Gummadi,
-        Shenker 2001, Fig. 2.
     alpha: Step up of the adapter that has an alpha; a number in (0, 1]; left out: the adapter's. Source: ared;
         red-at.
     beta: Step down of the adapter that has a beta; a number in (0, 1]; left out: the adapter's. Source: ared; red-at.
@@ -1879,13 +1150,6 @@ class Custom(Table):
         adapter's. Source: ared; feng-ared.
     max_p_high: Upper bound of max_p of the adapter that has one; a number in [0, 1] or one of "none"; left out: the
         adapter's. Source: ared; feng-ared.
-    ecn: Mark packets that allow it instead of dropping them; true or false; default: false. Source: RFC 3168.
-    unit: Whether the queue is measured in packets or bytes; one of "packets", "bytes"; left out: bytes where the
-        buffer or a threshold is in bytes, else packets. Source: Floyd, Jacobson 1993, section 8.
-    mean_packet: Mean packet size, from which the link's packets per second follow; a size with its unit, for example
-        "1000 B"; default: 1000 B. Source: Floyd, Jacobson 1993.
-    count_in_service: Whether the packet in transmission counts against the buffer; true or false; default: false.
-        Source: ns-2: DropTail and REM hold limit − 1 waiting packets.
     Source: the parts' papers.
     """
 
@@ -1894,21 +1158,6 @@ class Custom(Table):
     profile: Literal["ramp", "rate-aware", "square", "power", "two-level"] | None = None
     signal: Literal["drop", "classic", "levels"] | None = None
     adapter: Literal["none", "ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red"] | None = None
-    w_q: float | Literal["auto", "rtt"] | None = None
-    gate: Literal["uniform", "wait", "geometric"] | None = None
-    mark_p: float | None = None
-    forced: Literal["drop", "mark"] | None = None
-    byte_mode: bool | None = None
-    byte_scale: Literal["p_b", "p_a"] | None = None
-    idle: Literal["exact", "floor"] | None = None
-    early_min_queue: float | None = None
-    first_passes: bool | None = None
-    min_th: float | str | None = None
-    max_th: float | str | None = None
-    target_delay: str | None = None
-    max_p: float | None = None
-    gentle: bool | None = None
-    gentle_tracks_max_p: bool | None = None
     mid_th: float | str | None = None
     p1_max: float | None = None
     p2_max: float | None = None
@@ -1942,29 +1191,49 @@ class Custom(Table):
     share_low: float | None = None
     share_high: float | None = None
     ratio: float | None = None
-    interval: str | None = None
-    adapt_on: Literal["interval", "arrival"] | None = None
-    target_low: float | None = None
-    target_high: float | None = None
     alpha: float | None = None
     beta: float | None = None
     max_p_low: float | Literal["rate"] | None = None
     max_p_high: float | Literal["none"] | None = None
-    ecn: bool | None = None
-    unit: Literal["packets", "bytes"] | None = None
-    mean_packet: str | None = None
-    count_in_service: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ftp(Table):
-    """Long-lived TCP transfers.
+class _Traffic(Table):
+    """A group of flows.
 
-    bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
-    lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
-        them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
-        with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
-        8.2.
+    name: What tables and figures call the group; a text; left out: its kind.
+    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
+        1.
+    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
+        s", "0.1 s"] }; default: 0 s.
+    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
+    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
+        left out: forward, or as `from` and `to` say.
+    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
+        (reverse: the last); required in a graph.
+    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
+    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
+    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
+        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
+        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
+        ms"] }; left out: the topology's.
+    """
+
+    name: str | None = None
+    flows: int | None = None
+    start: str | Spec | None = None
+    stop: str | None = None
+    direction: Literal["forward", "reverse"] | None = None
+    from_: str | None = None
+    to: str | None = None
+    class_: int | None = None
+    access_delay: str | Spec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tcp(_Traffic):
+    """Flows of TCP.
+
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
         "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
@@ -2080,28 +1349,8 @@ class Ftp(Table):
         segments; default: 1. Source: RFC 6817 2.5.
     min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
         Source: RFC 6817 2.5.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
-    Source: ns-2: Application/FTP.
     """
 
-    kind: ClassVar[str] = "ftp"
-    bytes: str | None = None
-    lead_in: str | None = None
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
@@ -2157,19 +1406,44 @@ class Ftp(Table):
     current_filter: int | None = None
     allowed_increase: float | None = None
     min_cwnd: float | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Web(Table):
+class _Datagrams(_Traffic):
+    """Datagrams at a rate.
+
+    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
+        required.
+    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
+        papers' packets.
+    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
+        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
+    """
+
+    rate: str
+    packet: str | None = None
+    jitter: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ftp(_Tcp):
+    """Long-lived TCP transfers.
+
+    bytes: Payload of each flow; a size with its unit, for example "1000 B"; unit: B; left out: without end.
+    lead_in: The flows begin before the scenario's time zero, from which all other times count. It comes when each of
+        them has been in congestion avoidance, or after this long. Their own `start` counts from the beginning; a time
+        with its unit, for example "40 ms"; left out: they begin with the scenario. Source: RFC 7928, sections 5.1.2,
+        8.2.
+    Source: ns-2: Application/FTP.
+    """
+
+    kind: ClassVar[str] = "ftp"
+    bytes: str | None = None
+    lead_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Web(_Tcp):
     """Sessions of pages: each object is a TCP connection of its own. With `connections`, as a browser fetches them.
 
     sessions: Sessions, each of which fetches page after page; a whole number in [1, 10000000]; left out: `flows`.
@@ -2200,137 +1474,6 @@ class Web(Table):
         not ECN-capable; a size with its unit, for example "1000 B"; unit: B; left out: none: the server begins by
         itself when a connection is free, and an object ends with its last ACK. Source: RFC 7928, section 7.2; RFC
         6298 (2.1), (5.5).
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
-    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
-        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
-        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
-    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
-    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
-        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
-    window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
-        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
-    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
-        Source: RFC 1122 4.2.3.2; the papers do without.
-    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
-        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
-    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
-        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
-    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
-        Source: RFC 6298 (2.5).
-    initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
-        with profile ns-2: 3 s. Source: RFC 6298 (2.1).
-    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
-        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
-    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
-        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
-    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
-    initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
-        limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
-    limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
-        RFC 3042.
-    send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
-        example "40 ms"; default: 0 s. Source: ns-2: overhead_.
-    cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
-        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
-        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
-        FlightSize; ns-2: min(cwnd, window).
-    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
-        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
-        step an ACK.
-    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
-        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
-        cap.
-    go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
-        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
-    loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
-        one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
-    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
-        Source: RFC 3168 6.1.5.
-    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
-        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
-        sender's CWR outlive a reset.
-    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
-        Durresi 2007, table 3.
-    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
-        Durresi 2007, table 3.
-    beta3: mecn: the part of Reno's window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi
-        2007, table 3.
-    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
-        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
-        3; hold and additive: section 2.3.
-    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
-        default: false. Source: our reading: the paper is silent.
-    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
-        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
-        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
-    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
-        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
-    handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
-        true. Source: RFC 9293; ns-2's Vegas has none.
-    whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
-        Source: ns-2 counts packets.
-    alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
-        profile ns-2: 1. Source: Brakmo 1994.
-    beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
-        profile ns-2: 3. Source: Brakmo 1994.
-    gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
-        1. Source: Brakmo 1994.
-    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
-        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
-    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
-        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
-    recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
-    low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
-        RFC 3649 5.
-    high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
-        segments; default: 83000. Source: RFC 3649 5.
-    high_p: The drop rate at which HighSpeed's window is high_window; a number in (0, 1]; default: 0.0000001. Source:
-        RFC 3649 5.
-    high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
-        0.5]; default: 0.1. Source: RFC 3649 5.
-    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
-        RFC 9438 5.1.
-    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
-        9438 4.6.
-    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
-        default: true. Source: RFC 9438 4.7.
-    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
-        Source: RFC 8257 4.2.
-    ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
-        ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
-        5.4.
-    ledbat_gain: LEDBAT's GAIN: segments per round trip while there is no queue. Above 1 it grows faster than Reno,
-        which RFC 6817 forbids; RFC 7928 sets 10; a number in (0, 1000]; unit: segments; default: 1. Source: RFC 6817
-        2.5: at most 1; RFC 7928 5.4.
-    base_history: Minutes whose smallest delays are remembered: the smallest of all is LEDBAT's base delay; a whole
-        number in [1, 1000]; unit: min; default: 10. Source: RFC 6817 2.5.
-    current_filter: Delays, none older than a round trip, of which LEDBAT takes the smallest; a whole number in [1,
-        1000]; default: 4. Source: RFC 6817 2.5: at least 4 in a round trip.
-    allowed_increase: How far LEDBAT's window may grow above what was outstanding; a number in (0, 1000]; unit:
-        segments; default: 1. Source: RFC 6817 2.5.
-    min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 6817 2.5.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ns-2: web traffic; RARED paper, section 4; RFC 7928, section 7.2.
     """
 
@@ -2344,74 +1487,10 @@ class Web(Table):
     connections: int | None = None
     persistent: bool | None = None
     request: str | None = None
-    tcp: (
-        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
-    ) = None
-    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
-    segment: str | None = None
-    header: str | None = None
-    window: int | None = None
-    delayed_ack: bool | None = None
-    delayed_ack_timeout: str | None = None
-    min_rto: str | None = None
-    max_rto: str | None = None
-    initial_rto: str | None = None
-    tick: str | None = None
-    rtt_clock: Literal["exact", "ticks"] | None = None
-    initial_window: int | None = None
-    initial_ssthresh: float | None = None
-    limited_transmit: bool | None = None
-    send_overhead: str | None = None
-    cwnd_floor: float | None = None
-    ssthresh_from: Literal["flight", "window"] | None = None
-    growth: Literal["bytes", "acks"] | None = None
-    window_validation: bool | None = None
-    go_back_n: bool | None = None
-    loss_recovery: Literal["rfc", "ns-2"] | None = None
-    retransmit_ect: bool | None = None
-    ecn_across_connections: bool | None = None
-    beta1: float | None = None
-    beta2: float | None = None
-    beta3: float | None = None
-    incipient: Literal["decrease", "hold", "additive"] | None = None
-    escalate: bool | None = None
-    latch: bool | None = None
-    codepoints: Literal["wire", "literal"] | None = None
-    handshake: bool | None = None
-    whole_segments: bool | None = None
-    alpha: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-    gain: float | None = None
-    westwood_cwnd: Literal["min", "printed"] | None = None
-    recovery: Literal["newreno", "sack"] | None = None
-    low_window: float | None = None
-    high_window: float | None = None
-    high_p: float | None = None
-    high_decrease: float | None = None
-    cubic_c: float | None = None
-    cubic_beta: float | None = None
-    fast_convergence: bool | None = None
-    g: float | None = None
-    ledbat_target: str | None = None
-    ledbat_gain: float | None = None
-    base_history: int | None = None
-    current_filter: int | None = None
-    allowed_increase: float | None = None
-    min_cwnd: float | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Video(Table):
+class Video(_Tcp):
     """Adaptive video: chunk after chunk over one TCP connection, ahead of the playback, each at a bitrate that the
     throughput allows.
 
@@ -2428,137 +1507,6 @@ class Video(Table):
         unit, for example "40 ms"; default: 20 s. Source: dash.js: 12 s to 30 s.
     startup: Playback begins, and resumes after a stall, when so much is ready; a time with its unit, for example "40
         ms"; default: 4 s. Source: two chunks.
-    tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
-    ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
-        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
-        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
-    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
-    header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
-        example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
-    window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
-        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
-    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
-        Source: RFC 1122 4.2.3.2; the papers do without.
-    delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
-        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
-    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
-        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
-    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
-        Source: RFC 6298 (2.5).
-    initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
-        with profile ns-2: 3 s. Source: RFC 6298 (2.1).
-    tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
-        "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
-    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
-        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
-    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
-    initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
-        limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
-    limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
-        RFC 3042.
-    send_overhead: Each transmission waits a random time up to this, against phase effects; a time with its unit, for
-        example "40 ms"; default: 0 s. Source: ns-2: overhead_.
-    cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
-        profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
-        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
-        FlightSize; ns-2: min(cwnd, window).
-    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
-        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
-        step an ACK.
-    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
-        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
-        cap.
-    go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
-        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
-    loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
-        one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
-    retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
-        Source: RFC 3168 6.1.5.
-    ecn_across_connections: Whether successive connections of the same two ends (web) inherit the receiver's echo and
-        the sender's CWR; true or false; default: false; with profile ns-2: true. Source: ns-2: a sink's echo and a
-        sender's CWR outlive a reset.
-    beta1: mecn: the part of the window that an incipient mark takes; a number in [0, 0.99]; default: 0.2. Source:
-        Durresi 2007, table 3.
-    beta2: mecn: the part of the window that a moderate mark takes; a number in [0, 0.99]; default: 0.4. Source:
-        Durresi 2007, table 3.
-    beta3: mecn: the part of Reno's window that a loss takes; a number in [0, 0.99]; default: 0.5. Source: Durresi
-        2007, table 3.
-    incipient: mecn: an incipient mark takes beta1 of the window, only keeps its ACK from growing it, or takes one
-        segment (at most half); one of "decrease", "hold", "additive"; default: decrease. Source: Durresi 2007, table
-        3; hold and additive: section 2.3.
-    escalate: mecn: a moderate mark in a window already cut for an incipient one deepens that cut; true or false;
-        default: false. Source: our reading: the paper is silent.
-    latch: mecn: the receiver repeats the highest level until the sender says that it has reduced its window; false:
-        each ACK tells the highest level among the packets that it answers; true or false; default: false. Source: RFC
-        3168 6.1.3 does so; Durresi 2007 reflects each mark once.
-    codepoints: mecn: wire: data are ECT(0), ECT(1) is incipient; literal: Table 1's order of the bits, the other way
-        round; one of "wire", "literal"; left out: as the discipline says. Source: Durresi 2007, table 1; RFC 2481.
-    handshake: Open with SYN and SYN-ACK; false: the first data segment takes their place; true or false; default:
-        true. Source: RFC 9293; ns-2's Vegas has none.
-    whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
-        Source: ns-2 counts packets.
-    alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
-        profile ns-2: 1. Source: Brakmo 1994.
-    beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
-        profile ns-2: 3. Source: Brakmo 1994.
-    gamma: Vegas leaves slow start above this many segments queued; a number in (0, 1000000]; unit: segments; default:
-        1. Source: Brakmo 1994.
-    gain: Westwood's filter: how much of the bandwidth estimate stays from one round trip to the next; a number in [0,
-        0.999999]; default: 0.9. Source: Mascolo 2001; Patel 2014, eq. 3.
-    westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
-        "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
-    recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
-    low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
-        RFC 3649 5.
-    high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
-        segments; default: 83000. Source: RFC 3649 5.
-    high_p: The drop rate at which HighSpeed's window is high_window; a number in (0, 1]; default: 0.0000001. Source:
-        RFC 3649 5.
-    high_decrease: The part of the window that a loss takes at high_window; 0.5 up to low_window; a number in (0,
-        0.5]; default: 0.1. Source: RFC 3649 5.
-    cubic_c: CUBIC's C: how steeply the window grows; a number in (0, 1000]; unit: segments/s^3; default: 0.4. Source:
-        RFC 9438 5.1.
-    cubic_beta: CUBIC's beta: what a cut leaves of the window; a number in (0, 0.999999]; default: 0.7. Source: RFC
-        9438 4.6.
-    fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
-        default: true. Source: RFC 9438 4.7.
-    g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
-        Source: RFC 8257 4.2.
-    ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
-        ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
-        5.4.
-    ledbat_gain: LEDBAT's GAIN: segments per round trip while there is no queue. Above 1 it grows faster than Reno,
-        which RFC 6817 forbids; RFC 7928 sets 10; a number in (0, 1000]; unit: segments; default: 1. Source: RFC 6817
-        2.5: at most 1; RFC 7928 5.4.
-    base_history: Minutes whose smallest delays are remembered: the smallest of all is LEDBAT's base delay; a whole
-        number in [1, 1000]; unit: min; default: 10. Source: RFC 6817 2.5.
-    current_filter: Delays, none older than a round trip, of which LEDBAT takes the smallest; a whole number in [1,
-        1000]; default: 4. Source: RFC 6817 2.5: at least 4 in a round trip.
-    allowed_increase: How far LEDBAT's window may grow above what was outstanding; a number in (0, 1000]; unit:
-        segments; default: 1. Source: RFC 6817 2.5.
-    min_cwnd: LEDBAT's window goes below this at a timeout alone; a number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 6817 2.5.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ISO/IEC 23009-1 (DASH); RFC 8216 (HLS); RFC 7928 7.2.
     """
 
@@ -2569,212 +1517,46 @@ class Video(Table):
     weight: float | None = None
     buffer: str | None = None
     startup: str | None = None
-    tcp: (
-        Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
-    ) = None
-    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
-    segment: str | None = None
-    header: str | None = None
-    window: int | None = None
-    delayed_ack: bool | None = None
-    delayed_ack_timeout: str | None = None
-    min_rto: str | None = None
-    max_rto: str | None = None
-    initial_rto: str | None = None
-    tick: str | None = None
-    rtt_clock: Literal["exact", "ticks"] | None = None
-    initial_window: int | None = None
-    initial_ssthresh: float | None = None
-    limited_transmit: bool | None = None
-    send_overhead: str | None = None
-    cwnd_floor: float | None = None
-    ssthresh_from: Literal["flight", "window"] | None = None
-    growth: Literal["bytes", "acks"] | None = None
-    window_validation: bool | None = None
-    go_back_n: bool | None = None
-    loss_recovery: Literal["rfc", "ns-2"] | None = None
-    retransmit_ect: bool | None = None
-    ecn_across_connections: bool | None = None
-    beta1: float | None = None
-    beta2: float | None = None
-    beta3: float | None = None
-    incipient: Literal["decrease", "hold", "additive"] | None = None
-    escalate: bool | None = None
-    latch: bool | None = None
-    codepoints: Literal["wire", "literal"] | None = None
-    handshake: bool | None = None
-    whole_segments: bool | None = None
-    alpha: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-    gain: float | None = None
-    westwood_cwnd: Literal["min", "printed"] | None = None
-    recovery: Literal["newreno", "sack"] | None = None
-    low_window: float | None = None
-    high_window: float | None = None
-    high_p: float | None = None
-    high_decrease: float | None = None
-    cubic_c: float | None = None
-    cubic_beta: float | None = None
-    fast_convergence: bool | None = None
-    g: float | None = None
-    ledbat_target: str | None = None
-    ledbat_gain: float | None = None
-    base_history: int | None = None
-    current_filter: int | None = None
-    allowed_increase: float | None = None
-    min_cwnd: float | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cbr(Table):
+class Cbr(_Datagrams):
     """Datagrams at a constant rate.
 
-    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
-        required.
-    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
-    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
-        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/CBR.
     """
 
     kind: ClassVar[str] = "cbr"
-    rate: str
-    packet: str | None = None
-    jitter: float | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Poisson(Table):
+class Poisson(_Datagrams):
     """Datagrams with exponential gaps.
 
-    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
-        required.
-    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
-    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
-        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ns-2: exponential source without burst time.
     """
 
     kind: ClassVar[str] = "poisson"
-    rate: str
-    packet: str | None = None
-    jitter: float | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnOff(Table):
+class OnOff(_Datagrams):
     """Datagrams at a constant rate during on-periods, silence between.
 
-    rate: Rate of each flow (onoff: while on), counted on the wire; a rate with its unit, for example "1.5 Mbit/s";
-        required.
-    packet: Size of a packet on the wire; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
-    jitter: Each gap between two packets (onoff: of one on-period) is multiplied by 1 + U(−jitter, jitter); a number
-        in [0, 1]; default: 0. Source: ns-2: random_ is 0.5.
     on: Length of an on-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, { exponential
         = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: burst_time_.
     off: Length of an off-period; a distribution, for example { pareto = { shape = 1.5, mean = "1 s" } }, {
         exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "0.5 s" }. Source: ns-2: idle_time_.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/Exponential, /Pareto.
     """
 
     kind: ClassVar[str] = "onoff"
-    rate: str
-    packet: str | None = None
-    jitter: float | None = None
     on: Spec | None = None
     off: Spec | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voip(Table):
+class Voip(_Traffic):
     """Calls: datagrams at a constant rate both ways. Each flow is a call, whose way back is a flow of a further
     group.
 
@@ -2789,22 +1571,6 @@ class Voip(Table):
     talk: Length of a talk spurt, where there are silences; a distribution, for example { pareto = { shape = 1.5, mean
         = "1 s" } }, { exponential = "1 s" } or { constant = "1 s" }; default: { exponential = "1.004 s" }. Source:
         ITU-T P.59.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ITU-T G.711, RFC 3550; RFC 7928 9.1.
     """
 
@@ -2813,19 +1579,10 @@ class Voip(Table):
     packet: str | None = None
     silence: Spec | None = None
     talk: Spec | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay(Table):
+class Replay(_Traffic):
     """Datagrams at the times and with the sizes that a file holds; each flow replays it from its own start.
 
     file: A CSV file with the columns t_s, bytes (seconds from the flow's start, ascending, and the size on the wire;
@@ -2834,34 +1591,9 @@ class Replay(Table):
         `overhead`. Its path is relative to the scenario file; a text; required.
     hash: FNV-1a (64 bit, hexadecimal) of the file's content; another content is an error; a text; left out: that of
         the file.
-    name: What tables and figures call the group; a text; left out: its kind.
-    flows: Flows of the group (web: sessions, where `sessions` is left out); a whole number in [1, 10000000]; default:
-        1.
-    start: When each flow starts; a time, { uniform = [a, b] } or { every = d, from = t }, for example { uniform = ["0
-        s", "0.1 s"] }; default: 0 s.
-    stop: When all flows stop; a time with its unit, for example "40 ms"; left out: never.
-    direction: Whether data go from the first router to the last or back; not in a graph; one of "forward", "reverse";
-        left out: forward, or as `from` and `to` say.
-    from_: Router at which the data enter: "R0", "R1" …, in a graph its name; a text; left out: the first router
-        (reverse: the last); required in a graph.
-    to: Router at which the data leave; a text; left out: the last router (reverse: the first); required in a graph.
-    class_: Priority class of the group's data; a whole number in [0, 63]; default: 0. Source: RFC 2474: DSCP.
-    access_delay: Delay of this group's links on the side of `topology.access`, instead of its `delay`: it counts
-        twice in a round trip. The links on the other side keep theirs: that of `topology.egress`, or without one that
-        of `topology.access`; a time, { uniform = [a, b] } or { spread = [a, b] }, for example { spread = ["2 ms", "27
-        ms"] }; left out: the topology's.
     Source: ns-2: Application/Traffic/Trace.
     """
 
     kind: ClassVar[str] = "replay"
     file: str
     hash: str | None = None
-    name: str | None = None
-    flows: int | None = None
-    start: str | Spec | None = None
-    stop: str | None = None
-    direction: Literal["forward", "reverse"] | None = None
-    from_: str | None = None
-    to: str | None = None
-    class_: int | None = None
-    access_delay: str | Spec | None = None

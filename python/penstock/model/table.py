@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,6 +13,14 @@ class Table:
     __slots__ = ()
     #: The value of the table's key `kind`; empty where it has none.
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """Adds the keys that its base describes to a class's docstring, so that `help(ps.Red)` has them all."""
+        prose, own = _parts(cls)
+        keys = own | _parts(cls.__base__)[1] | own  # its own first, and in its own words
+        if keys:
+            keys["Source"] = keys.pop("Source", "")  # last
+            cls.__doc__ = "\n".join([*prose, *filter(None, keys.values()), "    "])
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the table as the scenario file has it."""
@@ -25,6 +34,15 @@ class Table:
         if (reverse := table.pop("reverse_aqm", None)) is not None:
             table["aqm"] = {**table.get("aqm", {}), "reverse": reverse}
         return table
+
+
+def _parts(cls: type | None) -> tuple[list[str], dict[str, str]]:
+    """Returns a docstring's prose, and its last paragraph by key where that describes keys."""
+    text = (getattr(cls, "__doc__", None) or "").rstrip()
+    prose, _, last = text.rpartition("\n\n")
+    if not re.match(r"    \w+: ", last):
+        return [text, ""], {}
+    return [prose, ""], {each.split(":")[0].strip(): each for each in re.split(r"\n(?=    \w+: )", last)}
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.operators.command import Configuration
+from penstock.operators.config import Configuration
 from penstock.operators.model import Value
 from penstock.operators.platforms import PLATFORMS
 from penstock.operators.simulate import BOX, METRICS, WANTED

@@ -23,16 +23,15 @@ from penstock.reproduce.document import document_of
 from penstock.reproduce.drawn import Drawn, made_of
 from penstock.reproduce.execute import Finished, Spent, Wanted, gather, run_each
 from penstock.reproduce.model import (
-    DEFAULT,
     Cases,
     Claim,
     Exhibit,
     Finding,
     Paper,
-    Reading,
     Settings,
     TableData,
 )
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import UNDECIDED, judge
 from penstock.reproduce.words import held, rule_in_words
 from penstock.runs.forked import forked

@@ -14,7 +14,8 @@ import numpy as np
 
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import Cases, Claim, Numbers, Reading, Rule, Sense, Whose
+from penstock.reproduce.model import Cases, Claim, Numbers, Rule, Sense, Whose
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Labels, Quantity, Runs, bounds, within
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.reproduce.measures import Measure
 from penstock.reproduce.ns2 import Cases, measured
 from penstock.reproduce.runs import Quantity, Run, Runs, bounds

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from penstock.reproduce.model import Case, Reading, Settings
+from penstock.reproduce.model import Case, Settings
+from penstock.reproduce.readings import Reading
 
 if TYPE_CHECKING:
     from penstock.model.scenario import Scenario

@@ -6,7 +6,8 @@ import base64
 import os
 from pathlib import Path
 
-from penstock.reproduce.model import DEFAULT, Exhibit, Settings
+from penstock.reproduce.model import Exhibit, Settings
+from penstock.reproduce.readings import DEFAULT
 
 #: More runs than these are a comparison, not something to watch.
 MOST = 4

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
+from penstock.judging.rules import Above, Below, Within
+from penstock.reproduce.readings import Reading, Readings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from penstock.model.scenario import Scenario
-    from penstock.reproduce.readings import Readings
     from penstock.reproduce.runs import Labels, Runs
 
 
@@ -66,24 +67,6 @@ class Settings:
     def up_to(self, most: int) -> Sequence[int]:
         """The looks up to so many seeds; the first one always."""
         return [look for i, look in enumerate(self.looks) if i == 0 or look <= most]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read what a paper leaves open.
-
-    key: short and stable, for `claims.csv` and file names: `"mark_p=0.1"`.
-    text: what it takes instead of the default, in a sentence.
-    parts: of a joint reading the keys of those that it takes at once; else empty.
-    """
-
-    key: str
-    text: str
-    parts: tuple[str, ...] = ()
-
-
-#: The readings that the specification settles on.
-DEFAULT = Reading("default", "As the specification settles what the paper leaves open.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +115,6 @@ class Exhibit:
     cases: Cases
     show: Callable[[Runs], Figure | TableData]
     caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """The claim is that the quantity is above `bound`."""
-
-    bound: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    """The claim is that the quantity is below `bound`."""
-
-    bound: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """The claim is that the quantity lies in [low, high].
-
-    "The same" is a margin around 0, which the claim states.
-    """
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _penstock
 from penstock._files import write
+from penstock.judging.rules import Above
 from penstock.reproduce.execute import QUEUE, identity
-from penstock.reproduce.model import Above, Case, Cases, MostBelow, Nearest, Paper, Settings
+from penstock.reproduce.model import Case, Cases, MostBelow, Nearest, Paper, Settings
 from penstock.reproduce.readings import Readings
 from penstock.reproduce.runs import Run, Runs
 from penstock.reproduce.verdict import HOLDS, decide, judge

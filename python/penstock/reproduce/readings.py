@@ -12,10 +12,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
-from penstock.reproduce.model import DEFAULT, Reading
-
 #: The dataclass in which a paper's module declares what the paper leaves open.
 Open = TypeVar("Open")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read what a paper leaves open.
+
+    key: short and stable, for `claims.csv` and file names: `"mark_p=0.1"`.
+    text: what it takes instead of the default, in a sentence.
+    parts: of a joint reading the keys of those that it takes at once; else empty.
+    """
+
+    key: str
+    text: str
+    parts: tuple[str, ...] = ()
+
+
+#: The readings that the specification settles on.
+DEFAULT = Reading("default", "As the specification settles what the paper leaves open.")
 
 
 @dataclass(frozen=True, slots=True)

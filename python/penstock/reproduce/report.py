@@ -20,15 +20,14 @@ from penstock import __version__
 from penstock.reproduce import words
 from penstock.reproduce.lab import links
 from penstock.reproduce.model import (
-    DEFAULT,
     Claim,
     Exhibit,
     Finding,
     Paper,
-    Reading,
     Settings,
     TableData,
 )
+from penstock.reproduce.readings import DEFAULT, Reading
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.show import style
 from penstock.show.pages import templates

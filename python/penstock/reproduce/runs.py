@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from penstock.estimate import ANYWHERE, Bounds, Estimate, bounds_of
+from penstock.judging.estimate import ANYWHERE, Bounds, Estimate, bounds_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

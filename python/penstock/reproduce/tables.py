@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.reproduce.model import DEFAULT, Finding, Paper
+from penstock.reproduce.model import Finding, Paper
+from penstock.reproduce.readings import DEFAULT
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, LEVEL, NOT_JUDGED, UNDECIDED
 from penstock.reproduce.words import ours, verdict
 from penstock.show.table import Bold, Table

@@ -14,19 +14,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from penstock.estimate import ANYWHERE, Bounds, Estimate
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Claim,
-    Finding,
-    MostBelow,
-    Numbers,
-    Point,
-    Reading,
-    Rule,
-    Within,
-)
+from penstock.judging.estimate import ANYWHERE, Bounds, Estimate
+from penstock.judging.rules import Above, Below
+from penstock.reproduce.model import Claim, Finding, MostBelow, Numbers, Point, Rule
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import bounds
 from penstock.show.numbers import IDENTICAL
 
@@ -86,7 +77,7 @@ def interval(
 ) -> tuple[float | None, float | None, float | None, int]:
     """Mean, lower and upper end of its interval (Student's t, on a scale that keeps to the bounds), and how many
     values there are."""
-    found = Estimate.of([float(value) for value in values if not math.isnan(value)], within, level)
+    found = Estimate.of(values, within, level)
     return found.mean, found.low, found.high, found.n
 
 
@@ -96,14 +87,8 @@ def decide(rule: Rule | None, low: float | None, high: float | None) -> str:
         return NOT_JUDGED
     if low is None or high is None:
         return UNDECIDED
-    if isinstance(rule, Above):
-        return HOLDS if low > rule.bound else FAILS if high <= rule.bound else UNDECIDED
-    if isinstance(rule, Below | MostBelow):
-        return HOLDS if high < rule.bound else FAILS if low >= rule.bound else UNDECIDED
-    assert isinstance(rule, Within)
-    if rule.low <= low and high <= rule.high:
-        return HOLDS
-    return FAILS if high < rule.low or low > rule.high else UNDECIDED
+    decided = (Below(rule.bound) if isinstance(rule, MostBelow) else rule).decided(low, high)
+    return UNDECIDED if decided is None else HOLDS if decided else FAILS
 
 
 def _points(rule: Rule | None, values: Mapping[str, Sequence[float]], within: Bounds) -> list[Point]:

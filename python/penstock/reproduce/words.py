@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from penstock.reproduce.model import Above, Below, Finding, MostBelow, Rule, Within
+from penstock.judging.rules import Above, Below, Within
+from penstock.reproduce.model import Finding, MostBelow, Rule
 from penstock.reproduce.verdict import CANNOT_TELL, FAILS, HOLDS, UNDECIDED
 from penstock.show.numbers import number, spread
 

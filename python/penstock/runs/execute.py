@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import penstock
 from penstock import _penstock
 from penstock._penstock import RunResult
 
@@ -31,7 +30,6 @@ def execute(
     """
     if not core.has_user_aqm:
         return _penstock.run(core, seeds, jobs, progress=progress, **record)
-    penstock._settle()
     done = {} if done is None else done
     if min(jobs, len(seeds)) > 1:
         from penstock.runs import processes

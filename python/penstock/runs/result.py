@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._penstock import RunResult
-from penstock.estimate import Estimate, bounds_of
+from penstock.judging.estimate import Estimate, bounds_of
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from penstock.show.shown import Counts
 from penstock.show.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-    from penstock.runs.probing import Probe
 
 
 def list_table(what: str, rows: list[Mapping[str, Any]]) -> list[Table]:
@@ -59,7 +58,7 @@ def entry(row: Mapping[str, Any]) -> Group:
     return Group(*parts)
 
 
-def probe_table(probe: Probe) -> Table:
+def probe_table(probe: Counts) -> Table:
     """Returns what a probe counted: one row per point, one column per level and time. Of many points about 20
     are shown."""
     table = Table(f"{probe.scenario.label} · share of packets in % after the queue has stood so long")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 
 #: What is said where no seed changes anything.
 IDENTICAL = "the runs are identical"

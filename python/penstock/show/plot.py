@@ -16,6 +16,7 @@ from penstock.model import events
 from penstock.model.scenario import seconds
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
+from penstock.show.shown import Counts, Runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from penstock import _penstock
-    from penstock.runs.probing import Probe
-    from penstock.runs.result import Result
 
     Numbers = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ LEVEL_LOOKS = {"incipient mark": ("#56b4e9", ""), "CE mark": ("#0072b2", ""), "d
 class Plots:
     """The figures of one result, or of several side by side: `result.plot`, `comparison.plot`."""
 
-    def __init__(self, results: Mapping[str, Result]) -> None:
+    def __init__(self, results: Mapping[str, Runs]) -> None:
         self._results = dict(results)
 
     def queue(self, *, size: Size = None) -> Figure:
@@ -188,7 +187,7 @@ class Plots:
         return figure, list(figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0])
 
 
-def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float:
+def _queue_panel(ax: Axes, name: str, result: Runs, look: style.Look) -> float:
     """Draws one discipline's panel and returns its longest queue."""
     table = result.series("queue")
     strong, *others = [run.seed for run in result.runs]
@@ -214,7 +213,7 @@ def _queue_panel(ax: Axes, name: str, result: Result, look: style.Look) -> float
     return float(max(_all(table, "queue_pkts"), default=0.0))
 
 
-def profile(probe: Probe, size: Size = None) -> Figure:
+def profile(probe: Counts, size: Size = None) -> Figure:
     """Draws the shares of packets that a discipline marks and drops, over the length at which the queue is held.
 
     There is one panel for each time since the queue was first held. The levels are stacked, the mildest at the bottom.
@@ -267,7 +266,7 @@ def _bends(*curves: Numbers) -> NDArray[np.intp]:
     return np.flatnonzero(bent)
 
 
-def window_s(result: Result, run: _penstock.RunResult | None = None) -> tuple[float, float]:
+def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[float, float]:
     """Returns the measured window of a run, in seconds from its beginning, any lead-in included.
 
     run: default: the first one.
@@ -278,7 +277,7 @@ def window_s(result: Result, run: _penstock.RunResult | None = None) -> tuple[fl
     return zero + seconds(measure["from"]), zero + (result.scenario.duration_s if until is None else seconds(until))
 
 
-def _waits_ms(result: Result) -> dict[int, Numbers]:
+def _waits_ms(result: Runs) -> dict[int, Numbers]:
     """Per seed, how long each packet that left in the measured window had been in the queue."""
     import numpy as np
     import pyarrow as pa
@@ -313,7 +312,7 @@ def _all(table: pa.Table, name: str) -> Sequence[float]:
     return values
 
 
-def _first(results: Mapping[str, Result]) -> Result:
+def _first(results: Mapping[str, Runs]) -> Runs:
     return next(iter(results.values()))
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.show.numbers import IDENTICAL, NOT_RANDOM, number, scale
+from penstock.show.shown import Compared, Runs
 from penstock.show.table import Bold, Table
-
-if TYPE_CHECKING:
-    from penstock.runs.result import Comparison, Result
 
 #: What a comparison shows; `--json` has everything.
 HEADLINES = (
@@ -34,7 +30,7 @@ HEADLINES = (
 )
 
 
-def result_table(result: Result, duration_s: float | None = None) -> Table:
+def result_table(result: Runs, duration_s: float | None = None) -> Table:
     """Returns all metrics of one scenario that apply.
 
     duration_s: how long the run was, where the scenario does not say it.
@@ -64,7 +60,7 @@ SHORT = ("utilization", "delay_mean_s", "delay_p99_s", "loss_ratio", "marks_ce",
 SIDE_BY_SIDE = 4
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: Compared) -> Table:
     """Returns disciplines side by side, then the paired difference of each against the first.
 
     A difference is bold where its interval excludes 0. Many disciplines are listed one below the other, in fewer
@@ -100,7 +96,7 @@ def comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def _unless_identical(comparison: Comparison, caption: str) -> str:
+def _unless_identical(comparison: Compared, caption: str) -> str:
     """Returns the caption with the disciplines whose runs no seed changes, or why none changes any."""
     if comparison.identical:
         return NOT_RANDOM
@@ -113,7 +109,7 @@ def _clear(difference: Estimate) -> bool:
     return difference.mean is not None and difference.ci95 is not None and abs(difference.mean) > difference.ci95
 
 
-def _title(result: Result, *, kinds: bool = False, duration_s: float | None = None) -> str:
+def _title(result: Runs, *, kinds: bool = False, duration_s: float | None = None) -> str:
     runs = result.runs
     lasted = result.scenario.duration_s if duration_s is None else round(duration_s, 3)
     seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed}–{runs[-1].seed}"
@@ -123,7 +119,7 @@ def _title(result: Result, *, kinds: bool = False, duration_s: float | None = No
     return " · ".join(part for part in parts if part)
 
 
-def _ranking(comparison: Comparison) -> Table:
+def _ranking(comparison: Compared) -> Table:
     """Returns one row per discipline, bold where the interval of its paired difference against the first excludes 0."""
     first = comparison.results[comparison.baseline]
     table = Table(_title(first, kinds=True))

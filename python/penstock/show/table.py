@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from rich import table as rich
     from rich.console import Console, ConsoleOptions, RenderResult
 
-#: Characters that are one cell wide on every terminal.
-_PLAIN = {*map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x2B0))), *"\n–−…"} - {"\xad"}
-
 
 class Bold(str):
     """A cell in bold."""
@@ -24,8 +21,7 @@ class Bold(str):
 class Table:
     """A table with a title above and perhaps a caption below.
 
-    `plain` lays it out where it is simply text. Rich does the rest: it folds what is too wide, and writes bold and
-    dim on a terminal. It is loaded only then: it would be two fifths of the time of a short `penstock run`.
+    Rich lays it out, and is loaded when it does.
 
     No cell is cut. What is wider than the terminal is folded, words first, columns of numbers last; where even that is
     too wide, some columns stand in a second table below, beside the first `keys` columns again.
@@ -50,29 +46,6 @@ class Table:
         """Adds a row. A cell is text as it is, whatever it says; `Bold` makes it bold."""
         missing = len(self.columns) - len(cells)
         self.rows.append(((*cells, *[""] * missing), style))
-
-    def plain(self, width: int) -> str | None:
-        """Returns what rich would write into a file, or `None` where only rich knows: if a line is wider than `width`
-        or than the table, or if a character may be."""
-        headers = [header for header, _ in self.columns]
-        around = [self.title, self.caption or ""]
-        if not all(map(_is_plain, [*around, *headers, *(cell for cells, _ in self.rows for cell in cells)])):
-            return None
-        head = _lines(headers, bottom=True)
-        rows = [line for cells, _ in self.rows for line in _lines(cells)]
-        widths = [max(map(len, column)) for column in zip(*head, *rows, strict=True)]
-        whole = sum(widths) + 3 * len(widths) - 1
-        if widths == [0] or whole > width or any(len(text) > whole or "\n" in text for text in around):
-            return None
-        right = [look.get("justify") == "right" for _, look in self.columns]
-
-        def laid(cells: Sequence[str]) -> str:
-            fields = zip(cells, widths, right, strict=True)
-            return " " + "   ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in fields) + " "
-
-        rule = " " + "─" * (whole - 2) + " "
-        lines = [*around[: self.title != ""], "", *map(laid, head), rule, *map(laid, rows), ""]
-        return "".join(f"{line:{whole}}\n" for line in [*lines, *around[2 - bool(self.caption) :]])
 
     def _repr_html_(self) -> str:
         """Returns the table as HTML, for notebooks."""
@@ -187,21 +160,3 @@ def _html(cell: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _is_plain(text: str) -> bool:
-    """Returns whether rich would leave a text as it is.
-
-    It cuts off spaces at the ends of a line, and drops a last line that is empty.
-    """
-    if not _PLAIN.issuperset(text) or text.endswith("\n"):
-        return False
-    return all(line == line.strip() for line in text.split("\n"))
-
-
-def _lines(cells: Sequence[str], *, bottom: bool = False) -> list[list[str]]:
-    """Returns a row line by line. A cell with fewer lines than the others stands at the top, or at the bottom."""
-    split = [cell.split("\n") for cell in cells]
-    tall = max(map(len, split), default=0)
-    filled = [[""] * (tall - len(each)) + each if bottom else each + [""] * (tall - len(each)) for each in split]
-    return [list(line) for line in zip(*filled, strict=True)]

@@ -20,8 +20,8 @@ from penstock.model.table import plain
 from penstock.runs.pool import Pool, Stopped, Watch
 from penstock.runs.tasks import Engine, Outcome, Tables, Task, core, failed, identity, outcome, remember, run_key
 from penstock.sweeps.design import samples
-from penstock.sweeps.statistics import Stopping, Until
 from penstock.sweeps.store import Point, Store, warnings
+from penstock.sweeps.until import Stopping, Until
 
 #: Seconds after which finished runs leave a thread.
 BUNDLE_S = 0.1

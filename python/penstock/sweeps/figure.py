@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Error
+from penstock.judging.intervals import Interval, ends
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
 from penstock.sweeps.show import Shown, Values
-from penstock.sweeps.statistics import Interval, ends
 from penstock.sweeps.values import order, text
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 
 from penstock._names import known, nearest
 from penstock.errors import Error
-from penstock.estimate import bounds_of
+from penstock.judging.estimate import bounds_of
+from penstock.judging.intervals import INTERVALS, Interval, ends
+from penstock.judging.paired import Paired, corrected, paired
 from penstock.show.numbers import scale
 from penstock.sweeps import store
-from penstock.sweeps.statistics import INTERVALS, Interval, Paired, corrected, ends, paired
 from penstock.sweeps.values import order, text
 
 #: What `show` without a metric shows.

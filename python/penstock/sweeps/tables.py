@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
+from penstock.judging.intervals import Interval, ends
+from penstock.judging.paired import Paired
 from penstock.show.numbers import NOT_RANDOM, number, spanned
 from penstock.show.table import Table
 from penstock.sweeps.show import Shown
-from penstock.sweeps.statistics import Interval, Paired, ends
 from penstock.sweeps.values import text
 
 

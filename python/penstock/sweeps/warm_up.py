@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock.errors import ScenarioError
+from penstock.judging.paired import adjusted
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs import execute, runner
 from penstock.runs.pool import Stopped, Watch, in_order
 from penstock.runs.recorded import recorded
 from penstock.runs.result import Result
 from penstock.sweeps.design import samples
-from penstock.sweeps.statistics import adjusted
 
 if TYPE_CHECKING:
     import numpy as np

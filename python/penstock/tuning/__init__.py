@@ -6,5 +6,5 @@ searched, and where), `rules` (published settings as first candidates), `search`
 `candidates`, `racing` (who is worth more seeds), `hunt` (the search from beginning to end), `bench`
 (candidates are run and kept), `compare` (what the best one is held against), `statement` (what is said
 of it), `figures`, `files` (tables and the tuned scenario), `page`, `tables` (on the terminal),
-`command`, `start`.
+`tune`.
 """

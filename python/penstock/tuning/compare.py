@@ -11,8 +11,8 @@ from enum import Enum
 
 import numpy as np
 
-from penstock.estimate import Estimate
 from penstock.evaluation.candidates import BASELINE
+from penstock.judging.estimate import Estimate
 from penstock.tuning.candidates import Ask, Bench, Candidate, Setting
 from penstock.tuning.goals import Aims, Goal, Objective
 from penstock.tuning.hunt import Hunt, setting_of

@@ -12,7 +12,7 @@ from typing import Any
 from penstock._files import write
 from penstock._json import document
 from penstock.errors import ScenarioError
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.model.scenario import Scenario, literal
 from penstock.tuning.candidates import Candidate
 from penstock.tuning.compare import Measured

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error
-from penstock.estimate import SHARE, bounds_of
+from penstock.judging.estimate import SHARE, bounds_of
 from penstock.show.numbers import scale
 
 _GOAL = re.compile(r"\s*(?P<metric>\w+)\s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<bound>.*?)\s*")

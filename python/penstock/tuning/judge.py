@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from penstock import _penstock
 from penstock.errors import Error
-from penstock.estimate import ANYWHERE, Bounds, Estimate, bounds_of
+from penstock.judging.estimate import ANYWHERE, Bounds, Estimate, bounds_of
+from penstock.judging.paired import p_value
 from penstock.tuning.goals import Aims, Goal, Objective
 
 Array: TypeAlias = NDArray[np.float64]
@@ -118,7 +119,7 @@ def over(judge: Judge, wanted: Goal | Objective, values: Array) -> Over:
     lower, bounds = wanted.lower, bounds_of(wanted.metric)
     value, pseudo = jackknife({"": values}, lambda means: np.array([judge.over(means[""], lower)]))
     means = _means(values)
-    each = [Estimate.of([float(v) for v in row if not math.isnan(v)], bounds) for row in values]
+    each = [Estimate.of(row.tolist(), bounds) for row in values]
     found = _estimate(float(value[0]), pseudo[:, 0], bounds)
     return Over(found, judge.binds(means, lower), each, pseudo[:, 0], bounds)
 
@@ -217,15 +218,8 @@ def clearly_above(ours: Array, theirs: Array, level: float) -> bool:
     if not np.all(both):
         return bool(np.any(np.isposinf(ours)) and np.all(np.isfinite(theirs)))
     differences = ours - theirs
-    mean = float(np.mean(differences))
-    if len(differences) < 2 or mean <= 0.0:
-        return False
-    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
-    if error <= 1e-12 * mean:
-        return True
-    from scipy import stats
-
-    return float(stats.t.sf(mean / error, len(differences) - 1)) < level
+    p = p_value(differences.tolist())
+    return p is not None and float(np.mean(differences)) > 0.0 and p / 2 < level
 
 
 def _means(values: Array) -> Array:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.estimate import Estimate
+from penstock.judging.estimate import Estimate
 from penstock.show.numbers import IDENTICAL, number, scale
 from penstock.tuning.compare import Finals, Measured, Neighbour, Standing
 from penstock.tuning.conditions import Condition

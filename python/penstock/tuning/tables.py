@@ -8,7 +8,7 @@ from penstock.show.table import Table
 from penstock.tuning.statement import change, said
 
 if TYPE_CHECKING:
-    from penstock.tuning.command import Tuning
+    from penstock.tuning.tune import Tuning
 
 
 def settings_table(done: Tuning) -> Table:

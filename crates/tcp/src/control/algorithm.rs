@@ -1,8 +1,11 @@
 //! What a congestion control is asked, and what it is told. Every method has a default, Reno's, so
 //! that a control states only what it does differently.
 
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
+use crate::quirks::Quirks;
 use crate::rtt::{RttEstimator, RttParams};
+use crate::sent::Sent;
 use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
@@ -14,6 +17,13 @@ pub(crate) struct Acked {
     pub(crate) seq: i64,
     /// Segments newly acknowledged; 0: a duplicate, below 0: an ACK from the past.
     pub(crate) newly: i64,
+    /// Segments that it says have arrived. A duplicate reports one, which the cumulative ACK after
+    /// it does not report again.
+    pub(crate) delivered: i64,
+    /// With [`CongestionControl::RECORDS`]: the last segment newly acknowledged, and whether it and
+    /// all before it were sent once.
+    pub(crate) newest: Option<Sent>,
+    pub(crate) once: bool,
     /// Segments newly reported as marked.
     pub(crate) marked: i64,
     /// The highest segment sent.
@@ -22,16 +32,38 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// An ACK of congestion avoidance: the window may grow.
+#[cfg(test)]
+impl Acked {
+    /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
+    pub(crate) fn of(now: Time, seq: i64, newly: i64) -> Self {
+        let (newest, once, marked, max_sent, rtt) = (None, true, 0, seq, None);
+        Acked { now, seq, newly, delivered: newly, newest, once, marked, max_sent, rtt }
+    }
+}
+
+#[cfg(test)]
+impl<'a> Growth<'a> {
+    /// An ACK at `now` of `acked` segments, of a window that limits sending.
+    pub(crate) fn of(now: Time, acked: f64, rtt: &'a RttEstimator, p: &'a RttParams) -> Self {
+        let (seq, next, quirks) = (0, 0, Quirks::new(false));
+        Growth { now, seq, next, acked, used: true, rtt, rtt_params: p, quirks }
+    }
+}
+
+/// An ACK of new data outside recovery: the window may grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth<'a> {
     pub(crate) now: Time,
-    /// The window in segments.
-    pub(crate) cwnd: f64,
+    /// The highest segment acknowledged, and the next one to send.
+    pub(crate) seq: i64,
+    pub(crate) next: i64,
     /// Segments that count towards growth.
     pub(crate) acked: f64,
+    /// Whether the window was what limited sending (RFC 7661).
+    pub(crate) used: bool,
     pub(crate) rtt: &'a RttEstimator,
     pub(crate) rtt_params: &'a RttParams,
+    pub(crate) quirks: Quirks,
 }
 
 impl Growth<'_> {
@@ -46,6 +78,8 @@ impl Growth<'_> {
 pub(crate) enum Cause {
     Loss,
     Timeout,
+    /// The timer has expired, and the window was already cut for what it repairs: ssthresh stays.
+    Again,
     Mark,
     /// A moderate mark in a window that was cut for an incipient one.
     Deeper,
@@ -55,16 +89,21 @@ pub(crate) enum Cause {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub(crate) cause: Cause,
-    /// The window in segments, before the cut.
-    pub(crate) cwnd: f64,
     /// The segments that a cut by a factor multiplies: those outstanding, or the window in force.
     pub(crate) base: f64,
     /// Reno's factor: one half, or 1 − β3 under multi-level ECN.
     pub(crate) reno: f64,
+    /// The congestion window never goes below this.
+    pub(crate) floor: f64,
+    /// ns-2: cwnd becomes what the cut leaves, without bounds; ssthresh is that in whole segments.
+    pub(crate) whole: bool,
 }
 
-/// A congestion control: how the window grows in congestion avoidance, and what a cut leaves of it.
-/// Slow start, the timer and the repair of losses are the sender's.
+/// A congestion control, which owns its window. It hears of every ACK (`on_ack`), of those that may
+/// let the window grow (`grow`), and of all that asks for less (`on_cut`, `on_level`). The methods
+/// below these are the parts of Reno's answers: a descendant of Reno states those in which it
+/// differs. A control that is none replaces the answers themselves. The timer and the repair of
+/// losses are not its business.
 pub(crate) trait CongestionControl: Sized {
     /// What a user sets.
     type Params;
@@ -74,6 +113,10 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Whether [`CongestionControl::on_ack`] does anything.
     const WATCHES: bool = false;
+
+    /// Whether a record of each segment under way is kept for it: [`Acked::newest`], and the
+    /// delivery rate.
+    const RECORDS: bool = false;
 
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
@@ -86,15 +129,61 @@ pub(crate) trait CongestionControl: Sized {
     /// The first data were given, at `now`.
     fn started(&mut self, _now: Time) {}
 
-    /// Segment `seq` is sent.
-    fn sent(&mut self, _now: Time, _seq: i64, _highest_ack: i64) {}
+    /// An ACK has arrived, whatever it says. Nothing else has been done with it.
+    fn on_ack(&mut self, _a: &Acked, _w: &mut Window) {}
 
-    /// An ACK has arrived. Nothing else has been done with it.
-    fn on_ack(&mut self, _a: &Acked) {}
+    /// An ACK of new data has arrived, outside recovery and without a mark: slow start below
+    /// ssthresh, then congestion avoidance.
+    #[inline]
+    fn grow(&mut self, g: &Growth, w: &mut Window) {
+        if g.used && w.cwnd < w.ssthresh {
+            if !self.ends_slow_start() {
+                return w.slow_start();
+            }
+            w.ssthresh = w.cwnd.max(2.0);
+        }
+        w.cwnd = if g.used { self.avoid(g, w.cwnd) } else { self.unused(g, w.cwnd) };
+    }
 
-    /// Returns the window after an ACK of congestion avoidance.
-    fn grow(&mut self, g: &Growth) -> f64 {
-        g.cwnd + g.acked / g.cwnd
+    /// The window is to be cut.
+    fn on_cut(&mut self, c: &Cut, w: &mut Window) {
+        if c.cause == Cause::Again {
+            w.cwnd = 1.0;
+            return;
+        }
+        let left = self.leaves(c, w);
+        self.before_cut(c, w);
+        w.set_ssthresh(left, c.whole);
+        w.cwnd = match c.cause {
+            Cause::Timeout | Cause::Again => 1.0,
+            // RFC 3168 6.1.2: half of the window in use, down to one segment; only ssthresh stays
+            // at two or above.
+            Cause::Mark | Cause::Deeper if !c.whole => left.max(c.floor).min(w.cwnd),
+            _ if !self.may_lift() => w.cwnd.min(w.ssthresh).max(c.floor),
+            _ if c.whole => left.max(c.floor), // ns-2: unrounded and without a floor of two
+            _ => w.ssthresh.max(c.floor),      // RFC 5681
+        };
+    }
+
+    /// A multi-level mark is to cut the window; `table_3` is what the paper leaves of it.
+    fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window) {
+        let left = self.level_leaves(table_3, &Cut { cause: Cause::Loss, ..*c }, w);
+        self.before_cut(c, w);
+        w.cwnd = left.max(c.floor).min(w.cwnd);
+        w.set_ssthresh(left, c.whole);
+    }
+
+    /// Returns the time from one segment to the next, for a control that paces them: one over its
+    /// rate, which is in segments as the window is.
+    fn pacing(&self, _w: &Window) -> Option<Duration> {
+        None
+    }
+
+    // ---- the parts of Reno's answers ----------------------------------------------------------
+
+    /// Returns the window after an ACK of congestion avoidance, from `cwnd`.
+    fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        cwnd + g.acked / cwnd
     }
 
     /// Whether slow start ends here, below ssthresh.
@@ -104,19 +193,19 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns the window after an ACK that could have let it grow, had it been what limited
     /// sending.
-    fn unused(&mut self, g: &Growth) -> f64 {
-        g.cwnd
+    fn unused(&mut self, _g: &Growth, cwnd: f64) -> f64 {
+        cwnd
     }
 
     /// Returns what a cut leaves of the window.
-    fn leaves(&self, c: &Cut) -> f64 {
+    fn leaves(&self, c: &Cut, _w: &Window) -> f64 {
         c.base * c.reno
     }
 
     /// Returns what a multi-level mark leaves of the window; `table_3` is what the paper says, and
     /// `c` a loss at the same time (see `ecn/mecn.rs`).
-    fn level_leaves(&self, table_3: f64, c: &Cut) -> f64 {
-        table_3.max(self.leaves(c))
+    fn level_leaves(&self, table_3: f64, c: &Cut, w: &Window) -> f64 {
+        table_3.max(self.leaves(c, w))
     }
 
     /// Whether a loss may leave cwnd at ssthresh even where that is above cwnd.
@@ -125,5 +214,5 @@ pub(crate) trait CongestionControl: Sized {
     }
 
     /// The window is about to be cut.
-    fn before_cut(&mut self, _c: &Cut) {}
+    fn before_cut(&mut self, _c: &Cut, _w: &Window) {}
 }

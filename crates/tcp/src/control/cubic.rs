@@ -7,6 +7,7 @@
 
 use crate::control::algorithm::{Cause, CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::num_open;
 use penstock_units::Time;
@@ -93,8 +94,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn grow(&mut self, g: &Growth) -> f64 {
-        let (cwnd, beta) = (g.cwnd, self.p.cubic_beta);
+    fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        let beta = self.p.cubic_beta;
         if self.epoch.is_none() {
             self.begin(g.now, cwnd);
         }
@@ -114,27 +115,27 @@ impl CongestionControl for Cubic {
     }
 
     /// The stage's time stands still.
-    fn unused(&mut self, g: &Growth) -> f64 {
+    fn unused(&mut self, g: &Growth, cwnd: f64) -> f64 {
         if let Some(epoch) = &mut self.epoch {
             *epoch += g.now.since(self.last_ack);
         }
         self.last_ack = g.now;
-        g.cwnd
+        cwnd
     }
 
-    fn leaves(&self, c: &Cut) -> f64 {
+    fn leaves(&self, c: &Cut, _w: &Window) -> f64 {
         c.base * self.p.cubic_beta
     }
 
-    fn before_cut(&mut self, c: &Cut) {
+    fn before_cut(&mut self, c: &Cut, w: &Window) {
         self.epoch = None;
         if c.cause == Cause::Deeper {
             return; // the first cut of this window has noted its maximum
         }
         // 4.7: a flow that did not get back to its last maximum makes room.
-        let lower = self.p.fast_convergence && c.cwnd < self.w_max;
-        self.w_max = if lower { c.cwnd * (1.0 + self.p.cubic_beta) / 2.0 } else { c.cwnd };
-        self.cwnd_prior = c.cwnd;
+        let lower = self.p.fast_convergence && w.cwnd < self.w_max;
+        self.w_max = if lower { w.cwnd * (1.0 + self.p.cubic_beta) / 2.0 } else { w.cwnd };
+        self.cwnd_prior = w.cwnd;
         self.after_timeout = c.cause == Cause::Timeout;
     }
 }
@@ -159,22 +160,23 @@ mod tests {
 
     /// A cut of a window of `cwnd` segments, and what it leaves.
     fn cut(c: &mut Cubic, cwnd: f64, cause: Cause) -> f64 {
-        let cut = Cut { cause, cwnd, base: cwnd, reno: 0.5 };
-        c.before_cut(&cut);
-        c.leaves(&cut)
+        let cut = Cut { cause, base: cwnd, reno: 0.5, floor: 1.0, whole: false };
+        let w = Window { cwnd, ssthresh: cwnd };
+        c.before_cut(&cut, &w);
+        c.leaves(&cut, &w)
     }
 
     fn grow(c: &mut Cubic, now: Time, rtt: f64, cwnd: f64, acked: f64) -> f64 {
         let p = RttParams::default();
         let mut e = RttEstimator::new(&p, Duration::ZERO);
         e.sample(&p, Time::ZERO, at(rtt));
-        c.grow(&Growth { now, cwnd, acked, rtt: &e, rtt_params: &p })
+        c.avoid(&Growth::of(now, acked, &e, &p), cwnd)
     }
 
     fn unused(c: &mut Cubic, now: Time, cwnd: f64) -> f64 {
         let p = RttParams::default();
         let rtt = RttEstimator::new(&p, Duration::ZERO);
-        c.unused(&Growth { now, cwnd, acked: 1.0, rtt: &rtt, rtt_params: &p })
+        c.unused(&Growth::of(now, 1.0, &rtt, &p), cwnd)
     }
 
     /// W_max 100, β 0.7, C 0.4: K = ∛(30/0.4) = 4.217 s; W(0) = 70, W(2) = 100 − 0.4 · 2.217³ =

@@ -5,6 +5,7 @@
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{num_open, ParamError};
@@ -69,7 +70,7 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn on_ack(&mut self, a: &Acked) {
+    fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
         self.acked += a.newly.max(0);
         self.marked += a.marked;
         if a.seq <= self.window_end || self.acked == 0 {
@@ -84,10 +85,10 @@ impl CongestionControl for Dctcp {
         self.marked = 0;
     }
 
-    fn leaves(&self, c: &Cut) -> f64 {
+    fn leaves(&self, c: &Cut, w: &Window) -> f64 {
         match c.cause {
-            Cause::Mark | Cause::Deeper => c.cwnd * (1.0 - self.alpha / 2.0),
-            Cause::Loss | Cause::Timeout => c.base * c.reno,
+            Cause::Mark | Cause::Deeper => w.cwnd * (1.0 - self.alpha / 2.0),
+            Cause::Loss | Cause::Timeout | Cause::Again => c.base * c.reno,
         }
     }
 }
@@ -103,7 +104,8 @@ mod tests {
     fn alpha_moves_once_per_window() {
         let mut d = Dctcp::new(&DctcpParams { g: 0.0625 });
         let ack = |d: &mut Dctcp, seq, newly, marked, max_sent| {
-            d.on_ack(&Acked { now: Time::ZERO, seq, newly, marked, max_sent, rtt: None });
+            let w = &mut Window { cwnd: 4.0, ssthresh: 4.0 };
+            d.on_ack(&Acked { marked, max_sent, ..Acked::of(Time::ZERO, seq, newly) }, w);
         };
         ack(&mut d, 1, 1, 0, 4); // ends the empty first window
         assert_eq!(d.alpha, 0.9375);

@@ -15,6 +15,7 @@
 
 use crate::control::algorithm::{CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{num, num_open, ParamError};
@@ -131,12 +132,12 @@ impl CongestionControl for HighSpeed {
         Ok(())
     }
 
-    fn grow(&mut self, g: &Growth) -> f64 {
-        g.cwnd + self.a(g.cwnd) * g.acked / g.cwnd
+    fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        cwnd + self.a(cwnd) * g.acked / cwnd
     }
 
-    fn leaves(&self, c: &Cut) -> f64 {
-        c.base * (1.0 - self.b(c.cwnd))
+    fn leaves(&self, c: &Cut, w: &Window) -> f64 {
+        c.base * (1.0 - self.b(w.cwnd))
     }
 }
 

@@ -20,6 +20,7 @@
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{int, num, num_open, ParamError};
@@ -90,9 +91,6 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledbat {
     p: LedbatParams,
-    /// When the segments from `first` on were sent; [`Time::NEVER`]: more than once.
-    sent: VecDeque<Time>,
-    first: i64,
     /// The last minutes' smallest delays.
     base: VecDeque<Duration>,
     /// The minute of the last of them.
@@ -134,20 +132,6 @@ impl Ledbat {
         self.queuing = Duration::from_ticks(queuing);
     }
 
-    /// Forgets what is acknowledged. Returns when `seq` was sent, unless a segment up to it was
-    /// sent more than once.
-    fn acknowledged(&mut self, seq: i64) -> Option<Time> {
-        let mut when = None;
-        let mut once = true;
-        while self.first <= seq {
-            let at = self.sent.pop_front()?;
-            once &= at != Time::NEVER;
-            when = Some(at);
-            self.first += 1;
-        }
-        when.filter(|_| once)
-    }
-
     /// (TARGET − queuing delay)/TARGET.
     fn off_target(&self) -> f64 {
         let target = self.p.ledbat_target.as_secs_f64();
@@ -158,12 +142,11 @@ impl Ledbat {
 impl CongestionControl for Ledbat {
     type Params = LedbatParams;
     const WATCHES: bool = true;
+    const RECORDS: bool = true;
 
     fn new(p: &LedbatParams) -> Self {
         Ledbat {
             p: p.clone(),
-            sent: VecDeque::new(),
-            first: 0,
             base: VecDeque::new(),
             minute: None,
             current: VecDeque::new(),
@@ -180,23 +163,13 @@ impl CongestionControl for Ledbat {
         Ok(())
     }
 
-    fn sent(&mut self, now: Time, seq: i64, _highest_ack: i64) {
-        // Segments are sent for the first time one after the other.
-        let Ok(i) = usize::try_from(seq - self.first) else { return };
-        match self.sent.get_mut(i) {
-            Some(at) => *at = Time::NEVER,
-            None => self.sent.push_back(now),
-        }
-    }
-
-    fn on_ack(&mut self, a: &Acked) {
+    fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
         if a.newly <= 0 {
             return;
         }
         self.flight = (a.max_sent - (a.seq - a.newly)) as f64;
-        let sent = self.acknowledged(a.seq);
-        if let Some(at) = sent.filter(|_| a.seq > 0) {
-            self.sample(a.now, a.now.since(at));
+        if let Some(newest) = a.newest.filter(|_| a.once && a.seq > 0) {
+            self.sample(a.now, a.now.since(newest.at));
         }
     }
 
@@ -205,22 +178,22 @@ impl CongestionControl for Ledbat {
         !self.slow_start
     }
 
-    fn grow(&mut self, g: &Growth) -> f64 {
+    fn avoid(&mut self, g: &Growth, cwnd: f64) -> f64 {
         self.slow_start = false;
-        let cwnd = g.cwnd + self.p.ledbat_gain * self.off_target() * g.acked / g.cwnd;
+        let cwnd = cwnd + self.p.ledbat_gain * self.off_target() * g.acked / cwnd;
         cwnd.min(self.flight + self.p.allowed_increase).max(self.p.min_cwnd)
     }
 
     /// The window shrinks as it does when it limits sending.
-    fn unused(&mut self, g: &Growth) -> f64 {
-        self.grow(g)
+    fn unused(&mut self, g: &Growth, cwnd: f64) -> f64 {
+        self.avoid(g, cwnd)
     }
 
-    fn leaves(&self, c: &Cut) -> f64 {
+    fn leaves(&self, c: &Cut, w: &Window) -> f64 {
         match c.cause {
             // No slow start back: ssthresh would ask for one.
             Cause::Timeout => self.p.min_cwnd,
-            _ => (c.cwnd * c.reno).max(self.p.min_cwnd),
+            _ => (w.cwnd * c.reno).max(self.p.min_cwnd),
         }
     }
 
@@ -228,7 +201,7 @@ impl CongestionControl for Ledbat {
         false
     }
 
-    fn before_cut(&mut self, _c: &Cut) {
+    fn before_cut(&mut self, _c: &Cut, _w: &Window) {
         self.slow_start = false;
     }
 }
@@ -237,6 +210,8 @@ impl CongestionControl for Ledbat {
 mod tests {
     use super::*;
     use crate::rtt::{RttEstimator, RttParams};
+    use crate::segment::Ack;
+    use crate::sent::{News, SentLog};
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
@@ -250,18 +225,29 @@ mod tests {
         assert!((got - want).abs() < 1e-9, "{got}, should be {want}");
     }
 
+    fn window(cwnd: f64) -> Window {
+        Window { cwnd, ssthresh: 2.0 }
+    }
+
+    fn a_cut(cause: Cause, base: f64) -> Cut {
+        Cut { cause, base, reno: 0.5, floor: 1.0, whole: false }
+    }
+
     fn ledbat() -> Ledbat {
         Ledbat::new(&LedbatParams::default())
     }
 
-    fn ack(l: &mut Ledbat, now: u64, seq: i64, newly: i64, max_sent: i64) {
-        l.on_ack(&Acked { now: at(now), seq, newly, marked: 0, max_sent, rtt: None });
+    /// An ACK of `seq` and what came before it, at `now` ms.
+    fn ack(l: &mut Ledbat, log: &mut SentLog, now: u64, seq: i64, newly: i64, max_sent: i64) {
+        let News { newest, once, .. } = log.on_ack(at(now), &Ack { seq, ..Ack::default() });
+        let a = Acked { newest, once, max_sent, ..Acked::of(at(now), seq, newly) };
+        l.on_ack(&a, &mut window(1.0));
     }
 
     fn grow(l: &mut Ledbat, cwnd: f64, acked: f64) -> f64 {
         let rtt_params = RttParams::default();
         let rtt = RttEstimator::new(&rtt_params, Duration::ZERO);
-        l.grow(&Growth { now: Time::ZERO, cwnd, acked, rtt: &rtt, rtt_params: &rtt_params })
+        l.avoid(&Growth::of(Time::ZERO, acked, &rtt, &rtt_params), cwnd)
     }
 
     /// From a window of 10: without a queue one tenth up; at half of the target half of that; at
@@ -329,19 +315,19 @@ mod tests {
     /// nothing; segment 5 measures 120 ms.
     #[test]
     fn only_what_was_sent_once_is_measured() {
-        let mut l = ledbat();
+        let (mut l, mut log) = (ledbat(), SentLog::default());
         for seq in 0..5 {
-            l.sent(at(10 * seq as u64), seq, -1);
+            log.sent(at(10 * seq as u64), seq);
         }
-        ack(&mut l, 30, 0, 1, 4);
+        ack(&mut l, &mut log, 30, 0, 1, 4);
         assert_eq!(l.base.len(), 0);
-        ack(&mut l, 110, 1, 1, 4);
+        ack(&mut l, &mut log, 110, 1, 1, 4);
         assert_eq!((l.base[0], l.queuing, l.flight), (ms(100), ms(0), 4.0));
-        l.sent(at(200), 2, 1);
-        ack(&mut l, 300, 4, 3, 4);
-        assert_eq!((l.current.len(), l.flight, l.sent.len()), (1, 3.0, 0));
-        l.sent(at(300), 5, 4);
-        ack(&mut l, 420, 5, 1, 5);
+        log.sent(at(200), 2);
+        ack(&mut l, &mut log, 300, 4, 3, 4);
+        assert_eq!((l.current.len(), l.flight), (1, 3.0));
+        log.sent(at(300), 5);
+        ack(&mut l, &mut log, 420, 5, 1, 5);
         assert_eq!((l.base[0], l.queuing), (ms(100), ms(20)));
     }
 
@@ -355,13 +341,13 @@ mod tests {
         l.queuing = ms(0);
         assert!(l.ends_slow_start());
         let mut l = ledbat();
-        l.before_cut(&Cut { cause: Cause::Mark, cwnd: 9.0, base: 9.0, reno: 0.5 });
+        l.before_cut(&a_cut(Cause::Mark, 9.0), &window(9.0));
         assert!(l.ends_slow_start());
     }
 
     #[test]
     fn cuts_by_half_down_to_two() {
-        let cut = |cause, cwnd| ledbat().leaves(&Cut { cause, cwnd, base: 100.0, reno: 0.5 });
+        let cut = |cause, cwnd| ledbat().leaves(&a_cut(cause, 100.0), &window(cwnd));
         assert_eq!(cut(Cause::Loss, 10.0), 5.0);
         assert_eq!(cut(Cause::Mark, 3.0), 2.0);
         assert_eq!(cut(Cause::Timeout, 10.0), 2.0);

@@ -13,6 +13,7 @@ mod reno;
 mod variant;
 pub(crate) mod vegas;
 mod westwood;
+pub(crate) mod window;
 
 pub use variant::VariantInfo;
 
@@ -20,7 +21,8 @@ use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
 use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
-use penstock_units::Time;
+use penstock_units::{Duration, Time};
+use window::Window;
 
 /// Joins tables at compile time.
 pub(crate) const fn join<T: Copy, const N: usize>(tables: &[&[T]], fill: T) -> [T; N] {
@@ -141,19 +143,23 @@ macro_rules! controls {
                     $( Control::$name(_) => $module::$name::WATCHES, )*
                 }
             }
+
+            /// Whether a record of each segment under way is kept for it.
+            pub(crate) fn records(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::RECORDS, )*
+                }
+            }
         }
 
         controls! { @dispatch [$($name)*]
             fn started(&mut self, now: Time);
-            fn sent(&mut self, now: Time, seq: i64, highest_ack: i64);
-            fn on_ack(&mut self, a: &Acked);
-            fn grow(&mut self, g: &Growth<'_>) -> f64;
-            fn ends_slow_start(&mut self) -> bool;
-            fn unused(&mut self, g: &Growth<'_>) -> f64;
-            fn leaves(&self, c: &Cut) -> f64;
-            fn level_leaves(&self, table_3: f64, c: &Cut) -> f64;
-            fn may_lift(&self) -> bool;
-            fn before_cut(&mut self, c: &Cut);
+            fn on_ack(&mut self, a: &Acked, w: &mut Window);
+            fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
+            fn on_cut(&mut self, c: &Cut, w: &mut Window);
+            fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
+            fn pacing(&self, w: &Window) -> Option<Duration>;
         }
     };
     (@dispatch $names:tt $( fn $f:ident $args:tt $(-> $out:ty)?; )*) => {
@@ -233,6 +239,18 @@ impl Field for &'static VariantInfo {
 impl ControlParams {
     /// The key `tcp`, then the parameters of every control.
     pub const TABLE: &'static [Param] = &join::<_, { length(TABLES) }>(TABLES, PARAM);
+
+    /// Whether losses may be repaired in this way under it: that of its row, or any of the key
+    /// `recovery`.
+    pub(crate) fn takes(&self, recovery: Recovery) -> bool {
+        match self.name() {
+            None => reno::VARIANTS.iter().any(|v| v.recovery == Some(recovery)),
+            Some(_) => match self.variant(recovery).recovery {
+                Some(own) => own == recovery,
+                None => recovery.word().is_some(),
+            },
+        }
+    }
 
     /// Returns the row of [`VARIANTS`] for this control with this way of repairing losses.
     pub fn variant(&self, recovery: Recovery) -> &'static VariantInfo {

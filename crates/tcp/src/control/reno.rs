@@ -4,6 +4,7 @@
 
 use crate::control::algorithm::{CongestionControl, Cut};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
 
 /// Reno keeps nothing.
@@ -18,7 +19,7 @@ impl CongestionControl for Reno {
     }
 
     /// Table 3 as it stands: it was written for this window.
-    fn level_leaves(&self, table_3: f64, _c: &Cut) -> f64 {
+    fn level_leaves(&self, table_3: f64, _c: &Cut, _w: &Window) -> f64 {
         table_3
     }
 }

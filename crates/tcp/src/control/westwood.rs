@@ -13,6 +13,7 @@
 
 use crate::control::algorithm::{Acked, CongestionControl, Cut};
 use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::num;
 use penstock_units::{Duration, Time};
@@ -68,8 +69,6 @@ pub(crate) struct Westwood {
     /// Since when `acked` counts.
     since: Option<Time>,
     acked: i64,
-    /// Segments that duplicate ACKs have reported already.
-    told: i64,
     rtt_min: Duration,
 }
 
@@ -100,12 +99,11 @@ impl CongestionControl for Westwood {
             last: 0.0,
             since: None,
             acked: 0,
-            told: 0,
             rtt_min: Duration::from_ticks(u64::MAX),
         }
     }
 
-    fn on_ack(&mut self, a: &Acked) {
+    fn on_ack(&mut self, a: &Acked, _w: &mut Window) {
         if a.newly < 0 {
             return;
         }
@@ -113,15 +111,7 @@ impl CongestionControl for Westwood {
             self.since = Some(a.now); // the SYN's answer
             return;
         };
-        if a.newly == 0 {
-            self.told += 1;
-            self.acked += 1;
-        } else {
-            // A cumulative ACK reports at least the segment that caused it.
-            let old = self.told.min(a.newly - 1);
-            self.told -= old;
-            self.acked += a.newly - old;
-        }
+        self.acked += a.delivered;
         let Some(rtt) = a.rtt else { return };
         self.rtt_min = self.rtt_min.min(rtt);
         let elapsed = a.now.since(since);
@@ -132,7 +122,7 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn leaves(&self, _c: &Cut) -> f64 {
+    fn leaves(&self, _c: &Cut, _w: &Window) -> f64 {
         self.path_holds().max(2.0)
     }
 
@@ -147,7 +137,10 @@ mod tests {
 
     fn ack(w: &mut Westwood, ms: u64, newly: i64, rtt: Option<Duration>) {
         let now = Time::ZERO + Duration::from_millis(ms);
-        w.on_ack(&Acked { now, seq: 0, newly, marked: 0, max_sent: 0, rtt });
+        w.on_ack(
+            &Acked { rtt, ..Acked::of(now, 0, newly) },
+            &mut Window { cwnd: 1.0, ssthresh: 1.0 },
+        );
     }
 
     #[test]
@@ -172,17 +165,5 @@ mod tests {
         assert_eq!(w.estimate, Some(100.0));
         assert!((w.path_holds() - 10.0).abs() < 1e-9);
         assert_eq!(w.acked, 9, "the next sample is under way");
-    }
-
-    /// One lost, four duplicates, an ACK of all five: five segments arrived, not nine.
-    #[test]
-    fn duplicates_count_once() {
-        let mut w = Westwood::new(&WestwoodParams::default());
-        ack(&mut w, 0, 1, None);
-        for t in 1..=4 {
-            ack(&mut w, t, 0, None);
-        }
-        ack(&mut w, 9, 5, None);
-        assert_eq!((w.acked, w.told), (5, 0));
     }
 }

@@ -1,36 +1,58 @@
 //! Which way of repairing losses a connection uses, and the parameters of all of them.
 
-use penstock_units::param::{Field, Param, Ty, Value, Values, PARAM};
+use penstock_units::param::{Param, Ty, Value, Values, PARAM};
 
-/// How a sender repairs losses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recovery {
-    /// Fast retransmit, then slow start.
-    Tahoe,
-    /// Fast recovery, left on the first new ACK (RFC 5681).
-    #[default]
-    Reno,
-    /// Fast recovery that partial ACKs do not end (RFC 6582).
-    NewReno,
-    /// Recovery driven by selective ACKs (RFC 6675).
-    Sack,
+/// The list. A line adds a way of repairing losses; the key `recovery` offers those in [`WORDS`].
+macro_rules! recoveries {
+    ($makes:ident) => {
+        $makes! {
+            /// Fast retransmit, then slow start.
+            Tahoe: tahoe;
+            /// Fast recovery, left on the first new ACK (RFC 5681).
+            #[default]
+            Reno: reno;
+            /// Fast recovery that partial ACKs do not end (RFC 6582).
+            NewReno: newreno;
+            /// Recovery driven by selective ACKs (RFC 6675).
+            Sack: sack;
+            /// Retransmission on the first duplicate ACK that finds a segment expired: for Vegas's
+            /// window alone.
+            Vegas: vegas;
+        }
+    };
 }
+pub(crate) use recoveries;
 
-penstock_units::words! {
-    /// The ways that the key `recovery` offers: those that a modern stack has.
-    enum Modern {
-        /// RFC 6582.
-        NewReno = "newreno",
-        /// RFC 6675.
-        Sack = "sack",
+/// Makes of the list the names of its members.
+macro_rules! names {
+    ($( $(#[$meta:meta])* $name:ident: $module:ident;)*) => {
+        /// How a sender repairs losses.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum Recovery {
+            $( $(#[$meta])* $name, )*
+        }
+    };
+}
+recoveries!(names);
+
+/// The words of the key `recovery`: ways that a modern stack has, under any control.
+const WORDS: &[(&str, Recovery)] = &[("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+
+const ONLY_WORDS: &[&str] = &{
+    let mut words = [""; WORDS.len()];
+    let mut i = 0;
+    while i < words.len() {
+        words[i] = WORDS[i].0;
+        i += 1;
     }
-}
+    words
+};
 
 impl Recovery {
     /// The declaration of the key `recovery`.
     pub const TABLE: &'static [Param] = &[Param {
         name: "recovery",
-        ty: Ty::Word(Modern::WORDS),
+        ty: Ty::Word(ONLY_WORDS),
         default: Some("\"sack\""),
         source: "RFC 6582, RFC 6675; Westwood+ was written on NewReno",
         doc: "How controls other than Reno's and Vegas's repair losses; selective \
@@ -40,18 +62,24 @@ impl Recovery {
 
     /// Reads the key `recovery`.
     pub(crate) fn of_key(values: &Values) -> Recovery {
-        match penstock_units::param::field(values, "recovery") {
-            Modern::NewReno => Recovery::NewReno,
-            Modern::Sack => Recovery::Sack,
+        let of = |word: &str| WORDS.iter().find(|w| w.0 == word).map(|w| w.1);
+        match values.get("recovery") {
+            Some(Value::Word(word)) => of(word),
+            _ => None,
         }
+        .expect("the key has a default, and is one of its words")
     }
 
     /// Returns the word of the key `recovery`, if it has one for this way.
     pub(crate) fn word(self) -> Option<Value> {
+        WORDS.iter().find(|w| w.1 == self).map(|w| Value::Word(w.0.into()))
+    }
+
+    /// Whether it needs selective acknowledgements, which the SYN then negotiates.
+    pub(crate) fn reads_reports(self) -> bool {
         match self {
-            Recovery::Tahoe | Recovery::Reno => None,
-            Recovery::NewReno => Modern::NewReno.value(),
-            Recovery::Sack => Modern::Sack.value(),
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => false,
+            Recovery::Sack => true,
         }
     }
 }

@@ -1,15 +1,131 @@
-//! How losses are found and repaired. One file per way, each a few functions of a [`Sender`]:
-//! what an ACK, new or duplicate, makes it do.
+//! How losses are found and repaired. One file per way, and one line in the list of [`kind`]: a
+//! value with the state that it needs, which works on what all senders share.
 //!
-//! [`kind`] and [`scoreboard`] lie below the sender, which holds their values; the other files lie
-//! above it.
-//!
-//! [`Sender`]: crate::Sender
+//! [`kind`] and [`scoreboard`] lie below the [`Connection`]; the other files lie above it.
 
 pub(crate) mod kind;
-pub(crate) mod newreno;
-pub(crate) mod reno;
-pub(crate) mod sack;
+mod newreno;
+mod reno;
+mod sack;
 pub(crate) mod scoreboard;
-pub(crate) mod tahoe;
-pub(crate) mod vegas;
+mod tahoe;
+mod vegas;
+
+use crate::connection::{Connection, Io};
+use crate::segment::Ack;
+use kind::{recoveries, Recovery};
+use penstock_units::Time;
+
+/// A way of repairing losses.
+pub(crate) trait LossRecovery: Default {
+    /// Whether a record of each segment under way is kept for it.
+    const RECORDS: bool = false;
+
+    /// The first data were given, at `now`.
+    fn started(&mut self, _now: Time) {}
+
+    /// Returns the duplicate ACKs since the last ACK of new data.
+    fn dupacks(&self) -> u32;
+
+    /// Returns by how much the window is inflated.
+    fn inflation(&self) -> f64 {
+        0.0
+    }
+
+    /// An ACK has arrived. The control has heard of it, and its marks have been answered.
+    fn on_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io);
+
+    /// The retransmission timer has expired: what was being repaired is forgotten.
+    fn forget(&mut self, c: &mut Connection);
+
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self, c: &mut Connection, now: Time, io: &mut impl Io) {
+        self.forget(c);
+        c.timeout(now);
+        self.send(c, now, false, u32::MAX, io);
+    }
+
+    /// Sends at most `burst` segments, as far as nothing speaks against it. `force`: the
+    /// delayed-send timer has expired.
+    #[inline]
+    fn send(&mut self, c: &mut Connection, now: Time, force: bool, burst: u32, io: &mut impl Io) {
+        c.send_window(now, self.inflation(), force, burst, io);
+    }
+}
+
+/// Makes of the list the values that senders hold.
+macro_rules! values {
+    ($( $(#[$meta:meta])* $name:ident: $module:ident;)*) => {
+        /// What a sender's recovery keeps.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Recovering {
+            $( $name($module::$name), )*
+        }
+
+        impl Recovering {
+            pub(crate) fn new(way: Recovery) -> Self {
+                match way {
+                    $( Recovery::$name => Recovering::$name($module::$name::default()), )*
+                }
+            }
+
+            /// Whether a record of each segment under way is kept for it.
+            pub(crate) fn records(way: Recovery) -> bool {
+                match way {
+                    $( Recovery::$name => $module::$name::RECORDS, )*
+                }
+            }
+
+            pub(crate) fn started(&mut self, now: Time) {
+                match self {
+                    $( Recovering::$name(r) => r.started(now), )*
+                }
+            }
+
+            pub(crate) fn dupacks(&self) -> u32 {
+                match self {
+                    $( Recovering::$name(r) => r.dupacks(), )*
+                }
+            }
+
+            pub(crate) fn inflation(&self) -> f64 {
+                match self {
+                    $( Recovering::$name(r) => r.inflation(), )*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn on_ack(
+                &mut self,
+                c: &mut Connection,
+                now: Time,
+                ack: &Ack,
+                io: &mut impl Io,
+            ) {
+                match self {
+                    $( Recovering::$name(r) => r.on_ack(c, now, ack, io), )*
+                }
+            }
+
+            pub(crate) fn on_timeout(&mut self, c: &mut Connection, now: Time, io: &mut impl Io) {
+                match self {
+                    $( Recovering::$name(r) => r.on_timeout(c, now, io), )*
+                }
+            }
+
+            pub(crate) fn send(
+                &mut self,
+                c: &mut Connection,
+                now: Time,
+                force: bool,
+                burst: u32,
+                io: &mut impl Io,
+            ) {
+                match self {
+                    $( Recovering::$name(r) => r.send(c, now, force, burst, io), )*
+                }
+            }
+        }
+    };
+}
+recoveries!(values);

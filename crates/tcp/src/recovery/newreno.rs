@@ -2,65 +2,87 @@
 //! hole. Recovery goes on until everything up to `recover` is acknowledged. Only the first partial
 //! ACK restarts the timer ("impatient").
 
-use crate::recovery::reno;
+use crate::connection::{Connection, Event, Io};
+use crate::recovery::reno::Reno;
+use crate::recovery::LossRecovery;
 use crate::segment::Ack;
-use crate::sender::{Event, Io, Sender};
 use penstock_units::Time;
 
-pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
-    if ack.seq > s.last_ack {
-        if ack.seq >= s.recover || s.last_event != Event::DupAcks {
-            full(s, now, ack);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewReno {
+    fast: Reno,
+    first_partial: bool,
+}
+
+impl LossRecovery for NewReno {
+    fn dupacks(&self) -> u32 {
+        self.fast.dupacks
+    }
+
+    fn inflation(&self) -> f64 {
+        self.fast.inflation
+    }
+
+    #[inline]
+    fn on_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
+        if ack.seq > c.last_ack {
+            if ack.seq >= c.recover || c.last_event != Event::DupAcks {
+                self.full(c, now, ack);
+            } else {
+                self.partial(c, now, ack, io);
+            }
+        } else if ack.seq == c.last_ack {
+            self.fast.duplicate(c, now, false, io);
         } else {
-            partial(s, now, ack, io);
+            return; // an old ACK
         }
-    } else if ack.seq == s.last_ack {
-        reno::duplicate(s, now, false, io);
-    } else {
-        return; // an old ACK
+        // RFC 6582, section 4, advises a limit on bursts in recovery.
+        let dupacks = self.fast.dupacks;
+        let burst = if dupacks > 2 { 2 } else { u32::MAX };
+        if dupacks == 0 || dupacks > 2 {
+            self.send(c, now, false, burst, io);
+        }
     }
-    // RFC 6582, section 4, advises a limit on bursts in recovery.
-    let burst = if s.dupacks > 2 { 2 } else { u32::MAX };
-    if s.dupacks == 0 || s.dupacks > 2 {
-        s.send_much(now, false, burst, io);
+
+    fn forget(&mut self, _c: &mut Connection) {
+        self.fast = Reno::default();
     }
 }
 
-#[inline(always)]
-fn full(s: &mut Sender, now: Time, ack: &Ack) {
-    let recovered = s.in_recovery;
-    if s.inflation > 0.0 {
-        s.inflation = 0.0;
-        if s.last_event == Event::DupAcks {
-            s.last_event = Event::Exited;
+impl NewReno {
+    #[inline(always)]
+    fn full(&mut self, c: &mut Connection, now: Time, ack: &Ack) {
+        if self.fast.inflation > 0.0 && c.last_event == Event::DupAcks {
+            c.last_event = Event::Exited;
+        }
+        self.first_partial = false;
+        let recovered = std::mem::take(&mut self.fast).in_recovery;
+        if recovered && !c.p.quirks().recovery_ends_by_growing() {
+            // RFC 6582 3.2 (3), full: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS).
+            let flight = (c.max_sent - ack.seq).max(1) as f64;
+            c.window.cwnd = c.window.ssthresh.min(flight + 1.0);
+            c.advance(now, ack);
+        } else {
+            c.new_ack(now, ack);
         }
     }
-    s.in_recovery = false;
-    s.first_partial = false;
-    if recovered && !s.p.ns2() {
-        // RFC 6582 3.2 (3), full: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS).
-        let flight = (s.max_sent - ack.seq).max(1) as f64;
-        s.cwnd = s.ssthresh.min(flight + 1.0);
-        s.advance(now, ack);
-    } else {
-        s.new_ack(now, ack);
-    }
-}
 
-fn partial(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
-    if !s.first_partial {
-        s.first_partial = true;
-        s.set_timer(now);
+    fn partial(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
+        if !self.first_partial {
+            self.first_partial = true;
+            c.set_timer(now);
+        }
+        // Deflate by what was acknowledged, add one segment back.
+        let acked = (ack.seq - c.last_ack) as f64;
+        let inflation = &mut self.fast.inflation;
+        if *inflation > acked {
+            *inflation -= acked - 1.0;
+        } else {
+            c.window.cwnd -= acked - *inflation;
+            *inflation = 1.0;
+        }
+        c.window.cwnd = c.window.cwnd.max(1.0);
+        c.advance_partially(ack);
+        c.output(now, c.last_ack + 1, io);
     }
-    // Deflate by what was acknowledged, add one segment back.
-    let acked = (ack.seq - s.last_ack) as f64;
-    if s.inflation > acked {
-        s.inflation -= acked - 1.0;
-    } else {
-        s.cwnd -= acked - s.inflation;
-        s.inflation = 1.0;
-    }
-    s.cwnd = s.cwnd.max(1.0);
-    s.advance_partially(ack);
-    s.output(now, s.last_ack + 1, io);
 }

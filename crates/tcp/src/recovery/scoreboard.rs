@@ -15,7 +15,7 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Takes a block in. Returns whether it brought news.
-    fn add(&mut self, b: Block) -> bool {
+    pub(crate) fn add(&mut self, b: Block) -> bool {
         if b.left >= b.right {
             return false;
         }
@@ -109,19 +109,17 @@ pub(crate) struct Edges {
     pub(crate) edge: i64,
 }
 
-/// What SACK keeps beside the common state.
+/// What ACKs have reported, and what has been sent again of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sack {
+pub(crate) struct Reports {
     pub(crate) board: Scoreboard,
     /// ns-2: segments believed to be on the path.
     pub(crate) pipe: i64,
     /// The highest segment sent again in this recovery (HighRxt).
     pub(crate) high_rxt: i64,
-    /// ns-2: no duplicates are counted between a timeout and the next new ACK.
-    pub(crate) after_timeout: bool,
 }
 
-impl Sack {
+impl Reports {
     /// Takes the ACK's blocks in. Returns whether they or the cumulative ACK brought news.
     pub(crate) fn update(&mut self, ack: &Ack, highest_ack: i64) -> bool {
         let mut news = ack.seq > highest_ack;
@@ -133,9 +131,10 @@ impl Sack {
         news
     }
 
-    /// Returns the segments believed to be on the path (RFC 6675, SetPipe).
-    pub(crate) fn pipe(&self, ns2: bool, highest_ack: i64, max_sent: i64) -> i64 {
-        if ns2 {
+    /// Returns the segments believed to be on the path (RFC 6675, SetPipe). `counted`: ns-2 counts
+    /// them.
+    pub(crate) fn pipe(&self, counted: bool, highest_ack: i64, max_sent: i64) -> i64 {
+        if counted {
             return self.pipe;
         }
         let board = &self.board;
@@ -150,10 +149,10 @@ impl Sack {
 
     /// Returns what recovery sends next: a hole not yet sent again (rule 1), else new data (2),
     /// else any hole (3). RFC 6675, NextSeg.
-    pub(crate) fn next(&mut self, ns2: bool, at: &Edges) -> Option<i64> {
+    pub(crate) fn next(&mut self, counted: bool, at: &Edges) -> Option<i64> {
         let after = self.high_rxt.max(at.highest_ack) + 1;
         let hole = self.board.hole(after).filter(|h| self.board.high().is_some_and(|r| *h < r));
-        let lost = |h: &i64| ns2 || self.board.lost_below().is_some_and(|l| *h < l);
+        let lost = |h: &i64| counted || self.board.lost_below().is_some_and(|l| *h < l);
         if let Some(h) = hole.filter(lost) {
             if h > at.edge {
                 return None;

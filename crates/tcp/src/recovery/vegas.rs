@@ -1,102 +1,207 @@
 //! Vegas's own repair of losses, Brakmo, O'Malley, Peterson 1994, section 3.1: a duplicate ACK
-//! sends a segment again that has been out for longer than the fine-grained timeout, without
-//! waiting for the third duplicate. `control/vegas.rs` keeps that timeout, and the window.
+//! sends a segment again that has been out for longer than a fine-grained timeout, without waiting
+//! for the third duplicate. Times are in seconds since the first segment.
 
-use crate::control::vegas::{NewAck, Vegas, Window};
-use crate::control::Control;
+use crate::connection::{Connection, Event, Io};
+use crate::control::algorithm::Cause;
+use crate::recovery::LossRecovery;
 use crate::segment::Ack;
-use crate::sender::{Event, Io, Sender};
 use penstock_units::Time;
 
-/// Returns Vegas's state. A sender comes here only if it has that.
-fn state(s: &mut Sender) -> &mut Vegas {
-    match &mut s.control {
-        Control::Vegas(v) => v,
-        other => unreachable!("Vegas's repair under {other:?}"),
+#[derive(Clone, Debug)]
+pub(crate) struct Vegas {
+    dupacks: u32,
+    first_sent: Option<Time>,
+    answered: bool,
+    /// Smoothed fine-grained round trip, scaled by 8, and deviation, scaled by 4.
+    sa: f64,
+    sd: f64,
+    timeout: f64,
+    /// ACKs after a retransmission that look for further losses.
+    worried: i64,
+    /// What an inflated window returns to.
+    new_cwnd: f64,
+    /// When the window was cut last.
+    changed: f64,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Vegas {
+            dupacks: 0,
+            first_sent: None,
+            answered: false,
+            sa: 0.0,
+            sd: 0.0,
+            timeout: 1000.0,
+            worried: 0,
+            new_cwnd: 0.0,
+            changed: 0.0,
+        }
     }
 }
 
-pub(crate) fn on_ack(s: &mut Sender, now: Time, ack: &Ack, io: &mut impl Io) {
-    if ack.seq > s.last_ack {
-        let expired = new_ack(s, now, ack);
-        if let Some(expired) = expired.filter(|seq| may_resend(s, *seq)) {
-            s.dupacks = 3;
-            s.output(now, expired, io);
-        }
-    } else if ack.seq == s.last_ack {
-        let lost = duplicate(s, now, ack);
-        if let Some((seq, first)) = lost.filter(|(seq, _)| may_resend(s, *seq)) {
-            s.output(now, seq, io);
-            if first {
-                s.dupacks = 3;
+impl LossRecovery for Vegas {
+    const RECORDS: bool = true;
+
+    fn started(&mut self, now: Time) {
+        self.first_sent.get_or_insert(now);
+    }
+
+    fn dupacks(&self) -> u32 {
+        self.dupacks
+    }
+
+    fn on_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack, io: &mut impl Io) {
+        if ack.seq > c.last_ack {
+            let expired = self.new_ack(c, now, ack);
+            if let Some(expired) = expired.filter(|seq| may_resend(c, *seq)) {
+                self.dupacks = 3;
+                c.output(now, expired, io);
+            }
+        } else if ack.seq == c.last_ack {
+            let lost = self.duplicate(c, now, ack);
+            if let Some((seq, first)) = lost.filter(|(seq, _)| may_resend(c, *seq)) {
+                c.output(now, seq, io);
+                if first {
+                    self.dupacks = 3;
+                }
             }
         }
-    }
-    if s.dupacks == 0 || s.dupacks > 2 {
-        s.send_window(now, io);
-    }
-}
-
-/// Whether an expired segment was sent at all. ns-2 does not ask: it then sends a new segment, but
-/// none that was not given.
-fn may_resend(s: &Sender, seq: i64) -> bool {
-    seq <= s.max_sent || (s.p.ns2() && seq < s.limit)
-}
-
-/// Returns a segment that has expired, to be sent again.
-fn new_ack(s: &mut Sender, now: Time, ack: &Ack) -> Option<i64> {
-    if s.last_ack == 0 {
-        s.cwnd = f64::from(s.p.initial_window);
-    }
-    let dupacks = s.dupacks;
-    s.advance(now, ack);
-    let a = NewAck { now, seq: ack.seq, next: s.next, dupacks, ns2: s.p.ns2() };
-    let mut window = Window { cwnd: &mut s.cwnd, ssthresh: &mut s.ssthresh };
-    match &mut s.control {
-        Control::Vegas(v) => v.new_ack(&a, &mut window),
-        other => unreachable!("Vegas's repair under {other:?}"),
-    }
-}
-
-/// Returns the segment to send again after a duplicate ACK, and whether it was sent only once so
-/// far.
-fn duplicate(s: &mut Sender, now: Time, ack: &Ack) -> Option<(i64, bool)> {
-    s.dupacks += 1;
-    let expired = state(s).found_expired(now, ack.seq);
-    if expired.is_none() && s.dupacks != 3 {
-        if s.dupacks > 3 {
-            s.cwnd += 1.0;
+        if self.dupacks == 0 || self.dupacks > 2 {
+            self.send(c, now, false, u32::MAX, io);
         }
-        return None;
     }
-    // The echo of segments that a timeout sent twice does not count.
-    if s.highest_ack <= s.recover && s.last_event == Event::Timeout {
-        return None;
+
+    fn forget(&mut self, _c: &mut Connection) {
+        self.dupacks = 0;
     }
-    s.last_event = Event::DupAcks;
-    s.recover = s.max_sent;
-    let (hole, window, outstanding) = (s.last_ack + 1, s.window(), s.next - s.last_ack);
-    let (left, first) = state(s).lost(now, hole, window, outstanding);
-    if let Some(left) = left {
-        s.cwnd = left + f64::from(s.dupacks);
+
+    fn on_timeout(&mut self, c: &mut Connection, now: Time, io: &mut impl Io) {
+        self.forget(c);
+        c.recover = c.max_sent;
+        c.last_event = Event::Timeout;
+        c.counters.timeouts += 1;
+        c.back_off();
+        c.cut(Cause::Timeout, 0.0);
+        c.window.cwnd = 2.0;
+        c.restart_timer(now, true);
+        self.new_cwnd = if c.p.quirks().vegas_falls_to_nothing() { 0.0 } else { c.window.cwnd };
+        self.changed = self.clock(now);
+        self.send(c, now, false, u32::MAX, io);
     }
-    s.counters.fast_retransmits += 1;
-    s.restart_timer(now, false);
-    Some((expired.unwrap_or(hole), first))
 }
 
-/// The timer has expired.
-pub(crate) fn timeout(s: &mut Sender, now: Time, io: &mut impl Io) {
-    s.recover = s.max_sent;
-    s.last_event = Event::Timeout;
-    s.counters.timeouts += 1;
-    s.back_off();
-    s.cut_to_one(true);
-    s.cwnd = 2.0;
-    s.restart_timer(now, true);
-    // In ns-2 duplicates after a timeout bring the window down to nothing, and only the timer
-    // helps.
-    let new_cwnd = if s.p.ns2() { 0.0 } else { s.cwnd };
-    state(s).timed_out(now, new_cwnd);
-    s.send_window(now, io);
+/// Whether an expired segment was sent at all, or at least given.
+fn may_resend(c: &Connection, seq: i64) -> bool {
+    seq <= c.max_sent || (c.p.quirks().vegas_resends_the_unsent() && seq < c.limit)
+}
+
+impl Vegas {
+    fn clock(&self, now: Time) -> f64 {
+        self.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
+    }
+
+    /// Returns when a segment was last sent, and how often; −1 for one that is not under way.
+    fn when(&self, c: &Connection, seq: i64) -> (f64, u32) {
+        c.segment(seq).map_or((-1.0, 0), |s| (self.clock(s.at), s.times))
+    }
+
+    /// Returns the segment after `seq`, if it has been out for longer than the timeout.
+    fn expired(&self, c: &Connection, t: f64, seq: i64) -> Option<i64> {
+        (t - self.when(c, seq + 1).0 >= self.timeout).then_some(seq + 1)
+    }
+
+    /// The timeout follows every sample of a segment sent once.
+    fn sample(&mut self, rtt: f64) {
+        if rtt > 0.0 {
+            let n = rtt - self.sa / 8.0;
+            self.sa += n;
+            self.sd += n.abs() - self.sd / 4.0;
+            self.timeout = (self.sa / 4.0 + self.sd) / 2.0;
+            self.timeout += self.timeout / 16.0;
+        }
+    }
+
+    /// Returns a segment that has expired, to be sent again.
+    fn new_ack(&mut self, c: &mut Connection, now: Time, ack: &Ack) -> Option<i64> {
+        if c.last_ack == 0 {
+            c.window.cwnd = f64::from(c.p.initial_window);
+        }
+        let dupacks = std::mem::take(&mut self.dupacks);
+        let (acked, flight) = (ack.seq - c.highest_ack, c.flight());
+        c.advance(now, ack);
+        let t = self.clock(now);
+        if !self.answered {
+            self.answered = true;
+            self.sa = 8.0 * t;
+            self.sd = t;
+            self.timeout = (self.sa / 4.0 + self.sd) / 2.0;
+        }
+        if dupacks > 3 && c.window.cwnd > self.new_cwnd {
+            c.window.cwnd = self.new_cwnd; // it was inflated
+            c.window.ssthresh = 2.0;
+        }
+        c.grow(now, acked, flight);
+        let newest = c.log.as_ref().and_then(|log| log.newest());
+        if let Some(newest) = newest.filter(|s| s.times == 1) {
+            self.sample(t - self.clock(newest.at));
+        }
+        if self.worried <= 0 {
+            return None;
+        }
+        self.worried -= 1;
+        let expired = self.expired(c, t, ack.seq);
+        if expired.is_none() {
+            self.worried = 0;
+        }
+        expired
+    }
+
+    /// Returns the segment to send again after a duplicate ACK, and whether it was sent only once
+    /// so far.
+    fn duplicate(&mut self, c: &mut Connection, now: Time, ack: &Ack) -> Option<(i64, bool)> {
+        self.dupacks += 1;
+        let expired = self.expired(c, self.clock(now), ack.seq);
+        if expired.is_none() && self.dupacks != 3 {
+            if self.dupacks > 3 {
+                c.window.cwnd += 1.0;
+            }
+            return None;
+        }
+        // The echo of segments that a timeout sent twice does not count.
+        if c.highest_ack <= c.recover && c.last_event == Event::Timeout {
+            return None;
+        }
+        c.last_event = Event::DupAcks;
+        c.recover = c.max_sent;
+        let hole = c.last_ack + 1;
+        let (sent, times) = self.when(c, hole);
+        self.lost(c, now, sent, times);
+        c.counters.fast_retransmits += 1;
+        c.restart_timer(now, false);
+        Some((expired.unwrap_or(hole), times == 1))
+    }
+
+    /// A segment is lost that was sent last at `sent`, and so often.
+    fn lost(&mut self, c: &mut Connection, now: Time, sent: f64, times: u32) {
+        self.worried = 2.min(c.next - c.last_ack);
+        if times > 1 {
+            self.timeout *= 2.0;
+        } else {
+            self.timeout += self.timeout / 8.0;
+        }
+        // Decrease only for a segment sent after the last decrease.
+        if self.changed >= sent {
+            return;
+        }
+        let left = match c.usable(0.0) {
+            ..=3 => 2,
+            w if times > 1 => w >> 1,
+            w => w - (w >> 2),
+        };
+        self.new_cwnd = left as f64;
+        self.changed = self.clock(now);
+        c.window.cwnd = self.new_cwnd + f64::from(self.dupacks);
+    }
 }

@@ -56,13 +56,14 @@ pub fn ms(n: u64) -> Time {
     Time::from_nanos(n * 1_000_000)
 }
 
-/// Collects what the sender sends.
+/// Collects what the sender sends, and when each segment may leave.
 #[derive(Default)]
-pub struct Outbox(pub Vec<Segment>);
+pub struct Outbox(pub Vec<Segment>, pub Vec<Time>);
 
 impl Io for Outbox {
-    fn send(&mut self, segment: Segment) {
+    fn send(&mut self, segment: Segment, not_before: Time) {
         self.0.push(segment);
+        self.1.push(not_before);
     }
     fn random(&mut self) -> f64 {
         0.5
@@ -201,7 +202,14 @@ impl Story {
 
     /// What has been sent since the last look.
     pub fn take(&mut self) -> Vec<Segment> {
+        self.out.1.clear();
         std::mem::take(&mut self.out.0)
+    }
+
+    /// The numbers of what has been sent since the last look, and when each may leave its host.
+    pub fn departures(&mut self) -> Vec<(i64, Time)> {
+        let times = std::mem::take(&mut self.out.1);
+        self.sent().into_iter().zip(times).collect()
     }
 
     /// The numbers of what has been sent since the last look.

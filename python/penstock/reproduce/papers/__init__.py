@@ -13,12 +13,10 @@ from dataclasses import replace
 
 from penstock._names import known
 from penstock.reproduce.model import Paper
+from penstock.reproduce.repairs import REPAIRS as REPAIRS
 
 #: On the command line, in the order of publication in the report.
 KEYS = ("amecn", "rared", "nred", "rvd", "red-at")
-
-#: What is built like a paper and is none: `repairs` chooses them all, `all` none of them.
-REPAIRS = ("repair-amecn", "repair-rared", "repair-nred", "repair-red-at")
 
 
 def paper(key: str) -> Paper:

@@ -5,3 +5,6 @@ and tables, `claims` what is asked as numbers, and `paper` why each repair is wh
 found, and `PAPERS`. None of it is tuned: each constant is derived, and the second half of the runs
 is far from the papers' own experiments.
 """
+
+#: On the command line. `repairs` chooses them all, `all` none of them.
+REPAIRS = ("repair-amecn", "repair-rared", "repair-nred", "repair-red-at")

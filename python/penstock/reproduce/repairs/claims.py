@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.judging.rules import Above, Below
 from penstock.reproduce.comparisons import Comparison, of_one_case
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Above, Below, Claim, MostBelow, Rule
+from penstock.reproduce.model import Claim, MostBelow, Rule
 from penstock.reproduce.repairs.exhibits import MEASURES, OFF_TARGET, THROUGHPUT, back_s
 from penstock.reproduce.repairs.scenarios import (
     AMECN,

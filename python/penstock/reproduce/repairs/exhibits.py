@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.estimate import FROM_ZERO
+from penstock.judging.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.grids import Grid

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from penstock.reproduce.model import Finding, Paper
-from penstock.reproduce.papers import REPAIRS as KEYS
+from penstock.reproduce.repairs import REPAIRS as KEYS
 from penstock.reproduce.repairs.claims import CLAIMS, back_key
 from penstock.reproduce.repairs.exhibits import EXHIBITS
 from penstock.reproduce.repairs.scenarios import AMECN, NRED, RARED, RED_AT, Repair, names

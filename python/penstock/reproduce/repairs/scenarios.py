@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import DEFAULT, Reading
 from penstock.reproduce.papers.amecn import scenarios as amecn
 from penstock.reproduce.papers.nred import scenarios as nred
 from penstock.reproduce.papers.rared import scenarios as rared
 from penstock.reproduce.papers.red_at import scenarios as red_at
+from penstock.reproduce.readings import DEFAULT, Reading
 
 # ---- the repairs
 

@@ -15,7 +15,7 @@ from penstock.runs.execute import cores
 from penstock.validate.ns2.causes import read_causes
 from penstock.validate.ns2.files import OTHER_FILES, SHIPPED, read_cases, read_results
 from penstock.validate.ns2.measure import Outcome, outcomes
-from penstock.validate.ns2.report import last_line, report
+from penstock.validate.ns2.report import last_line, pairs_csv, report
 
 #: The shipped data.
 DATA = Path(__file__).with_name("data")
@@ -27,11 +27,12 @@ def reports() -> Path:
     return docs if (docs / SHIPPED[0].report).is_file() else Path.cwd()
 
 
-def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: int | None) -> int:
-    """Runs the cases, writes the report, prints its last line, and returns the exit status.
+def validate(cases: Path | None, results: Path | None, out: Path | None, pairs: Path, jobs: int | None) -> int:
+    """Runs the cases, writes report and pairs, prints the report's last line, and returns the exit status.
 
     cases, results: other files in the formats of the shipped ones; default: both shipped sets, a report on each.
     out: default: the shipped report (of the first set, where the caller gives files).
+    pairs: where every pair goes, as CSV.
     jobs: threads; default: one for each core that the process may use.
 
     Raises `Error` for a file that cannot be read or makes no sense.
@@ -43,12 +44,13 @@ def validate(cases: Path | None, results: Path | None, out: Path | None, jobs: i
         first = SHIPPED[0]
         paths = cases or DATA / first.cases, results or DATA / first.results, out or reports() / first.report
         sets = [(*paths, OTHER_FILES)]
-    everything: list[Outcome] = []
+    every: list[tuple[str, list[Outcome]]] = []
     for known, measured, written, about in sets:
         done = outcomes(read_cases(known), read_results(measured), jobs or cores())
         write(written, report(done, causes, measured=about))
-        everything += done
+        every.append((written.name, done))
         if len(sets) > 1:
             print(f"{written.name}: {last_line(done)}")
-    print(last_line(everything))
+    write(pairs, pairs_csv(every))
+    print(last_line([outcome for _, done in every for outcome in done]))
     return 0

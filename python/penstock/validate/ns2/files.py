@@ -24,21 +24,21 @@ class Shipped:
 
 
 #: What measured the cases of the caller's own files.
-OTHER_FILES = "What ns-2 measured, from files of the caller's."
+OTHER_FILES = "The cases and what ns-2 measured on them are files of the caller's."
 SHIPPED = (
     Shipped(
         "ns2-cases.json",
         "ns2.csv",
         "validation.md",
-        "What ns-2 2.35 (Debian `ns2 2.35+dfsg-5`, stock) measured; its cases with the papers' own queues are in "
+        "The reference is ns-2 2.35 as Debian has it (`ns2 2.35+dfsg-5`). The cases with the papers' own queues are in "
         "[validation-papers.md](validation-papers.md).",
     ),
     Shipped(
         "ns2x-cases.json",
         "ns2x.csv",
         "validation-papers.md",
-        "What ns-2 2.35 measured with the papers' queues and multi-level ECN built in, by another hand from their "
-        "text; its cases with ns-2's own queues are in [validation.md](validation.md).",
+        "The reference is ns-2 2.35 with the papers' queues and multi-level ECN, which another hand built into it from "
+        "the papers' text. The cases with ns-2's own queues are in [validation.md](validation.md).",
     ),
 )
 

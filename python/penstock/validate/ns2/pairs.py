@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.judging.estimate import Estimate
 from penstock.validate.agreement import RULES, ZERO, Value, Verdict, judge
 from penstock.validate.ns2.counts import Metrics
 from penstock.validate.ns2.files import Case
@@ -35,9 +36,7 @@ def reference_value(measured: Mapping[str, Value], metric: str) -> Value | None:
 
 def _estimate(values: Iterable[float | None]) -> Value | None:
     """Returns mean and 95 % half-width over the runs where the metric applies."""
-    from penstock.estimate import Estimate
-
-    estimate = Estimate.of([v for v in values if v is not None])
+    estimate = Estimate.of(values)
     if estimate.mean is None:
         return None
     return Value(estimate.mean, estimate.ci95 or 0.0, estimate.n)

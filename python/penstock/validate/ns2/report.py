@@ -1,9 +1,11 @@
-"""The report on all cases, as Markdown."""
+"""What `penstock validate` writes: the report as Markdown, and every pair as CSV."""
 
 from __future__ import annotations
 
+import csv
 import io
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from penstock.validate.agreement import NO_SPREAD, RULES, Value
@@ -12,6 +14,8 @@ from penstock.validate.ns2.files import OTHER_FILES
 from penstock.validate.ns2.measure import SEEDS, Outcome
 from penstock.validate.ns2.pairs import Pair
 
+#: Columns of the Markdown.
+WIDTH = 100
 #: Stands in the report above the pairs that no cause names.
 NOT_LOOKED_AT = "Not looked at. Nobody has examined these pairs; some may differ for one of the causes above."
 
@@ -34,15 +38,12 @@ def shown(value: Value | None) -> str:
     return f"{value.mean:.5g} ± {value.half:.2g}" if spread else f"{value.mean:.5g}"
 
 
-def _word(pair: Pair) -> str:
-    v = pair.verdict
-    if v.agrees is None:
-        return "not counted"
-    return f"agrees ({v.why})" if v.agrees else f"**differs** ({v.why})"
-
-
 def _row(cells: Iterable[object]) -> str:
     return "| " + " | ".join(str(c).replace("|", "\\|") for c in cells) + " |\n"
+
+
+def _paragraph(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
 def _count(pairs: Sequence[Pair]) -> tuple[int, int]:
@@ -54,22 +55,33 @@ HEADER = """# Agreement with ns-2
 
 <!-- Made by `penstock validate`; edits are lost. -->
 
-{measured} Beside it what Penstock measures on the same cases with
-`profile = "ns-2"` and no parameter tuned to a case. Where the data come from: `validation/README.md`. To repeat:
-`make validate`, or `penstock validate --cases FILE --results FILE --out FILE` for other files in the same formats.
-Agreement with Linux itself, its TCP on real packets and its own `sch_red` in a virtual machine:
-[validation-real.md](validation-real.md).
+**{agree}.** A pair is one metric of one case, on either side.
 
-ns-2 counts the SYN as a packet: for the comparison (only here) each long-lived flow that opened inside the window gets
-one packet more. A pair whose reference is 0 or undefined is not counted. marks_1 are incipient marks, marks_2 moderate
-ones (RARED: those made while the average climbs); maxp_mean is the mean of what an adapter moves: max_p, of AMECN the
-incipient one, of NRED the exponent, of BLUE its probability; a queue without adapter has no such pair. Values are means
-with the half-width of their 95 % interval; ours are over at least {seeds} seeds. A pair agrees when the difference
-is within the tolerance, or within the joint interval √(h₁² + h₂²):
+{measured}
+
+"""
+#: Follows on what measured the cases.
+SAME = 'Penstock runs the same cases with `profile = "ns-2"`; no parameter is tuned to a case.'
+
+READING = """
+A pair agrees when the difference of the two means is within the tolerance, or within the joint
+interval √(h₁² + h₂²) of the half-widths of their 95 % intervals. Ours are over at least {seeds}
+seeds. A pair whose reference is 0 or undefined is not counted.
 
 | pair | tolerance | ns-2 without spread (n ≤ {bare}) | one flow, no chance |
 | --- | --- | --- | --- |
 {rules}
+marks_1 are incipient marks, marks_2 moderate ones (RARED: those made while the average climbs).
+maxp_mean is the mean of what an adapter moves: max_p, of AMECN the incipient one, of NRED the
+exponent, of BLUE its probability; a queue without adapter has no such pair. ns-2 counts the SYN as
+a packet: for the comparison (only here) each long-lived flow that opened inside the window gets one
+packet more.
+
+To repeat: `make validate`, or `penstock validate --cases FILE --results FILE --out FILE` for other
+files in the same formats. `out/pairs.csv` then has every pair, those that agree as well.
+`validation/README.md` says where the data come from, and how a case becomes a scenario.
+[validation-real.md](validation-real.md) is about agreement with Linux itself: its TCP on real
+packets, and its own `sch_red` in a virtual machine.
 """
 
 
@@ -94,12 +106,11 @@ def report(
 ) -> str:
     """Returns the whole document; its last line is `last_line`."""
     out = io.StringIO()
-    out.write(HEADER.format(measured=measured, seeds=seeds, bare=NO_SPREAD, rules=_rules()))
+    out.write(HEADER.format(agree=last_line(done).partition(";")[0], measured=_paragraph(f"{measured} {SAME}")))
 
     groups: dict[str, list[Outcome]] = {}
     for o in done:
         groups.setdefault(o.case.group, []).append(o)
-    out.write("## Summary\n\n")
     out.write(_row(["group", "cases", *(r.metric for r in RULES), "all"]))
     out.write(_row(["---"] * (len(RULES) + 3)))
     for name, members in [*groups.items(), ("all", list(done))]:
@@ -110,19 +121,7 @@ def report(
             cells.append(f"{agree}/{count}" if count else "–")
         out.write(_row([name or "–", len(members), *cells, "{}/{}".format(*_count(pairs))]))
 
-    for name, members in groups.items():
-        out.write(f"\n## Group {name or '–'}\n")
-        for o in members:
-            if not o.pairs:
-                continue
-            about = f": {o.case.about}" if o.case.about else ""
-            n = {v.n for p in o.pairs for v in (p.reference,) if v is not None}
-            ours = {v.n for p in o.pairs for v in (p.ours,) if v is not None}
-            out.write(f"\n### {o.case.name}{about}\n\n")
-            out.write(_row(["pair", f"ns-2 (n {_span(n)})", f"Penstock (n {_span(ours)})", "difference", "verdict"]))
-            out.write(_row(["---"] * 5))
-            for p in o.pairs:
-                out.write(_row([p.metric, shown(p.reference), shown(p.ours), p.verdict.difference, _word(p)]))
+    out.write(READING.format(seeds=seeds, bare=NO_SPREAD, rules=_rules()))
 
     differing = [p for o in done for p in o.pairs if p.verdict.agrees is False]
     out.write("\n## Pairs that differ, and why\n\n")
@@ -140,16 +139,6 @@ def report(
     return out.getvalue()
 
 
-def _span(numbers: Iterable[int]) -> str:
-    """`10`, or `8 … 10`.
-
-    >>> _span([10, 8, 10])
-    '8 … 10'
-    """
-    known = sorted(set(numbers))
-    return "–" if not known else f"{known[0]}" if len(known) == 1 else f"{known[0]} … {known[-1]}"
-
-
 def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Cause]) -> None:
     """Writes the pairs under the cause that explains them, those that nobody looked at last."""
     if not pairs:
@@ -160,8 +149,29 @@ def _write_causes(out: io.StringIO, pairs: Sequence[Pair], causes: Sequence[Caus
         text = next((c.text for c in causes if c.explains(pair)), NOT_LOOKED_AT)
         by_cause.setdefault(text, []).append(pair)
     for i, text in enumerate(sorted(by_cause, key=lambda t: t == NOT_LOOKED_AT)):
-        out.write(f"{'' if i == 0 else chr(10)}{text}\n\n")
+        out.write(f"{'' if i == 0 else chr(10)}{_paragraph(text)}\n\n")
+        out.write(_row(["case", "pair", "ns-2", "Penstock", "difference"]))
+        out.write(_row(["---", "---", "---:", "---:", "---:"]))
         for p in by_cause[text]:
-            out.write(
-                f"- {p.case}, {p.metric}: {p.verdict.difference} (ns-2 {shown(p.reference)}, here {shown(p.ours)})\n"
-            )
+            out.write(_row([p.case, p.metric, shown(p.reference), shown(p.ours), p.verdict.difference]))
+
+
+#: The columns of `pairs_csv`.
+COLUMNS = ("report", "group", "case", "metric", "ns2", "ns2_ci95", "ns2_n", "mean", "ci95", "n", "difference", "agrees")
+
+
+def pairs_csv(sets: Iterable[tuple[str, Sequence[Outcome]]]) -> str:
+    """Returns every pair of the sets, each with its report's name, as CSV with a header.
+
+    `agrees` is empty where a pair does not count.
+    """
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for name, done in sets:
+        for o in done:
+            for p in o.pairs:
+                both = [("", "", "") if v is None else (v.mean, v.half, v.n) for v in (p.reference, p.ours)]
+                agrees = {True: "yes", False: "no", None: ""}[p.verdict.agrees]
+                rows.writerow([name, o.case.group, p.case, p.metric, *both[0], *both[1], p.verdict.difference, agrees])
+    return out.getvalue()

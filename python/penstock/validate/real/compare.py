@@ -10,18 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.emulation import Emulated, EmulationError, Status, emulate
-from penstock.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
+from penstock.judging.estimate import ANYWHERE, FROM_ZERO, Bounds, Estimate, bounds_of
 from penstock.model.scenario import Scenario
 from penstock.runs.result import Result
 from penstock.show.plot import window_s
 from penstock.validate.agreement import Rule, Value, Verdict, judge
-from penstock.validate.real.delays import SHARES, delays
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from penstock.validate.real.delays import SHARES, Metrics, delays
 
 #: Real runs of a scenario, and simulated ones: these cost nothing, so that what is left of the interval is reality's.
 RUNS, SEEDS = 3, 20
@@ -84,9 +81,6 @@ def as_linux(scenario: Scenario, changes: Mapping[str, object] | None = None) ->
                 wanted[f"traffic.{i}.{each.key}"] = each.value
     wanted.update(changes or {})
     return scenario.set_all(wanted), wanted
-
-
-Metrics = Mapping[str, "float | None"]
 
 
 def _sum_per_second(*names: str) -> Callable[[Metrics, float], float | None]:
@@ -239,15 +233,6 @@ class Agreement:
             "emulations": list(self.emulations),
             "scenario": self.real.scenario.resolved,
         }
-
-    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
-        """Every metric against reality's, the distribution of the delay, a stretch of the queue on each side.
-
-        size: width and height in inches.
-        """
-        from penstock.validate.real.figure import draw
-
-        return draw(self, size)
 
 
 def _side(estimate: Estimate, values: Sequence[float]) -> dict[str, Any]:

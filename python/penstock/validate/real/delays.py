@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from penstock.emulation import EmulationError
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from penstock.validate.real.compare import Metrics
+#: Name → value, of one run.
+Metrics = Mapping[str, "float | None"]
 
 #: The shares at which the distributions of the delay are kept.
 SHARES = tuple(i / 100 for i in range(101))

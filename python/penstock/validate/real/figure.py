@@ -9,13 +9,12 @@ from penstock.show import canvas, style
 from penstock.show.canvas import Size
 from penstock.show.labels import label
 from penstock.show.plot import window_s
+from penstock.validate.real.compare import Agreement
 from penstock.validate.real.delays import SHARES, delays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from penstock.validate.real.compare import Agreement
 
 
 def draw(agreement: Agreement, size: Size = None) -> Figure:

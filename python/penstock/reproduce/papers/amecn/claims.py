@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import (
     Comparison,
     Values,
@@ -15,16 +16,7 @@ from penstock.reproduce.comparisons import (
     of_one_case,
 )
 from penstock.reproduce.measures import LOSS, Measure
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Claim,
-    MostBelow,
-    Numbers,
-    Reading,
-    Sense,
-    Within,
-)
+from penstock.reproduce.model import Claim, MostBelow, Numbers, Sense
 from penstock.reproduce.papers.amecn.claims_ared import (
     GOODPUT,
     plain,
@@ -51,6 +43,7 @@ from penstock.reproduce.papers.amecn.scenarios import (
     TARGET,
     load_changes,
 )
+from penstock.reproduce.readings import Reading
 
 if TYPE_CHECKING:
     from penstock.reproduce.runs import Quantity, Run, Runs

@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from penstock.estimate import FROM_ZERO
+from penstock.judging.estimate import FROM_ZERO
+from penstock.judging.rules import Above, Below
 from penstock.reproduce.comparisons import (
     MEAN,
     Comparison,
@@ -17,15 +18,7 @@ from penstock.reproduce.comparisons import (
     mean_over,
 )
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import (
-    Above,
-    Below,
-    Claim,
-    Numbers,
-    Reading,
-    Sense,
-    Whose,
-)
+from penstock.reproduce.model import Claim, Numbers, Sense, Whose
 from penstock.reproduce.papers.amecn.exhibits import (
     LONG,
     RECEIVED,
@@ -43,6 +36,7 @@ from penstock.reproduce.papers.amecn.scenarios import (
     OPEN,
     PARKING_LOT,
 )
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Quantity, Run, Runs, within
 
 #: "Throughput" and "link utilisation" as what the receivers get.

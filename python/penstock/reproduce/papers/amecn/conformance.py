@@ -15,8 +15,9 @@ import numpy as np
 
 import penstock as ps
 from penstock import _penstock
-from penstock.reproduce.model import Case, Reading, Settings, TableData
+from penstock.reproduce.model import Case, Settings, TableData
 from penstock.reproduce.papers.amecn.scenarios import load_change
+from penstock.reproduce.readings import Reading
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:

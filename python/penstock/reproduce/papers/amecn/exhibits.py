@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.estimate import FROM_ZERO, PERCENT
+from penstock.judging.estimate import FROM_ZERO, PERCENT
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import Measure

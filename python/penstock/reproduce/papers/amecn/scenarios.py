@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Case, Reading, Settings
-from penstock.reproduce.readings import Alternative, Readings, changing_only
+from penstock.reproduce.model import Case, Settings
+from penstock.reproduce.readings import Alternative, Reading, Readings, changing_only
 
 if TYPE_CHECKING:
     from penstock.model.table import Table

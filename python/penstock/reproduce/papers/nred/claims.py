@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison, difference
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.measures import DELAY, LOSS
-from penstock.reproduce.model import Above, Below, Claim, Within
+from penstock.reproduce.model import Claim
 from penstock.reproduce.papers.nred.exhibits import mean_exponent
 from penstock.reproduce.papers.nred.scenarios import (
     BOTH,

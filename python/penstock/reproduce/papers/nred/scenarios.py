@@ -8,9 +8,10 @@ from typing import Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Case, Reading, Settings
+from penstock.reproduce.model import Case, Settings
 from penstock.reproduce.readings import (
     Alternative,
+    Reading,
     Readings,
     as_the_rfcs,
     changing_only,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.measures import DELAY, LOSS
-from penstock.reproduce.model import Above, Below, Claim, Reading, Within
+from penstock.reproduce.model import Claim
 from penstock.reproduce.papers.rared.exhibits import (
     DATA_DELAY,
     DATA_JITTER,
@@ -28,6 +29,7 @@ from penstock.reproduce.papers.rared.scenarios import (
     STRONG_RED,
     of_rared,
 )
+from penstock.reproduce.readings import Reading
 
 OF_DATA = Reading("data", "Counted over data packets alone, without acknowledgements.")
 LONG_READINGS = OPEN.touching("RARED", where=AT_LONG)

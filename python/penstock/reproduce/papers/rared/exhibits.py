@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.estimate import FROM_ZERO
+from penstock.judging.estimate import FROM_ZERO
 from penstock.reproduce import draw
 from penstock.reproduce.draw import Panel
 from penstock.reproduce.measures import DELAY, LOSS, Measure

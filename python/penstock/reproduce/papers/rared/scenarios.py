@@ -8,8 +8,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import DEFAULT, Reading
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs, changing_only, of_our_own
+from penstock.reproduce.readings import DEFAULT, Alternative, Reading, Readings, as_the_rfcs, changing_only, of_our_own
 
 # ---- what the paper leaves open
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison
 from penstock.reproduce.measures import Measure
-from penstock.reproduce.model import Above, Below, Claim, Reading, Sense, Within
+from penstock.reproduce.model import Claim, Sense
 from penstock.reproduce.papers.red_at.exhibits import (
     CONSECUTIVE,
     DROPS,
@@ -22,6 +23,7 @@ from penstock.reproduce.papers.red_at.exhibits import (
     settled,
 )
 from penstock.reproduce.papers.red_at.scenarios import ALL_AT_80, HIGH, LOW, OPEN, OVER_FLOWS, at_80
+from penstock.reproduce.readings import Reading
 
 if TYPE_CHECKING:
     from penstock.reproduce.runs import Runs

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.estimate import SHARE
+from penstock.judging.estimate import SHARE
+from penstock.judging.rules import Above, Below, Within
 from penstock.reproduce.comparisons import Comparison, difference, of_one_case, percent_at_each
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Above, Below, Claim, Numbers, Reading, Sense, Within
+from penstock.reproduce.model import Claim, Numbers, Sense
 from penstock.reproduce.papers.rvd.exhibits import (
     FAIRNESS,
     PART_1,
@@ -31,6 +32,7 @@ from penstock.reproduce.papers.rvd.scenarios import (
     QUEUES,
     over_flows,
 )
+from penstock.reproduce.readings import Reading
 from penstock.reproduce.runs import Runs, within
 
 #: Those of each single alternative, and of the two that fill the link together.

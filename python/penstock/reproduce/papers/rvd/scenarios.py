@@ -8,8 +8,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.reproduce.grids import Grid
-from penstock.reproduce.model import Reading
-from penstock.reproduce.readings import Alternative, Readings, as_the_rfcs
+from penstock.reproduce.readings import Alternative, Reading, Readings, as_the_rfcs
 
 # ---- what the paper prints
 

@@ -1,8 +1,4 @@
-"""The function `penstock.sweep`.
-
-It loads what it needs when it is called: hashes, threads, the store. The package's names are all loaded before a
-discipline in Python runs, and those runs need none of that.
-"""
+"""A sweep from beginning to end: `penstock.sweep`."""
 
 from __future__ import annotations
 
@@ -10,16 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.errors import ScenarioError
 from penstock.model.scenario import Scenario, seconds
-
-if TYPE_CHECKING:
-    from penstock.runs.tasks import Engine
-    from penstock.show.progress import NotebookBar
-    from penstock.sweeps.drive import Failure, Sweep
-    from penstock.sweeps.statistics import Until
+from penstock.runs.execute import cores
+from penstock.runs.tasks import Engine, Tables
+from penstock.show.progress import NotebookBar, in_notebook
+from penstock.sweeps.drive import Driver, Failure, Grid, Sweep, Threads
+from penstock.sweeps.until import Until
 
 
 def sweep(
@@ -59,12 +54,6 @@ def sweep(
     progress: called a few times a second. In a notebook a bar is drawn if it is left out.
     failure: called with each run that failed.
     """
-    from penstock.runs import execute
-    from penstock.runs.tasks import Tables
-    from penstock.show.progress import in_notebook
-    from penstock.sweeps.drive import Driver, Grid, Threads
-    from penstock.sweeps.statistics import Until
-
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if not isinstance(over, Mapping):
         over = list(over) or {}
@@ -79,7 +68,7 @@ def sweep(
 
             patience_s = PATIENCE_S if patience is None else seconds(patience)
             engine = stack.enter_context(DaskEngine(scheduler, patience_s=patience_s))
-        engine = engine or Threads(jobs or execute.cores())
+        engine = engine or Threads(jobs or cores())
         driver = Driver(grid, range(first, first + each), Path(out), engine, fail_fast, until, tables)
         bar = in_notebook(base.name) if progress is None else None
         if bar is not None:

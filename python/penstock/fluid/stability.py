@@ -1,20 +1,33 @@
-"""The function `penstock.stability`.
-
-It loads what it needs when it is called, as `penstock.sweep` does: the package's names are all
-loaded before a discipline in Python runs.
-"""
+"""The stability of a scenario's queue: `penstock.stability`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.fluid import range as ranges
+from penstock.fluid import simulated
 from penstock.model.scenario import Scenario
+from penstock.runs.execute import Progress
 
 if TYPE_CHECKING:
-    from penstock.fluid.range import Stability
-    from penstock.runs.execute import Progress
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stability(ranges.Range):
+    """What `penstock.stability` returns: a scenario's points, in the order of its axes."""
+
+    def plot(self, *, size: tuple[float, float] | None = None) -> Figure:
+        """Draws the range: a map of flows and round trips, a line over one axis, or one loop's curves.
+
+        size: width and height in inches.
+        """
+        from penstock.fluid.figures import draw
+
+        return draw(self, size)
 
 
 def stability(
@@ -42,12 +55,8 @@ def stability(
 
     `docs/stability.md` derives the model and holds it against the simulator.
     """
-    from penstock.fluid import range as ranges
-
     base = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     found = ranges.points(base, ranges.axes(base, flows, rtt))
-    if not simulate:
-        return found
-    from penstock.fluid import simulated
-
-    return simulated.simulate(found, seeds or simulated.SEEDS, base.seed, jobs, progress)
+    if simulate:
+        found = simulated.simulate(found, seeds or simulated.SEEDS, base.seed, jobs, progress)
+    return Stability(name=found.name, kind=found.kind, axes=found.axes, cases=found.cases)

@@ -1,4 +1,4 @@
-"""An evaluation from beginning to end."""
+"""An evaluation from beginning to end: `penstock.evaluate`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock._names import known
-from penstock.evaluation import drive, real
+from penstock.evaluation import drive
+from penstock.evaluation import real as packets
 from penstock.evaluation.candidates import candidates
 from penstock.evaluation.cost import Costs, costs
 from penstock.evaluation.document import document_of
@@ -19,11 +20,9 @@ from penstock.evaluation.page import Evaluated, write_pages
 from penstock.evaluation.points import plan
 from penstock.evaluation.questions import QUESTIONS, Question
 from penstock.evaluation.rfc import EXPERIMENTS, Experiment
+from penstock.model.aqm import Aqm
 from penstock.runs.execute import cores
-
-if TYPE_CHECKING:
-    from penstock.model.aqm import Aqm
-    from penstock.sweeps.drive import Sweep
+from penstock.sweeps.drive import Sweep
 
 #: Runs of each form of a scenario.
 SEEDS = 5
@@ -54,7 +53,7 @@ class Evaluation:
     judgement: Judgement
     numbers: Numbers
     costs: Costs
-    real: Sequence[real.Carried] = ()
+    real: Sequence[packets.Carried] = ()
     notes: Sequence[str] = ()
     document: str = ""
 
@@ -79,49 +78,60 @@ def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
     return [each for each in EXPERIMENTS if not (quick and each.key in NOT_QUICK)]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be judged, and how: see `penstock.evaluate`."""
+def evaluate(
+    disciplines: Sequence[str | Aqm | type[Aqm]],
+    *,
+    set: Mapping[str, object] | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    real: bool = False,
+    out: str | Path = "out/evaluate",
+    jobs: int | None = None,
+    scheduler: Any = None,
+    progress: Callable[[Sweep], object] | None = None,
+    real_progress: Callable[[float, str], object] | None = None,
+) -> Evaluation:
+    """Judges queue disciplines by RFC 7928, with DropTail beside them, and writes the pages.
 
-    disciplines: Sequence[str | Aqm | type[Aqm]]
-    changes: Mapping[str, object]
-    seeds: int | None
-    quick: bool
-    only: Sequence[str]
-    real: bool
+    disciplines: kinds (`"red"`), `"all"`, `"my_aqm.py:Mine"`, subclasses of `penstock.Aqm` or instances of them.
+    set: key path → value, for all of them but DropTail: `{"aqm.max_p": 0.2}`.
+    seeds: runs of every form of every scenario; default: 5, quick: 3.
+    quick: a minute for one discipline: fewer seeds, each scenario in its first form, without ECN, without those that
+        take longest.
+    only: keys of scenarios, as `penstock evaluate --list` names them.
+    real: also on real packets (sections 5.1 to 5.3, 7, 8 and 9.1), beside the simulator; each run takes its time.
+    out: the folder of the pages and the runs; what it holds is not run again.
+    jobs: threads; default: one a core.
+    scheduler: a Dask scheduler's address or client; disciplines in Python run here all the same.
+    progress: called a few times a second.
+    real_progress: the same of real runs: what is done of them (0 to 1), and what is under way.
 
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Who is told how far it is: of simulated runs, and of real ones."""
-
-    simulated: Callable[[Sweep], object] | None = None
-    real: real.Progress | None = None
-
-
-def run(wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, told: Told) -> Evaluation:
-    """Runs what the folder does not hold, judges, and writes the pages."""
-    if wanted.real:
-        real.check()
-    n = wanted.seeds or (QUICK_SEEDS if wanted.quick else SEEDS)
+    Raises `ScenarioError` for what does not exist or does not hold together, `EmulationError` where this machine
+    sends no real packets.
+    """
+    if real:
+        packets.check()
+    n = seeds or (QUICK_SEEDS if quick else SEEDS)
     run_with, knobs_with = range(1, n + 1), range(1, min(n, KNOB_SEEDS) + 1)
-    judged = candidates(wanted.disciplines, wanted.changes)
-    experiments = chosen(wanted.only, wanted.quick)
-    planned = plan(judged, experiments, run_with, knobs_with, wanted.quick)
+    folder, changes = Path(out), set or {}
+    judged = candidates(disciplines, changes)
+    experiments = chosen(only, quick)
+    planned = plan(judged, experiments, run_with, knobs_with, quick)
     with TemporaryDirectory(prefix="penstock-") as passing:
-        drive.run(planned, folder, Path(passing), jobs, scheduler, told.simulated)
+        drive.run(planned, folder, Path(passing), jobs, scheduler, progress)
         numbers = Numbers(planned, [folder, Path(passing)])
         numbers.load()
-    carried = real.carry(judged, experiments, folder, told.real) if wanted.real else []
+    carried = packets.carry(judged, experiments, folder, real_progress) if real else []
     there = {each.key for each in experiments}
-    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (wanted.quick and q.beyond_quick)]
+    questions = [q for q in QUESTIONS if there.issuperset(q.needs) and not (quick and q.beyond_quick)]
     names = [each.name for each in judged]
     judgement = judge(numbers, questions, names)
-    changes = ", ".join(f"{path} = {value}" for path, value in wanted.changes.items())
+    changed = ", ".join(f"{path} = {value}" for path, value in changes.items())
     spent = costs(judged)
-    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changes, carried)
+    done = Evaluated(numbers, judgement, questions, experiments, names, run_with, knobs_with, spent, changed, carried)
     page = write_pages(folder, done, jobs or cores())
     notes = [f"runs of {each.name} are not kept: {each.unknown}" for each in judged if each.unknown]
-    asked = {"set": wanted.changes, "seeds": n, "quick": wanted.quick, "only": wanted.only, "real": wanted.real}
+    asked = {"set": changes, "seeds": n, "quick": quick, "only": only, "real": real}
     document = document_of(done, {"disciplines": names[1:], **asked})
     return Evaluation(page, questions, names, judgement, numbers, spent, carried, notes, document)

@@ -1,4 +1,4 @@
-"""A tuning from beginning to end."""
+"""A tuning from beginning to end: `penstock.tune`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from penstock._names import known
 from penstock.errors import Error, ScenarioError
@@ -15,7 +15,7 @@ from penstock.evaluation.candidates import kinds
 from penstock.model.scenario import Scenario, seconds
 from penstock.runs.execute import cores
 from penstock.runs.tasks import Engine
-from penstock.sweeps.drive import Threads
+from penstock.sweeps.drive import Sweep, Threads
 from penstock.tuning.bench import Runner, under
 from penstock.tuning.candidates import Ask, Setting
 from penstock.tuning.compare import Ground, beside, feasible_alone, finals
@@ -32,8 +32,7 @@ from penstock.tuning.search import Search
 from penstock.tuning.space import Space, key_name, space
 from penstock.tuning.statement import Statement
 
-if TYPE_CHECKING:
-    from penstock.sweeps.drive import Sweep
+T = TypeVar("T")
 
 #: Runs of a search, and seeds of its statement, unless something else is asked for.
 RUNS, SEEDS = 6000, 10
@@ -41,24 +40,6 @@ RUNS, SEEDS = 6000, 10
 HEATS = (Heat(3, half=True), Heat(3), Heat(6))
 #: The seeds of the validation begin so far after the search's.
 UNSEEN_SEEDS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be tuned, and how: see `penstock.tune`."""
-
-    scenario: Scenario
-    file: Path | None
-    kind: str
-    goals: Sequence[str | Goal]
-    maximize: Sequence[str]
-    minimize: Sequence[str]
-    judge: str
-    vary: Sequence[str]
-    fix: Mapping[str, object]
-    runs: int | None
-    time: str | float | None
-    seeds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +67,20 @@ class Tuning:
         return self.document
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """What is wanted, checked: nothing has run, and nothing is written."""
+    """What is wanted, checked: nothing has run, and nothing is written.
 
-    wanted: Wanted
+    original: the scenario as it was given; file: what it was read from.
+    fixed: key of `[aqm]` → value that stays.
+    scenario: the original one with these; changed: whether its `[aqm]` differs from the defaults.
+    asked: the options, as plain values.
+    """
+
+    kind: str
+    original: Scenario
+    file: Path | None
+    fixed: Mapping[str, object]
     aims: Aims
     judge: Judge
     scenario: Scenario
@@ -99,13 +89,128 @@ class _Task:
     first: Sequence[Rule]
     budget: Budget
     seeds: Sequence[int]
+    asked: Mapping[str, Any]
 
 
-def run(
-    wanted: Wanted, folder: Path, jobs: int | None, scheduler: Any, progress: Callable[[Sweep], object] | None
+def tune(
+    scenario: Scenario | str | Path,
+    aqm: str,
+    *,
+    goals: Sequence[str | Goal] | str = (),
+    maximize: Sequence[str] | str = (),
+    minimize: Sequence[str] | str = (),
+    judge: str = "worst",
+    vary: Sequence[str] = (),
+    fix: Mapping[str, object] | None = None,
+    set: Mapping[str, object] | None = None,
+    runs: int | None = None,
+    time: str | float | None = None,
+    seeds: int = SEEDS,
+    out: str | Path = "out/tune",
+    jobs: int | None = None,
+    scheduler: Any = None,
+    progress: Callable[[Sweep], object] | None = None,
+) -> Tuning:
+    """Finds a discipline's parameters for a range of conditions, and writes a statement about them.
+
+    scenario: or the path of its file; the points of its `[sweep]` are the range.
+    aqm: the discipline, such as `"red"`.
+    goals: bounds that must be kept: `"delay_p99_s < 20 ms"`.
+    maximize, minimize: metrics; several give a Pareto front.
+    judge: over the range: `"worst"`, `"mean"`, or a quantile such as `"q90"`.
+    vary: the keys that are searched, perhaps with ends: `["aqm.max_p=0.01..0.5"]`; default: the
+        usual ones.
+    fix: key → value of the discipline, that stays.
+    set: key path → value of the scenario, changed before it is read: `{"duration": "20 s"}`.
+    runs: of the search; the statement takes some more; default: 6000. The same call gives the same
+        statement.
+    time: of the search, instead (`"5 min"`, or seconds). What is found then depends on the machine.
+    seeds: of the statement, under each condition; default: 10.
+    out: the folder of the page and the runs; what it holds is not run again.
+    jobs: threads; default: one a core.
+    scheduler: a Dask scheduler's address or client.
+    progress: called a few times a second.
+
+    Raises `Error` for what makes no sense, before anything runs.
+    """
+    if isinstance(scenario, Scenario):
+        base, file = scenario.set_all(set) if set else scenario, None
+    else:
+        base, file = Scenario.load(scenario, set), Path(scenario)
+    kind = known(aqm, kinds(), "discipline")
+    if base.core.has_user_aqm:
+        raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
+    goals, maximize, minimize = _listed(goals), _listed(maximize), _listed(minimize)
+    aimed, judged = aims(goals, maximize, minimize), Judge.parse(judge)
+    if seeds < 2:
+        raise Error("--seeds: at least 2, since one seed has no interval")
+    if runs is not None and time is not None:
+        raise Error("--runs and --time: give one of them")
+    fixed = {key_name(path): value for path, value in (fix or {}).items()}
+    # The fixed keys belong to the tuned discipline, so that this is what the scenario has from here
+    # on.
+    changes = {"aqm.kind": kind, **{f"aqm.{name}": value for name, value in fixed.items()}}
+    ready = base.set_all(changes) if fixed else base
+    searched, first, changed = _candidates(kind, ready, aimed, vary, list(fixed))
+    task = _Task(
+        kind=kind,
+        original=base,
+        file=file,
+        fixed=fixed,
+        aims=aimed,
+        judge=judged,
+        scenario=ready,
+        changed=changed,
+        space=searched,
+        first=first,
+        budget=Budget(runs=runs or RUNS) if time is None else Budget(seconds=_seconds(time)),
+        seeds=range(ready.seed, ready.seed + seeds),
+        asked={
+            "file": file and file.name,
+            "aqm": kind,
+            "goals": [str(goal) for goal in goals],
+            "maximize": list(maximize),
+            "minimize": list(minimize),
+            "judge": judge,
+            "vary": list(vary),
+            "fix": dict(fix or {}),
+            "runs": runs,
+            "time": time,
+            "seeds": seeds,
+        },
+    )
+    return _run(task, Path(out), jobs, scheduler, progress)
+
+
+def _listed(given: Sequence[T | str] | str) -> Sequence[T | str]:
+    return [given] if isinstance(given, str) else given
+
+
+def _candidates(
+    kind: str, scenario: Scenario, wanted: Aims, vary: Sequence[str], fixed: Sequence[str]
+) -> tuple[Space, list[Rule], bool]:
+    """Returns the keys that are searched, the first candidates, and whether `[aqm]` differs from the defaults."""
+    made, seen = under(scenario, kind, plain=False), conditions(scenario)
+    found = facts([made.core.point(each.variant, list(each.values)) for each in seen])
+    resolved = made.resolved["aqm"]
+    searched = space(kind, resolved, found, vary, fixed)
+    axes = {path for each in seen for path, _ in each.values}
+    for path in ("aqm.kind", *(key.path for key in searched.keys)):
+        if path in axes:
+            raise ScenarioError(
+                f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary"
+            )
+    first = first_candidates(kind, searched, found, wanted)
+    own = _own(searched, resolved, found)
+    plain = under(scenario, kind, plain=True).resolved["aqm"]
+    rules = first if own is None or resolved == plain else [own, *first]
+    return searched, _once(rules), resolved != plain
+
+
+def _run(
+    task: _Task, folder: Path, jobs: int | None, scheduler: Any, progress: Callable[[Sweep], object] | None
 ) -> Tuning:
     """Searches, measures what was found, and writes the page and the files."""
-    task = _task(wanted)
     seen = conditions(task.scenario)
     others = unseen(task.scenario, len(seen), task.scenario.seed)
     with ExitStack() as stack:
@@ -118,8 +223,8 @@ def run(
         hunt = _hunt(task, runner, len(seen))
         if hunt.race.least_runs > task.budget.runs:
             raise Error(
-                f"--runs {wanted.runs}: one candidate takes {hunt.race.least_runs} runs ({len(seen)} conditions, "
-                f"{hunt.race.least_runs // len(seen)} seeds each)"
+                f"--runs {task.asked['runs']}: one candidate takes {hunt.race.least_runs} runs "
+                f"({len(seen)} conditions, {hunt.race.least_runs // len(seen)} seeds each)"
             )
         runner.total.runs = _expected(task, len(seen), len(others))
         _refuse_without_metric(task, runner, [each.name for each in seen])
@@ -132,11 +237,11 @@ def run(
             [seed + UNSEEN_SEEDS for seed in task.seeds],
             *(len(seen), len(others)),
         )
-        found = finals(ground, hunt, beside(wanted.kind, task.changed))
+        found = finals(ground, hunt, beside(task.kind, task.changed))
     best = next(each for each in hunt.candidates if each.setting == found.best.setting)
     statement = Statement(
-        wanted.kind,
-        wanted.file.name if wanted.file else wanted.scenario.name or "a scenario",
+        task.kind,
+        task.file.name if task.file else task.original.name or "a scenario",
         *(task.aims, task.judge, task.space, seen, others, task.seeds, ground.unseen_seeds, found),
         (best.origin, best.source),
         feasible_alone(hunt, ground),
@@ -144,39 +249,6 @@ def run(
         repeats=math.isinf(task.budget.seconds),
     )
     return _finish(task, statement, hunt, folder)
-
-
-def _task(wanted: Wanted) -> _Task:
-    """Checks what is wanted. Raises `Error` where it makes no sense."""
-    kind = known(wanted.kind, kinds(), "discipline")
-    if wanted.scenario.core.has_user_aqm:
-        raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
-    aimed, judge = aims(wanted.goals, wanted.maximize, wanted.minimize), Judge.parse(wanted.judge)
-    if wanted.seeds < 2:
-        raise Error("--seeds: at least 2, since one seed has no interval")
-    if wanted.runs is not None and wanted.time is not None:
-        raise Error("--runs and --time: give one of them")
-    fix = {f"aqm.{key_name(path)}": value for path, value in wanted.fix.items()}
-    # The fixed keys belong to the tuned discipline, so that this is what the scenario has from here
-    # on.
-    scenario = wanted.scenario.set_all({"aqm.kind": kind, **fix}) if fix else wanted.scenario
-    made, seen = under(scenario, kind, plain=False), conditions(scenario)
-    found = facts([made.core.point(each.variant, list(each.values)) for each in seen])
-    resolved = made.resolved["aqm"]
-    searched = space(kind, resolved, found, wanted.vary, [key_name(path) for path in fix])
-    axes = {path for each in seen for path, _ in each.values}
-    for path in ("aqm.kind", *(key.path for key in searched.keys)):
-        if path in axes:
-            raise ScenarioError(
-                f"[sweep] has {path}, which is searched; take it out of [sweep], or name others: --vary"
-            )
-    first = first_candidates(kind, searched, found, aimed)
-    own = _own(searched, resolved, found)
-    plain = under(scenario, kind, plain=True).resolved["aqm"]
-    rules = first if own is None or resolved == plain else [own, *first]
-    budget = Budget(runs=wanted.runs or RUNS) if wanted.time is None else Budget(seconds=_seconds(wanted.time))
-    seeds = range(scenario.seed, scenario.seed + wanted.seeds)
-    return _Task(wanted, aimed, judge, scenario, resolved != plain, searched, _once(rules), budget, seeds)
 
 
 def _own(searched: Space, resolved: Mapping[str, Any], found: Facts) -> Rule | None:
@@ -210,7 +282,7 @@ def _hunt(task: _Task, runner: Runner, count: int) -> Hunt:
     points = [task.space.encode(rule.values) for rule in task.first]
     objectives = max(1, len(task.aims.objectives))
     search = Search(len(task.space.keys), objectives, task.scenario.seed, points)
-    return Hunt(task.space, search, race, runner, task.wanted.kind, task.first)
+    return Hunt(task.space, search, race, runner, task.kind, task.first)
 
 
 def _expected(task: _Task, seen: int, others: int) -> int:
@@ -224,7 +296,7 @@ def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) ->
     """Raises `Error` for a metric that has no value under a condition, neither here nor under
     DropTail.
     """
-    asked = [Setting(task.wanted.kind, plain=True), Setting("droptail", plain=True)]
+    asked = [Setting(task.kind, plain=True), Setting("droptail", plain=True)]
     missing = {metric: set(range(len(names))) for metric in task.aims.metrics}
     for setting in asked:
         if not any(missing.values()):
@@ -240,30 +312,12 @@ def _refuse_without_metric(task: _Task, runner: Runner, names: Sequence[str]) ->
 def _finish(task: _Task, statement: Statement, hunt: Hunt, folder: Path) -> Tuning:
     """Writes everything."""
     values = written(statement, statement.finals.best)
-    fixed = {key_name(path): value for path, value in task.wanted.fix.items()}
-    changes = {"kind": task.wanted.kind, **fixed, **values}
-    base = under(task.scenario, task.wanted.kind, plain=False)
+    changes = {"kind": task.kind, **task.fixed, **values}
+    base = under(task.scenario, task.kind, plain=False)
     tuned = base.set_all({f"aqm.{name}": value for name, value in values.items()})
-    text = tuned_toml(task.wanted.file, tuned, task.wanted.scenario, changes)
-    document = document_of(statement, _asked(task.wanted))
+    text = tuned_toml(task.file, tuned, task.original, changes)
+    document = document_of(statement, task.asked)
     write_files(folder, statement, hunt.candidates, text, document)
     page = write_page(folder, statement, hunt.candidates)
     met = {"MET": True, "MISSED": False, "UNDECIDED": None}[statement.standing.name]
     return Tuning(tuned, {f"aqm.{name}": value for name, value in values.items()}, met, statement, page, document)
-
-
-def _asked(wanted: Wanted) -> dict[str, Any]:
-    """Returns what was asked, as plain values."""
-    return {
-        "file": wanted.file and wanted.file.name,
-        "aqm": wanted.kind,
-        "goals": [str(goal) for goal in wanted.goals],
-        "maximize": list(wanted.maximize),
-        "minimize": list(wanted.minimize),
-        "judge": wanted.judge,
-        "vary": list(wanted.vary),
-        "fix": dict(wanted.fix),
-        "runs": wanted.runs,
-        "time": wanted.time,
-        "seeds": wanted.seeds,
-    }

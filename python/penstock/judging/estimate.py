@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -54,8 +54,8 @@ class Estimate(_Mean):
         return self
 
     @staticmethod
-    def of(values: Sequence[float], bounds: Bounds = ANYWHERE, level: float = 0.95) -> Estimate:
-        """Returns the estimate from one value per run.
+    def of(values: Iterable[float | None], bounds: Bounds = ANYWHERE, level: float = 0.95) -> Estimate:
+        """Returns the estimate from one value per run; `None` and NaN are runs in which the metric did not apply.
 
         bounds: the least and the most that the quantity can be, where there are such.
         level: the share of such intervals that hold the true mean.
@@ -65,7 +65,8 @@ class Estimate(_Mean):
         >>> Estimate.of([0.0, 0.01, 0.0], SHARE).low
         0.0
         """
-        return Estimate(*_penstock.estimate(values, bounds, level))
+        there = [float(v) for v in values if v is not None and not math.isnan(v)]
+        return Estimate(*_penstock.estimate(there, bounds, level))
 
     @staticmethod
     def around(mean: float | None, ci95: float | None, n: int, bounds: Bounds) -> Estimate:

@@ -1,161 +1,18 @@
-"""What many runs say: intervals, paired comparisons, and when to stop.
-
-Runs are independent replications, one a seed; nothing here treats packets of one run as independent.
-"""
+"""When a point of a sweep has seeds enough: its intervals are as narrow as asked."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from penstock import _penstock
 from penstock._names import known
 from penstock.errors import Error
-from penstock.estimate import ANYWHERE, Bounds, Estimate
-
-Number = float | None
-Label = TypeVar("Label", bound=Hashable)
-
-# --- intervals ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bootstrap:
-    """A mean over runs with a 95 % bootstrap interval, which need not be symmetric.
-
-    low, high: `None` below two runs.
-    n: the runs in which the metric applied.
-    """
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-
-def present(values: Sequence[Number]) -> list[float]:
-    """The values of the runs in which the metric applied."""
-    return [v for v in values if v is not None]
-
-
-def estimate(values: Sequence[Number], bounds: Bounds = ANYWHERE) -> Estimate:
-    """Mean and 95 % interval by Student's t, on a scale that keeps to the bounds. Exact for normal values that have
-    none."""
-    return Estimate.of(present(values), bounds)
-
-
-def bootstrap(
-    values: Sequence[Number], bounds: Bounds = ANYWHERE, *, seed: int = 1, resamples: int = 9999
-) -> Bootstrap:
-    """Mean and 95 % interval by the bias-corrected and accelerated bootstrap (Efron 1987), for metrics whose values
-    over seeds are skewed: loss ratios, high percentiles.
-
-    bounds: it needs none: it never reaches beyond the values.
-    seed: of the resampling; the same values in the same order give the same interval.
-
-    Of few runs it covers less than Student's t does, since it cannot see beyond the values that it was given: for 5, 10
-    and 20 normal values 84, 90 and 93 % (t: 95 %), for exponential ones 82, 85 and 91 % (t: 89, 89 and 91 %).
-    """
-    given = present(values)
-    n = len(given)
-    mean = math.fsum(given) / n if given else None
-    if n < 2 or mean is None:
-        return Bootstrap(mean=mean, low=None, high=None, n=n)
-    if min(given) == max(given):  # no acceleration: 0/0
-        return Bootstrap(mean=mean, low=given[0], high=given[0], n=n)
-    import numpy as np
-    from scipy import stats
-
-    rng = np.random.default_rng(seed)
-    ends = stats.bootstrap((given,), np.mean, n_resamples=resamples, rng=rng).confidence_interval
-    return Bootstrap(mean=mean, low=float(ends.low), high=float(ends.high), n=n)
-
-
-Interval: TypeAlias = Estimate | Bootstrap
-
-#: The kinds of interval.
-INTERVALS: Mapping[str, Callable[[Sequence[Number], Bounds], Interval]] = {"t": estimate, "bootstrap": bootstrap}
-
-
-def ends(interval: Interval) -> tuple[float, float] | None:
-    """Where an interval begins and ends; `None` below two runs."""
-    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
-
-
-# --- comparisons ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
-    """One against another over the seeds that both have.
-
-    difference: of the pairs, with its own 95 % interval.
-    p: of the paired t test that there is no difference; `None` below two pairs.
-    p_adjusted: the same after correction for all comparisons of its table.
-    """
-
-    difference: Interval
-    p: float | None
-    p_adjusted: float | None = None
-
-
-def paired(
-    ours: Mapping[int, Number], theirs: Mapping[int, Number], ci: str = "t", bounds: Bounds = ANYWHERE
-) -> Paired:
-    """The differences ours − theirs, seed by seed: with common random numbers (the same seed starts the same flows at
-    the same time) what a seed does to both cancels out.
-
-    ours, theirs: seed → value. A seed that one of them lacks, or where the metric does not apply, is left out.
-    ci: the kind of the difference's interval, of `INTERVALS`; the test is Student's whichever it is.
-    bounds: of the quantity; no difference reaches beyond what lies between them.
-    """
-    seeds = sorted(ours.keys() & theirs.keys())
-    both = [(a, b) for a, b in ((ours[s], theirs[s]) for s in seeds) if a is not None and b is not None]
-    differences = [a - b for a, b in both]
-    found = INTERVALS[ci](differences, ANYWHERE)
-    cut = found.cut(bounds) if isinstance(found, Estimate) else found
-    return Paired(difference=cut, p=_no_difference(differences))
-
-
-def _no_difference(differences: Sequence[float]) -> float | None:
-    """Student's one-sample t test of the pairs' differences, two-sided."""
-    if len(differences) < 2:
-        return None
-    if min(differences) == max(differences):  # t is 0/0 or infinite
-        return 1.0 if differences[0] == 0.0 else 0.0
-    from scipy import stats
-
-    return float(stats.ttest_1samp(differences, 0.0).pvalue)
-
-
-def corrected(table: Mapping[Label, Paired]) -> dict[Label, Paired]:
-    """All comparisons of a table, their p values adjusted for their number by `adjusted`.
-
-    The intervals are each for itself: of many at 95 %, some miss.
-    """
-    p = adjusted([each.p for each in table.values()])
-    return {label: replace(each, p_adjusted=q) for (label, each), q in zip(table.items(), p, strict=True)}
-
-
-def adjusted(p: Sequence[Number]) -> list[Number]:
-    """The p values after Benjamini and Hochberg (1995): of the comparisons called different at 0.05, at most 5 % in
-    expectation are not. Holds for independent and for positively dependent tests (Benjamini, Yekutieli 2001), as those
-    against one baseline usually are. What was not tested (`None`) does not count.
-    """
-    tested = [each for each in p if each is not None]
-    if not tested:
-        return list(p)
-    from scipy import stats
-
-    corrected = iter(stats.false_discovery_control(tested, method="bh").tolist())
-    return [None if each is None else float(next(corrected)) for each in p]
-
-
-# --- when to stop ---------------------------------------------------------------------------------------------------
+from penstock.judging.estimate import Estimate
+from penstock.judging.intervals import Number
 
 _GOAL = re.compile(r"\s*(?P<metric>\w+)\s*(?:±|\+/-|\+-)\s*(?P<width>.*?)\s*")
 

@@ -1,9 +1,10 @@
-"""`penstock config`: writing for a platform, and reading what runs."""
+"""Writing a scenario for a router, and reading what runs on one: `penstock.config`, `penstock.config_from`."""
 
 from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -94,19 +95,34 @@ class Configuration:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-def configure(
+def config(
     scenario: Scenario,
     to: str,
-    place: Place,
     *,
+    dev: str | None = None,
+    variant: str | None = None,
+    shape: bool = False,
     exact: float | None = None,
     seeds: int = 5,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Configuration:
-    """Writes, and runs what the box will do. Raises `RefusedError` with the reason where the
-    platform cannot.
+    """Writes a scenario's bottleneck as a router's configuration, and simulates what the router
+    will make of it.
+
+    to: the platform: `"tc"`, `"sonic"`, `"cisco-ios"`, `"junos"`, `"eos"`, `"openconfig"`,
+        `"dpdk"`, `"vyos"`, `"sqm"`.
+    dev: the interface; default: the platform's usual first one.
+    variant: one of several forms: tc's `"gred"` instead of `"red"`, or `"cake"` instead of
+        `"fq_codel"`.
+    shape: let tc make the bottleneck's rate itself.
+    exact: raise where a value is off by more than this, or anything is lost: `0.01` is one per
+        cent.
+    seeds: runs of what is wanted and of what the box will do, paired; 0: none.
+
+    Raises `ScenarioError` with the reason where the platform cannot express it.
     """
+    place = Place(dev=dev, variant=variant, shape=shape)
     written = write(scenario, to, place)
     if exact is not None:
         check_exact(written, to, exact)
@@ -162,6 +178,34 @@ def read(text: str, from_: str, given: Given, name: str = "<text>") -> Reading:
     except ScenarioError as error:
         raise ScenarioError(plain(f"{name}: {error}")) from None
     return made
+
+
+def config_from(
+    text: str,
+    platform: str,
+    *,
+    dev: str | None = None,
+    parent: str | None = None,
+    profile: str | None = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str | None = None,
+) -> Scenario:
+    """Returns what runs on a box as a scenario.
+
+    text: what `tc -s -d qdisc show` prints, in JSON (`-j`) or not, or SONiC's config DB.
+    platform: `"tc"` or `"sonic"`.
+    dev, parent, profile: which interface, class or profile, where there are several.
+    rate, rtt, buffer: what the state does not say.
+
+    Warns (`UserWarning`) of each thing that the box does and the scenario does not. Raises
+    `ScenarioError` with one message.
+    """
+    given = Given(dev=dev, parent=parent, profile=profile, rate=rate, rtt=rtt, buffer=buffer)
+    reading = read(text, platform, given)
+    for sentence in reading.fate.sentences():
+        warnings.warn(f"lost: {sentence}", stacklevel=2)
+    return Scenario.from_toml(reading.text)
 
 
 def read_json(made: Reading, from_: str) -> str:

@@ -1,0 +1,436 @@
+//! What all senders share: sequence numbers, the window, the timers.
+//!
+//! RFC 5681, RFC 6298, RFC 3168, RFC 3042. `sending.rs` puts segments on the wire, `recovery/`
+//! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
+
+use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::window::Window;
+use crate::control::Control;
+use crate::ecn::accecn;
+use crate::ecn::bits::{self, Ecn, Mark};
+use crate::pace::Pacer;
+use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
+use crate::rtt::RttEstimator;
+use crate::segment::{Ack, Segment};
+use crate::sent::{Sent, SentLog};
+use crate::timers::{Timer, Timers};
+use penstock_units::{Duration, Time};
+use std::sync::Arc;
+
+/// What a sender asks of its surroundings.
+pub trait Io {
+    /// Sends a segment, which may leave its host at `not_before`, or now if that has passed. Times
+    /// never go back from one segment to the next.
+    fn send(&mut self, segment: Segment, not_before: Time);
+    /// Returns a random number, uniform in [0, 1), of the flow's own stream.
+    fn random(&mut self) -> f64;
+}
+
+/// What a sender has done so far: reported, never consulted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Retransmission timeouts with data outstanding. This and what follows happens once in a round
+    /// trip or less often, and is counted in 32 bits: a run may have many senders.
+    pub timeouts: u32,
+    /// Cuts of the window in answer to marks.
+    pub ecn_cuts: u32,
+    /// Those of `ecn_cuts` that answer multi-level ECN's incipient marks.
+    pub cuts_incipient: u32,
+    /// Fast retransmits.
+    pub fast_retransmits: u32,
+}
+
+impl Counters {
+    /// Returns what was counted since `then`.
+    #[must_use]
+    pub fn since(self, then: Self) -> Self {
+        Counters {
+            sent: self.sent - then.sent,
+            retransmits: self.retransmits - then.retransmits,
+            timeouts: self.timeouts - then.timeouts,
+            ecn_cuts: self.ecn_cuts - then.ecn_cuts,
+            cuts_incipient: self.cuts_incipient - then.cuts_incipient,
+            fast_retransmits: self.fast_retransmits - then.fast_retransmits,
+        }
+    }
+}
+
+/// The last event that cut the window or would have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    None,
+    DupAcks,
+    Timeout,
+    Mark,
+    /// Recovery after duplicate ACKs is over.
+    Exited,
+}
+
+/// What all senders share, whatever repairs their losses. The fields that every ACK touches come
+/// first: with thousands of flows an ACK costs one cache miss per line that it touches.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Connection {
+    pub(crate) p: Arc<TcpParams>,
+    /// The highest segment acknowledged, −1 before the SYN's ACK.
+    pub(crate) highest_ack: i64,
+    /// As `highest_ack`, except that SACK's recovery leaves it behind.
+    pub(crate) last_ack: i64,
+    /// The next segment to send; goes back after a timeout.
+    pub(crate) next: i64,
+    /// The highest segment ever sent.
+    pub(crate) max_sent: i64,
+    /// One past the last segment that the application has given.
+    pub(crate) limit: i64,
+    pub(crate) window: Window,
+    /// The highest segment sent when the window was cut last, for a loss or a mark: a window is cut
+    /// once, whatever asks for that. −1: it was not.
+    pub(crate) recover: i64,
+    /// The segment whose round trip is being timed, and when it was sent.
+    pub(crate) timed: Option<(i64, Time)>,
+    pub(crate) timed_high: i64,
+    pub(crate) timers: Timers,
+    pub(crate) pacer: Pacer,
+    /// Segments beyond the last one acknowledged that the receiver has room for, by the last ACK.
+    pub(crate) peer_window: u32,
+    /// Segments sent by limited transmit since the last new ACK.
+    pub(crate) limited: u8,
+    /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
+    /// watches and there is no log.
+    pub(crate) told: u32,
+    /// What the present ACK says of marks.
+    pub(crate) mark: Mark,
+    /// What the last cut for a mark answered (multi-level ECN).
+    pub(crate) cut_level: Mark,
+    /// The count of marks that the ACE field reported last, modulo eight (AccECN).
+    pub(crate) marks_known: u8,
+    /// Why it was cut.
+    pub(crate) last_event: Event,
+    /// What both ends have agreed on.
+    pub(crate) agreed: Ecn,
+    /// The next new segment says that the window was reduced.
+    pub(crate) cwr: bool,
+    pub(crate) ecn_backoff: bool,
+    /// Marked at a window of one: nothing is sent before the timer expires.
+    pub(crate) waits_for_timer: bool,
+    pub(crate) stopped: bool,
+    pub(crate) control: Control,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) counters: Counters,
+    pub(crate) initial_window: f64,
+    /// Of each segment under way, where somebody asks for it.
+    pub(crate) log: Option<Box<SentLog>>,
+}
+
+impl Connection {
+    /// Returns one that has sent nothing. `phase` in [0, 1) is the phase of the host's tick;
+    /// `records`: recovery needs a record of each segment under way.
+    pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
+        let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
+        let control = Control::new(&p.control);
+        let records = records || control.records();
+        Connection {
+            highest_ack: -1,
+            last_ack: -1,
+            next: 0,
+            max_sent: -1,
+            limit: 0,
+            window: Window { cwnd: 1.0, ssthresh: p.initial_ssthresh.unwrap_or(f64::INFINITY) },
+            recover: if p.quirks().recover_starts_at_0() { 0 } else { -1 },
+            last_event: Event::None,
+            limited: 0,
+            peer_window: p.window,
+            told: 0,
+            initial_window: f64::from(p.initial_window),
+            rtt: RttEstimator::new(&p.rtt, phase),
+            timed: None,
+            timed_high: -1,
+            timers: Timers::IDLE,
+            pacer: Pacer::IDLE,
+            mark: Mark::None,
+            cut_level: Mark::None,
+            marks_known: accecn::FIRST,
+            agreed: Ecn::Off,
+            cwr: false,
+            ecn_backoff: false,
+            waits_for_timer: false,
+            stopped: false,
+            log: records.then(Box::default),
+            control,
+            counters: Counters::default(),
+            p,
+        }
+    }
+
+    /// Returns the first data segment: 1 after a SYN, else 0.
+    pub(crate) fn first_data(&self) -> i64 {
+        i64::from(self.p.handshake)
+    }
+
+    /// Returns what is remembered of a segment under way.
+    pub(crate) fn segment(&self, seq: i64) -> Option<&Sent> {
+        self.log.as_ref()?.get(seq)
+    }
+
+    // ---- the window ---------------------------------------------------------------------------
+
+    /// Returns how many segments may be outstanding: the congestion window, and by how much
+    /// recovery inflates it, within the receiver's.
+    #[inline]
+    pub(crate) fn usable(&self, inflation: f64) -> i64 {
+        self.window_in_force(inflation) as i64
+    }
+
+    #[inline]
+    fn window_in_force(&self, inflation: f64) -> f64 {
+        (self.window.cwnd + inflation).min(f64::from(self.peer_window))
+    }
+
+    /// Returns how many segments are outstanding.
+    #[inline]
+    pub(crate) fn flight(&self) -> i64 {
+        self.max_sent - self.highest_ack
+    }
+
+    /// Returns Reno's factor at a loss: one half, or what multi-level ECN says.
+    fn reno_factor(&self) -> f64 {
+        if self.agreed == Ecn::Mecn {
+            1.0 - self.p.mecn.beta3
+        } else {
+            0.5
+        }
+    }
+
+    /// Returns the segments that a cut by a factor multiplies.
+    fn cut_base(&self, inflation: f64) -> f64 {
+        match self.p.ssthresh_from {
+            SsthreshFrom::Window => self.window_in_force(inflation),
+            SsthreshFrom::Flight => {
+                // RFC 5681 3.2 (2): segments of limited transmit do not count. After a timeout, and
+                // in SACK's recovery, far more is unacknowledged than cwnd lets into the network.
+                let flight = (self.flight() - i64::from(self.limited)).max(0) as f64;
+                flight.min(self.window.cwnd)
+            }
+        }
+    }
+
+    fn a_cut(&self, cause: Cause, base: f64) -> Cut {
+        let whole = self.p.ssthresh_from == SsthreshFrom::Window;
+        Cut { cause, base, reno: self.reno_factor(), floor: self.p.cwnd_floor, whole }
+    }
+
+    /// Has the control cut its window, which recovery has inflated.
+    pub(crate) fn cut(&mut self, cause: Cause, inflation: f64) {
+        let cut = self.a_cut(cause, self.cut_base(inflation));
+        self.control.on_cut(&cut, &mut self.window);
+        self.cwr = true;
+    }
+
+    /// Has the control cut its window for a multi-level mark: table 3 leaves `table_3` of `window`
+    /// segments.
+    pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
+        let cut = self.a_cut(cause, window);
+        self.control.on_level(table_3, &cut, &mut self.window);
+        self.cwr = true;
+    }
+
+    /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
+    /// were outstanding before it.
+    #[inline]
+    pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
+        // RFC 7661: whether the window was what limited us.
+        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.window.cwnd;
+        let acked = match self.p.growth {
+            GrowthPer::Acks => 1.0,
+            GrowthPer::Bytes => acked as f64,
+        };
+        let g = Growth {
+            now,
+            seq: self.highest_ack,
+            next: self.next,
+            acked,
+            used,
+            rtt: &self.rtt,
+            rtt_params: &self.p.rtt,
+            quirks: self.p.quirks(),
+        };
+        self.control.grow(&g, &mut self.window);
+    }
+
+    // ---- the retransmission timer -------------------------------------------------------------
+
+    pub(crate) fn set_timer(&mut self, now: Time) {
+        self.timers.set(Timer::Rtx, now + self.rtt.timeout());
+    }
+
+    /// After a new ACK (RFC 6298, 5.2 and 5.3).
+    pub(crate) fn new_ack_timer(&mut self, now: Time) {
+        let always = self.p.quirks().timer_always_runs();
+        if self.max_sent > self.highest_ack || self.waits_for_timer || always {
+            self.set_timer(now);
+        } else {
+            self.timers.stop(Timer::Rtx);
+        }
+    }
+
+    /// Duplicate ACKs: restart the timer; `back`: send on from the first hole.
+    pub(crate) fn restart_timer(&mut self, now: Time, back: bool) {
+        self.set_timer(now);
+        if back {
+            self.next = self.highest_ack + 1;
+        }
+        self.timed = None;
+    }
+
+    /// Backs the timer off (RFC 6298, 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.rtt.back_off(&self.p.rtt);
+    }
+
+    /// Forgets the back-off (ns-2: SACK's partial ACKs do).
+    pub(crate) fn end_back_off(&mut self) {
+        self.rtt.restore(&self.p.rtt);
+    }
+
+    /// The retransmission timer has expired, and what was being repaired is forgotten: cuts the
+    /// window to one segment, and goes back to the first hole.
+    pub(crate) fn timeout(&mut self, now: Time) {
+        let quirks = self.p.quirks();
+        let outstanding = self.highest_ack < self.max_sent;
+        if std::mem::take(&mut self.waits_for_timer) && !outstanding {
+            return; // what the mark asked for; nothing was lost
+        }
+        self.window.cwnd = self.window.cwnd.max(1.0);
+        self.recover = self.max_sent;
+        if self.highest_ack == -1 {
+            // RFC 6298 (5.7), RFC 5681 3.1: a lost SYN means an initial window of one segment.
+            self.initial_window = 1.0;
+        }
+        if !outstanding {
+            // Nothing to repair: the window was below one segment.
+            self.cut(Cause::Again, 0.0);
+        } else if self.last_event == Event::Mark && quirks.timeout_spares_a_marked_window() {
+            // In recovery from an ECN cut: ssthresh is not cut again.
+            self.cut(Cause::Again, 0.0);
+        } else {
+            self.counters.timeouts += 1;
+            // RFC 5681 3.1: ssthresh stays when the timer has already sent the segment again.
+            let again = self.last_event == Event::Timeout && !quirks.every_timeout_cuts();
+            self.cut(if again { Cause::Again } else { Cause::Timeout }, 0.0);
+        }
+        if outstanding {
+            self.back_off();
+        }
+        self.limited = 0;
+        self.restart_timer(now, true);
+        self.last_event = Event::Timeout;
+    }
+
+    // ---- ACKs ---------------------------------------------------------------------------------
+
+    /// Tells the record and the control of an ACK that newly reports `marked` segments as marked.
+    /// Nothing else has been done with the ACK.
+    pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
+        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack));
+        if !self.control.watches() {
+            return;
+        }
+        let newly = ack.seq - self.highest_ack;
+        let delivered = match &of_log {
+            Some(news) => news.delivered as i64,
+            None => delivered(&mut self.told, newly),
+        };
+        let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
+        let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
+        let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
+        self.control.on_ack(&a, &mut self.window);
+    }
+
+    /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
+    /// [`Connection::new_ack`]'s.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time, ack: &Ack) {
+        self.limited = 0;
+        self.last_ack = ack.seq;
+        self.highest_ack = ack.seq;
+        self.next = self.next.max(ack.seq + 1);
+        if let Some((seq, sent)) = self.timed {
+            if ack.seq >= seq {
+                if !(self.ecn_backoff && self.mark != Mark::None) {
+                    self.rtt.restore(&self.p.rtt);
+                    self.ecn_backoff = false;
+                }
+                self.timed = None;
+                self.rtt.sample(&self.p.rtt, sent, now);
+            }
+        }
+        self.new_ack_timer(now);
+    }
+
+    /// An ACK of new data outside recovery: advance, then grow unless it tells of a mark.
+    #[inline]
+    pub(crate) fn new_ack(&mut self, now: Time, ack: &Ack) {
+        let (acked, flight) = (ack.seq - self.highest_ack, self.flight());
+        self.advance(now, ack);
+        if self.mark == Mark::None {
+            self.grow(now, acked, flight);
+            self.ecn_backoff = false;
+        }
+        if self.last_ack == 0 {
+            self.window.cwnd = self.initial_window;
+            if self.p.handshake {
+                self.agreed = bits::conclude(self.p.ecn, ack.bits);
+            }
+        }
+    }
+
+    /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).
+    pub(crate) fn advance_partially(&mut self, ack: &Ack) {
+        self.last_ack = ack.seq;
+        self.highest_ack = ack.seq;
+        self.next = self.next.max(ack.seq + 1);
+        if self.timed.is_some_and(|(seq, _)| ack.seq >= seq) {
+            self.timed = None;
+            self.rtt.restore(&self.p.rtt);
+        }
+    }
+}
+
+/// Returns how many segments an ACK says have arrived that newly acknowledges `newly`. `told`:
+/// those that duplicates have reported already.
+fn delivered(told: &mut u32, newly: i64) -> i64 {
+    match newly {
+        ..0 => 0, // from the past
+        0 => {
+            *told += 1;
+            1
+        }
+        _ => {
+            // A cumulative ACK reports at least the segment that caused it.
+            let old = (*told).min((newly - 1).min(i64::from(u32::MAX)) as u32);
+            *told -= old;
+            newly - i64::from(old)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One lost, four duplicates, an ACK of all five: five segments arrived, not nine.
+    #[test]
+    fn duplicates_count_once() {
+        let mut told = 0;
+        let of: Vec<i64> =
+            [1, 0, 0, -3, 0, 0, 5].iter().map(|n| delivered(&mut told, *n)).collect();
+        assert_eq!((of, told), (vec![1, 1, 1, 0, 1, 1, 1], 0));
+        // Of three duplicates an ACK of two can take back one.
+        assert_eq!([0, 0, 0, 2].map(|n| delivered(&mut told, n)), [1, 1, 1, 1]);
+        assert_eq!(told, 2);
+    }
+}

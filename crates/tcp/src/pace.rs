@@ -1,0 +1,103 @@
+//! Pacing: when a segment may leave its host, as Linux has it since 4.20 (earliest departure time).
+//! The sender hands segments to the network ahead of that time, and the network waits. A flow whose
+//! ACKs come no faster than its pace needs no timer for it.
+//!
+//! - `tcp_update_skb_after_send`: a segment that leaves late may make up for it, but for no more
+//!   than half of its own time.
+//! - `tcp_small_queue_check`: what waits at the host is two segments, or the pace of a millisecond.
+
+use penstock_units::param::{Param, Params, Values};
+use penstock_units::{Duration, Rate, Time};
+
+/// What a program may ask of pacing. It is no key of a scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacingParams {
+    /// Segments leave the host no faster than this, evenly spaced (Linux: `SO_MAX_PACING_RATE`).
+    pub max_rate: Option<Rate>,
+}
+
+impl PacingParams {
+    pub(crate) const TABLE: &'static [Param] = &[];
+}
+
+impl Params for PacingParams {
+    const TABLES: &'static [&'static [Param]] = &[PacingParams::TABLE];
+
+    fn read(_values: &Values) -> Self {
+        PacingParams::default()
+    }
+
+    fn write(&self, _out: &mut Values) {}
+}
+
+/// What may wait at the host, where that is more than two segments (`sk_pacing_shift`).
+const AHEAD: Duration = Duration::from_millis(1);
+
+/// The clock of a paced sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    /// When the next segment may leave.
+    next: Time,
+}
+
+impl Pacer {
+    pub(crate) const IDLE: Pacer = Pacer { next: Time::ZERO };
+
+    /// Returns when a segment that is sent at `now` may leave; the next one follows `gap` later.
+    pub(crate) fn departs(&mut self, now: Time, gap: Duration) -> Time {
+        let at = now.max(self.next);
+        let late = at.since(self.next).as_ticks().min(gap.as_ticks() / 2);
+        self.next = at + Duration::from_ticks(gap.as_ticks() - late);
+        at
+    }
+
+    /// Returns when sending may go on, if enough waits at the host.
+    pub(crate) fn holds(&self, now: Time, gap: Duration) -> Option<Time> {
+        let ahead = AHEAD.max(gap + gap);
+        (self.next >= now + ahead).then_some(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time::from_nanos(n * 1000)
+    }
+
+    /// A segment every 2.5 ms. On time at 10, 12.5 and 15 ms. The one due at 17.5 ms leaves at 19,
+    /// 1.5 late, and makes up for 1.25: the next is due at 20.25. That one leaves at 20.75, 0.5
+    /// late: 22.75. After a long rest half a segment's time is made up for.
+    #[test]
+    fn departures_by_hand() {
+        let gap = Duration::from_micros(2_500);
+        let mut p = Pacer { next: us(10_000) };
+        for (now, at, next) in [
+            (10_000, 10_000, 12_500),
+            (10_000, 12_500, 15_000),
+            (15_000, 15_000, 17_500),
+            (19_000, 19_000, 20_250),
+            (20_750, 20_750, 22_750),
+            (90_000, 90_000, 91_250),
+        ] {
+            assert_eq!((p.departs(us(now), gap), p.next), (us(at), us(next)), "at {now} us");
+        }
+    }
+
+    /// Two segments of 2.5 ms, or five of 0.2 ms, wait at the host.
+    #[test]
+    fn little_waits_at_the_host() {
+        for (gap, waiting) in [(2_500, 2), (200, 5)] {
+            let gap = Duration::from_micros(gap);
+            let mut p = Pacer { next: us(1_000) };
+            let mut sent = 0;
+            while p.holds(us(1_000), gap).is_none() {
+                p.departs(us(1_000), gap);
+                sent += 1;
+            }
+            assert_eq!(sent, waiting);
+            assert_eq!(p.holds(us(1_000), gap), Some(p.next));
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What a sender remembers of each segment under way, kept only where its control or its way of
+//! recovery asks for that. Delivery rates are estimated as in draft-ietf-ccwg-bbr, section 4.1, and
+//! in Linux's `tcp_rate.c`, in segments.
+
+use crate::recovery::scoreboard::Scoreboard;
+use crate::segment::{Ack, Block};
+use penstock_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A segment that was sent and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// When it was sent last.
+    pub(crate) at: Time,
+    /// How often it was sent.
+    pub(crate) times: u32,
+    /// An ACK has reported it.
+    arrived: bool,
+    /// How many segments had been delivered when it was sent, and when the last of them was.
+    delivered: u64,
+    delivered_at: Time,
+    /// When the segment was sent that was delivered last at that time.
+    first_sent: Time,
+    /// It was sent while the application, and not the window, limited sending.
+    app_limited: bool,
+}
+
+/// How fast a connection delivered segments between the sending of one and its delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryRate {
+    /// Segments delivered.
+    pub delivered: u64,
+    /// In this time: that of their sending or that of their ACKs, whichever is longer.
+    pub interval: Duration,
+    /// Segments that had been delivered when the interval began: a round trip is over when this
+    /// reaches what had been delivered at its start.
+    pub prior: u64,
+    /// The application limited sending, so that the path may be faster.
+    pub app_limited: bool,
+}
+
+/// What an ACK says of the segments under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct News {
+    /// The last segment that it newly acknowledges.
+    pub(crate) newest: Option<Sent>,
+    /// Each segment that it newly acknowledges was sent once (Karn).
+    pub(crate) once: bool,
+    /// Segments that it newly reports, in order or not.
+    pub(crate) delivered: u64,
+}
+
+/// The segments under way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentLog {
+    /// The number of the first.
+    first: i64,
+    segments: VecDeque<Sent>,
+    /// What ACKs have reported above the cumulative one: finds what is new in a block.
+    reported: Scoreboard,
+    /// How many of the segments under way those are.
+    above: u64,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    /// Until so many segments are delivered, rates are limited by the application; 0: they are not.
+    limited_until: u64,
+    rate: Option<DeliveryRate>,
+    /// What the last ACK said.
+    newest: Option<Sent>,
+}
+
+impl SentLog {
+    /// Returns what is remembered of segment `seq`.
+    pub(crate) fn get(&self, seq: i64) -> Option<&Sent> {
+        self.segments.get(usize::try_from(seq - self.first).ok()?)
+    }
+
+    /// Returns the last segment that the last ACK newly acknowledged.
+    pub(crate) fn newest(&self) -> Option<Sent> {
+        self.newest
+    }
+
+    /// Returns the last estimate of the delivery rate.
+    pub(crate) fn rate(&self) -> Option<DeliveryRate> {
+        self.rate
+    }
+
+    /// Segment `seq` leaves. Those sent for the first time follow each other.
+    pub(crate) fn sent(&mut self, now: Time, seq: i64) {
+        if self.segments.is_empty() {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let mut segment = Sent {
+            at: now,
+            times: 1,
+            arrived: false,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            app_limited: self.limited_until != 0,
+        };
+        let Ok(i) = usize::try_from(seq - self.first) else { return };
+        match self.segments.get_mut(i) {
+            Some(before) => {
+                (segment.times, segment.arrived) = (before.times + 1, before.arrived);
+                *before = segment;
+            }
+            None => self.segments.push_back(segment),
+        }
+    }
+
+    /// Everything that the application gave has been sent, and the window would let more out.
+    pub(crate) fn starved(&mut self) {
+        let in_flight = self.segments.len() as u64 - self.above;
+        self.limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// An ACK has arrived.
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack) -> News {
+        let before = self.delivered;
+        let mut news = News { newest: None, once: true, delivered: 0 };
+        // Of the segments delivered now the one that was sent last gives the rate.
+        let mut latest: Option<Sent> = None;
+        while self.first <= ack.seq {
+            let Some(segment) = self.segments.pop_front() else { break };
+            self.first += 1;
+            news.once &= segment.times == 1;
+            news.newest = Some(segment);
+            if segment.arrived {
+                self.above -= 1;
+            } else {
+                self.deliver(now, &segment, &mut latest);
+            }
+        }
+        self.reported.acknowledge(self.first - 1);
+        for block in &ack.blocks[..usize::from(ack.n_blocks)] {
+            self.report(now, *block, &mut latest);
+        }
+        self.newest = news.newest;
+        news.delivered = self.delivered - before;
+        if let Some(latest) = latest {
+            self.estimate(now, &latest);
+        }
+        news
+    }
+
+    /// An ACK reports a block.
+    fn report(&mut self, now: Time, block: Block, latest: &mut Option<Sent>) {
+        let end = self.first + self.segments.len() as i64;
+        let (left, right) = (block.left.max(self.first), block.right.min(end));
+        let mut at = left;
+        loop {
+            let new = self.reported.skip(at);
+            if new >= right {
+                break;
+            }
+            let i = (new - self.first) as usize;
+            self.segments[i].arrived = true;
+            let segment = self.segments[i];
+            self.above += 1;
+            self.deliver(now, &segment, latest);
+            at = new + 1;
+        }
+        self.reported.add(Block { left, right });
+    }
+
+    fn deliver(&mut self, now: Time, segment: &Sent, latest: &mut Option<Sent>) {
+        self.delivered += 1;
+        self.delivered_at = now;
+        let order = |s: &Sent| (s.delivered, s.at);
+        if latest.is_none_or(|l| order(segment) >= order(&l)) {
+            *latest = Some(*segment);
+        }
+    }
+
+    fn estimate(&mut self, now: Time, latest: &Sent) {
+        self.first_sent = latest.at;
+        let sending = latest.at.since(latest.first_sent);
+        let acking = now.since(latest.delivered_at);
+        self.rate = Some(DeliveryRate {
+            delivered: self.delivered - latest.delivered,
+            interval: sending.max(acking),
+            prior: latest.delivered,
+            app_limited: latest.app_limited,
+        });
+        if self.delivered > self.limited_until {
+            self.limited_until = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
+    }
+
+    fn ack(log: &mut SentLog, now: u64, seq: i64, blocks: &[(i64, i64)]) -> News {
+        let mut ack = Ack { seq, n_blocks: blocks.len() as u8, ..Ack::default() };
+        for (to, (left, last)) in ack.blocks.iter_mut().zip(blocks) {
+            *to = Block { left: *left, right: last + 1 };
+        }
+        log.on_ack(ms(now), &ack)
+    }
+
+    fn rate(log: &SentLog) -> (u64, u64) {
+        let rate = log.rate().expect("a rate");
+        (rate.delivered, rate.interval.as_nanos() / 1_000_000)
+    }
+
+    /// Segments 0, 1, … leave every millisecond, and their ACKs come at 40, 42, 44 … ms. When
+    /// segment 10 left, nothing had been delivered since 0 ms. Its ACK at 60 ms is the eleventh:
+    /// eleven segments in 60 ms, although they were sent in 10. Segment 40 left at 40 ms, after
+    /// the first delivery; its ACK at 120 ms is the 41st, and 40 were delivered in 80 ms.
+    #[test]
+    fn the_slower_of_sending_and_acknowledging() {
+        let mut log = SentLog::default();
+        for t in 0..=120 {
+            if t >= 40 && t % 2 == 0 {
+                let seq = (t as i64 - 40) / 2;
+                let news = ack(&mut log, t, seq, &[]);
+                assert_eq!((news.delivered, news.newest.map(|s| s.at)), (1, Some(ms(seq as u64))));
+                match seq {
+                    10 => assert_eq!(rate(&log), (11, 60)),
+                    40 => assert_eq!(rate(&log), (40, 80)),
+                    _ => {}
+                }
+            }
+            log.sent(ms(t), t as i64);
+        }
+    }
+
+    /// The ACKs of 0 to 9 come at once, at 100 ms: ten in 100 ms. Those of what was then sent, one
+    /// every 10 ms, come at once as well, and the sending of them took longer: 90 ms.
+    #[test]
+    fn acks_that_come_at_once_do_not_raise_it() {
+        let mut log = SentLog::default();
+        (0..10).for_each(|seq| log.sent(ms(0), seq));
+        ack(&mut log, 100, 9, &[]);
+        assert_eq!(rate(&log), (10, 100));
+        (10..20).for_each(|seq| log.sent(ms(10 * seq as u64), seq));
+        ack(&mut log, 191, 19, &[]);
+        assert_eq!(rate(&log), (10, 91));
+    }
+
+    /// Of 0 to 9, segments 0, 3 and 6 are late. Blocks grow to the right, to the left, and join;
+    /// the same block again, and one that ACKs have passed, bring no news.
+    #[test]
+    fn each_segment_is_delivered_once() {
+        let mut log = SentLog::default();
+        (0..10).for_each(|seq| log.sent(ms(0), seq));
+        for (seq, blocks, delivered) in [
+            (-1, vec![(1, 1)], 1),
+            (-1, vec![(1, 2)], 1),
+            (-1, vec![(1, 2)], 0),
+            (-1, vec![(8, 8), (1, 2)], 1),
+            (-1, vec![(7, 8), (4, 5), (1, 2)], 3),
+            (-1, vec![(1, 5)], 1),
+            (-1, vec![(1, 9)], 2),
+            (5, vec![(1, 5)], 1),
+            (9, vec![], 0),
+        ] {
+            assert_eq!(ack(&mut log, 50, seq, &blocks).delivered, delivered, "{seq} {blocks:?}");
+        }
+        assert_eq!((log.delivered, log.above, log.segments.len()), (10, 0, 0));
+    }
+
+    /// Segment 1 is sent again: the ACK of 0 to 2 is no measure of a round trip, that of 3 is.
+    #[test]
+    fn what_was_sent_again_is_known() {
+        let mut log = SentLog::default();
+        (0..4).for_each(|seq| log.sent(ms(seq as u64), seq));
+        log.sent(ms(50), 1);
+        assert_eq!(log.get(1).map(|s| (s.at, s.times)), Some((ms(50), 2)));
+        let news = ack(&mut log, 100, 2, &[]);
+        assert_eq!((news.once, news.newest.map(|s| (s.at, s.times))), (false, Some((ms(2), 1))));
+        assert!(ack(&mut log, 101, 3, &[]).once);
+        assert!(log.get(3).is_none());
+    }
+
+    /// Two segments are all there is to send: their rate, and that of what follows before they are
+    /// delivered, says little of the path.
+    #[test]
+    fn an_application_may_limit_the_rate() {
+        let mut log = SentLog::default();
+        (0..2).for_each(|seq| log.sent(ms(0), seq));
+        log.starved();
+        log.sent(ms(10), 2);
+        for (t, seq, limited) in [(40, 1, false), (50, 2, true)] {
+            ack(&mut log, t, seq, &[]);
+            assert_eq!(log.rate().map(|r| r.app_limited), Some(limited), "segment {seq}");
+        }
+        log.sent(ms(60), 3);
+        ack(&mut log, 100, 3, &[]);
+        assert_eq!(log.rate().map(|r| r.app_limited), Some(false));
+    }
+}

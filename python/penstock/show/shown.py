@@ -1,0 +1,82 @@
+"""What tables and figures ask of the results that they show, which are `penstock.runs`'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock._penstock import RunResult
+    from penstock.judging.estimate import Estimate
+    from penstock.model.scenario import Scenario
+
+
+class Runs(Protocol):
+    """One scenario's runs: `Result`."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What ran."""
+
+    @property
+    def runs(self) -> Sequence[RunResult]:
+        """One for each seed."""
+
+    @property
+    def summary(self) -> Mapping[str, Estimate]:
+        """Metric name → estimate over the runs."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether there are several runs and they are all the same."""
+
+    def series(self, name: str) -> pa.Table:
+        """Returns a recorded table of all runs."""
+
+
+class Compared(Protocol):
+    """One scenario under several disciplines: `Comparison`."""
+
+    @property
+    def results(self) -> Mapping[str, Runs]:
+        """Discipline → its runs."""
+
+    @property
+    def baseline(self) -> str:
+        """The discipline that the others are compared with."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether the runs of every discipline are all the same."""
+
+    def difference(self, aqm: str) -> Mapping[str, Estimate]:
+        """Metric name → estimate of the paired differences against the baseline."""
+
+
+class Counts(Protocol):
+    """What became of packets while the queue was held: `Probe`."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Whose bottleneck was probed."""
+
+    @property
+    def axis(self) -> str:
+        """What `points` are."""
+
+    @property
+    def points(self) -> Sequence[float]:
+        """Queues, or loads."""
+
+    @property
+    def after_s(self) -> Sequence[float]:
+        """How long the queue had stood."""
+
+    @property
+    def levels(self) -> Sequence[str]:
+        """What may become of a packet, mildest first."""
+
+    def shares(self, level: str) -> Sequence[Sequence[float]]:
+        """Returns the share of packets at each of `after_s`, for each of `points`."""
