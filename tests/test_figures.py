@@ -17,7 +17,7 @@ import console
 import penstock as ps
 from conftest import ROOT, SMALL, Command
 from penstock._names import kinds
-from penstock.fluid.start import stability
+from penstock.fluid.stability import stability
 from penstock.runs import probing
 from penstock.runs.result import Comparison
 from penstock.show import canvas, labels, style
