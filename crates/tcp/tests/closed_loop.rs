@@ -4,11 +4,11 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Codepoints, Ecn, Incipient, LossParams, Mark, MecnParams, Receiver, Reply, Segment,
-    Sender, TcpParams, VARIANTS,
+    Ack, Codepoints, Ecn, Incipient, LossParams, MecnParams, Receiver, Reply, Segment, Sender,
+    TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Ty, Value, Values};
-use penstock_units::{Duration, Rng, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ struct Loop {
     receiver: Receiver,
     now: Time,
     rng: Rng,
-    data: VecDeque<(Time, Segment, Mark)>,
+    data: VecDeque<(Time, Segment)>,
     acks: VecDeque<(Time, Ack)>,
     segments: i64,
 }
@@ -63,17 +63,20 @@ impl Loop {
             let edge = self.tcp.acknowledged() + i64::from(self.p.window);
             prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
-            prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
-            prop_assert!(!(s.ect && s.syn && self.p.variant().name != "dctcp"));
+            let ect = s.ecn != Codepoint::NotEct;
+            prop_assert!(!(ect && self.p.ecn == Ecn::Off));
+            prop_assert!(!(ect && s.syn && self.p.variant().name != "dctcp"));
             if self.rng.unit() >= self.channel.data_loss {
-                let mark =
-                    match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
-                        (false, _) => Mark::None,
-                        (true, false) => Mark::Incipient,
-                        (true, true) => Mark::Ce,
-                    };
+                let ecn = match (ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5)
+                {
+                    (false, _) => s.ecn,
+                    (true, false) if s.ecn == Codepoint::Ect0 => Codepoint::Ect1,
+                    (true, false) => Codepoint::Ect0,
+                    (true, true) => Codepoint::Ce,
+                };
+                let s = Segment { ecn, ..s };
                 let at = self.after(departs.max(self.now), self.data.back().map(|d| d.0));
-                self.data.push_back((at, s, mark));
+                self.data.push_back((at, s));
             }
         }
         let outstanding = !self.tcp.done();
@@ -118,10 +121,10 @@ impl Loop {
             self.now = now;
             match next.iter().position(|t| *t == Some(now)) {
                 Some(0) => {
-                    let (_, s, mark) = self.data.pop_front().expect("the front");
+                    let (_, s) = self.data.pop_front().expect("the front");
                     let mut twin = self.receiver.clone();
-                    let reply = self.receiver.on_segment(now, &s, mark);
-                    prop_assert_eq!(twin.on_segment(now, &s, mark), reply);
+                    let reply = self.receiver.on_segment(now, &s);
+                    prop_assert_eq!(twin.on_segment(now, &s), reply);
                     match reply {
                         Reply::Now(ack) => self.answer(ack),
                         Reply::Later => prop_assert!(self.receiver.deadline().is_some()),
