@@ -78,6 +78,9 @@ impl Connection {
     /// the longer of the two.
     #[inline]
     fn gap(&self) -> Option<Duration> {
+        if !self.paced {
+            return None;
+        }
         self.control.pacing(&self.window).max(self.p.least_gap())
     }
 
