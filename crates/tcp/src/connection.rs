@@ -118,6 +118,10 @@ pub(crate) struct Connection {
     /// Marked at a window of one: nothing is sent before the timer expires.
     pub(crate) waits_for_timer: bool,
     pub(crate) stopped: bool,
+    /// Somebody paces segments.
+    pub(crate) paced: bool,
+    /// The control, or the record of what is under way, hears of every ACK.
+    pub(crate) heard: bool,
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
@@ -159,6 +163,8 @@ impl Connection {
             ecn_backoff: false,
             waits_for_timer: false,
             stopped: false,
+            paced: control.paces() || p.pacing.max_rate.is_some(),
+            heard: control.watches() || records,
             log: records.then(Box::default),
             control,
             counters: Counters::default(),

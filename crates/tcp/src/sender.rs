@@ -138,7 +138,7 @@ impl Sender {
             _ => answer::news(c, ack, self.recovery.dupacks()),
         };
         c.mark = mark;
-        if c.control.watches() || c.log.is_some() {
+        if c.heard {
             c.tell(now, ack, marked);
         }
         if mark != Mark::None {

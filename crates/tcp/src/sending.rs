@@ -48,12 +48,13 @@ impl Connection {
         }
     }
 
-    /// The window would let more out than the application has given, unless it is full.
+    /// Nothing more is sent: the window would let more out than the application has given, unless
+    /// it is full.
     #[inline]
     pub(crate) fn starves(&mut self) {
-        if let Some(log) = &mut self.log {
-            if self.next >= self.limit && self.max_sent - self.highest_ack < self.window.cwnd as i64
-            {
+        if self.log.is_some() && self.next >= self.limit {
+            let full = self.max_sent - self.highest_ack >= self.window.cwnd as i64;
+            if let Some(log) = self.log.as_mut().filter(|_| !full) {
                 log.starved();
             }
         }
@@ -64,6 +65,16 @@ impl Connection {
     /// one.
     #[inline]
     pub(crate) fn holds(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
+        if !self.paced && (force || self.p.send_overhead == Duration::ZERO) {
+            return false;
+        }
+        self.starts_to_wait(now, force, io)
+    }
+
+    // Apart, as what follows: what few senders do keeps registers from what all do.
+    #[cold]
+    #[inline(never)]
+    fn starts_to_wait(&mut self, now: Time, force: bool, io: &mut impl Io) -> bool {
         if !force && self.p.send_overhead != Duration::ZERO {
             let wait = io.random() * self.p.send_overhead.as_nanos() as f64;
             self.timers.set(Timer::Overhead, now + Duration::from_nanos(wait as u64));
@@ -76,9 +87,15 @@ impl Connection {
 
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
-    #[inline]
     fn gap(&self) -> Option<Duration> {
         self.control.pacing(&self.window).max(self.p.least_gap())
+    }
+
+    /// Returns when a paced segment leaves.
+    #[cold]
+    #[inline(never)]
+    fn departure(&mut self, now: Time) -> Time {
+        self.gap().map_or(now, |gap| self.pacer.departs(now, gap))
     }
 
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
@@ -126,10 +143,7 @@ impl Connection {
         };
         let idle = self.highest_ack == self.max_sent;
         // It is sent when it leaves the host.
-        let now = match self.gap() {
-            Some(gap) if !syn => self.pacer.departs(now, gap),
-            _ => now,
-        };
+        let now = if self.paced && !syn { self.departure(now) } else { now };
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }

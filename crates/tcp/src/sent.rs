@@ -87,6 +87,7 @@ impl SentLog {
     }
 
     /// Segment `seq` leaves. Those sent for the first time follow each other.
+    #[inline(never)]
     pub(crate) fn sent(&mut self, now: Time, seq: i64) {
         if self.segments.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -111,6 +112,8 @@ impl SentLog {
     }
 
     /// Everything that the application gave has been sent, and the window would let more out.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn starved(&mut self) {
         let in_flight = self.segments.len() as u64 - self.above;
         self.limited_until = (self.delivered + in_flight).max(1);

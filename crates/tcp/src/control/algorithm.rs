@@ -118,6 +118,9 @@ pub(crate) trait CongestionControl: Sized {
     /// delivery rate.
     const RECORDS: bool = false;
 
+    /// Whether [`CongestionControl::pacing`] returns anything.
+    const PACES: bool = false;
+
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
 

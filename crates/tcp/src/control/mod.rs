@@ -144,6 +144,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it paces segments.
+            pub(crate) fn paces(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::PACES, )*
+                }
+            }
+
             /// Whether a record of each segment under way is kept for it.
             pub(crate) fn records(&self) -> bool {
                 match self {
