@@ -25,11 +25,11 @@ from penstock import Scenario, _penstock
 from penstock.runs.tasks import Engine, Outcome, Task, run_task, simulator
 from penstock.sweeps.drive import Grid, Threads
 from penstock.sweeps.on_dask import DaskEngine, _packed, run_batch
-from penstock.sweeps.start import sweep
 from penstock.sweeps.store import RUNS
 from penstock.sweeps.store.known import Known
 from penstock.sweeps.store.manifest import Manifest
 from penstock.sweeps.store.writer import COMPACT_RUNS
+from penstock.sweeps.sweep import sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 2

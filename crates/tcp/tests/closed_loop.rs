@@ -36,9 +36,10 @@ struct Loop {
 }
 
 impl Loop {
-    fn after(&mut self, last: Option<Time>) -> Time {
+    /// When something arrives that leaves at `departs`, behind the last one.
+    fn after(&mut self, departs: Time, last: Option<Time>) -> Time {
         let ns = 1e7 + self.rng.unit() * self.channel.jitter_ms as f64 * 1e6;
-        (self.now + Duration::from_nanos(ns as u64)).max(last.unwrap_or(Time::ZERO))
+        (departs + Duration::from_nanos(ns as u64)).max(last.unwrap_or(Time::ZERO))
     }
 
     /// Lets the sender do something, and a clone of it the same; then looks at what came of it.
@@ -47,7 +48,7 @@ impl Loop {
             (self.tcp.clone(), Outbox::default(), Outbox::default());
         act(&mut self.tcp, &mut out);
         act(&mut twin, &mut twins);
-        prop_assert_eq!(&out.0, &twins.0, "a clone does the same");
+        prop_assert_eq!((&out.0, &out.1), (&twins.0, &twins.1), "a clone does the same");
         prop_assert_eq!((self.tcp.cwnd(), self.tcp.deadline()), (twin.cwnd(), twin.deadline()));
         let (p, tcp) = (&self.p, &self.tcp);
         let above_0 = tcp.cwnd() > 0.0 || p.variant().name == "vegas" && is_ns2(p);
@@ -57,7 +58,8 @@ impl Loop {
             tcp.cwnd()
         );
         prop_assert!(tcp.ssthresh() >= 1.0, "ssthresh {}", tcp.ssthresh());
-        for s in out.0 {
+        prop_assert!(out.1.is_sorted(), "departures are in order");
+        for (s, departs) in out.0.into_iter().zip(out.1) {
             let edge = self.tcp.acknowledged() + i64::from(self.p.window);
             prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
@@ -73,7 +75,7 @@ impl Loop {
                     (true, true) => Codepoint::Ce,
                 };
                 let s = Segment { ecn, ..s };
-                let at = self.after(self.data.back().map(|d| d.0));
+                let at = self.after(departs.max(self.now), self.data.back().map(|d| d.0));
                 self.data.push_back((at, s));
             }
         }
@@ -87,7 +89,7 @@ impl Loop {
 
     fn answer(&mut self, ack: Ack) {
         if self.rng.unit() >= self.channel.ack_loss {
-            let at = self.after(self.acks.back().map(|a| a.0));
+            let at = self.after(self.now, self.acks.back().map(|a| a.0));
             self.acks.push_back((at, ack));
         }
     }
