@@ -2,14 +2,14 @@
 //!
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
-use crate::control::{join, length, ControlParams, VariantInfo, VARIANTS};
+use crate::control::{ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::{Codepoints, MecnParams};
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
-use penstock_units::param::{int, num, Param, ParamError, Params, Values, PARAM};
+use penstock_units::param::{int, num, Param, ParamError, Params, Values};
 use penstock_units::{Bytes, Duration, TxClock};
 
 penstock_units::words! {
@@ -197,7 +197,7 @@ const PIECES: &[&[Param]] = {
 };
 
 /// Every key of a TCP flow.
-pub const PARAMS: &[Param] = &join::<_, { length(PIECES) }>(PIECES, PARAM);
+pub const PARAMS: &[Param] = penstock_units::joined!(PIECES);
 
 impl TcpParams {
     /// Reads values that are checked against [`PARAMS`] and have their defaults filled in.

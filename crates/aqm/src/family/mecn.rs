@@ -245,9 +245,9 @@ mod tests {
         }
         // The larger ceiling, 0.2, at 15; half way up to 30: 0.2 + 0.8 / 2.
         let higher = TwoLevel { p2_max: 0.2, ..TWO };
-        let Point::Severe(p) = at(higher.clone(), 22.5, &r) else { unreachable!() };
+        let Point::Severe(p) = at(higher, 22.5, &r) else { unreachable!() };
         assert!((p - 0.6).abs() < 1e-12);
-        assert_eq!(at(higher.clone(), 30.0, &r), Point::Beyond);
+        assert_eq!(at(higher, 30.0, &r), Point::Beyond);
         assert_eq!(at(TwoLevel { gentle: false, ..higher }, 15.0, &r), Point::Beyond);
     }
 

@@ -318,7 +318,7 @@ mod tests {
             (2.0, 55.0, 0.25),
         ] {
             let power = Power { limit: 105.0, n, straight: true };
-            let [p, _] = at(power.clone(), avg, &ramp).p();
+            let [p, _] = at(power, avg, &ramp).p();
             assert!((p - want).abs() < 1e-12, "{n} {avg}: {p}");
         }
     }

@@ -307,7 +307,7 @@ impl<C> Isolation<C> {
     /// the end of the old ones; an empty one goes from the new to the old, from the old to nowhere.
     /// Returns the handle of the packet whose turn it is.
     #[inline(always)]
-    pub fn next(&mut self) -> Option<u32> {
+    pub fn turn(&mut self) -> Option<u32> {
         let Isolation { queues, packets, new, old, serving, quantum, .. } = self;
         while let Some(i) = new.first() {
             let queue = &mut queues[i as usize];
@@ -336,7 +336,7 @@ impl<C> Isolation<C> {
         None
     }
 
-    /// The packet that [`Isolation::next`] named, of `bytes`, leaves its queue, which it returns.
+    /// The packet that [`Isolation::turn`] named, of `bytes`, leaves its queue, which it returns.
     #[inline(always)]
     pub fn leaves(&mut self, bytes: u32) -> &mut FlowQueue<C> {
         let queue = &mut self.queues[self.serving as usize];

@@ -24,33 +24,6 @@ use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, 
 use penstock_units::{Duration, Time};
 use window::Window;
 
-/// Joins tables at compile time.
-pub(crate) const fn join<T: Copy, const N: usize>(tables: &[&[T]], fill: T) -> [T; N] {
-    let mut out = [fill; N];
-    let (mut table, mut n) = (0, 0);
-    while table < tables.len() {
-        let mut i = 0;
-        while i < tables[table].len() {
-            out[n] = tables[table][i];
-            n += 1;
-            i += 1;
-        }
-        table += 1;
-    }
-    assert!(n == N);
-    out
-}
-
-/// Returns the length of tables joined.
-pub(crate) const fn length<T>(tables: &[&[T]]) -> usize {
-    let (mut table, mut n) = (0, 0);
-    while table < tables.len() {
-        n += tables[table].len();
-        table += 1;
-    }
-    n
-}
-
 /// Makes of a list of `Name: module, Params;` the closed set of controls beside Reno's.
 macro_rules! controls {
     ($($name:ident: $module:ident, $params:ident;)*) => {
@@ -200,7 +173,7 @@ controls! {
 
 /// Every value of the key `tcp`: Reno's control under four ways of recovery, then the other
 /// controls in the order in which they were published.
-pub const VARIANTS: &[VariantInfo] = &join::<_, { length(ROWS) }>(ROWS, variant::VARIANT);
+pub const VARIANTS: &[VariantInfo] = penstock_units::joined!(ROWS);
 
 const WORDS: &[&str] = &{
     let mut words = [""; VARIANTS.len()];
@@ -238,7 +211,7 @@ impl Field for &'static VariantInfo {
 
 impl ControlParams {
     /// The key `tcp`, then the parameters of every control.
-    pub const TABLE: &'static [Param] = &join::<_, { length(TABLES) }>(TABLES, PARAM);
+    pub const TABLE: &'static [Param] = penstock_units::joined!(TABLES);
 
     /// Whether losses may be repaired in this way under it: that of its row, or any of the key
     /// `recovery`.

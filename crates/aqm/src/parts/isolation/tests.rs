@@ -40,7 +40,7 @@ impl Bench {
 
     /// The flow of the packet that goes next.
     fn serve(&mut self) -> Option<u32> {
-        let handle = self.flows.next()?;
+        let handle = self.flows.turn()?;
         self.flows.leaves(1000).sends(1000);
         self.waiting -= 1;
         Some(self.of[handle as usize])
