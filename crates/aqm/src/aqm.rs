@@ -1,8 +1,8 @@
 //! The contract of a queue discipline.
 
-use crate::ecn::Codepoints;
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
+use penstock_units::Codepoints;
 use penstock_units::{Duration, Rng, Time};
 
 /// Where a discipline acts. Each way beyond the first costs an event for each packet.

@@ -9,9 +9,9 @@
 //! arrivals costs no more than its `arrive`.
 
 use crate::aqm::{Aqm, Service, Turn};
-use crate::ecn::{Codepoints, Ecn};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
+use penstock_units::{Codepoints, Ecn};
 use penstock_units::{Rng, Time};
 
 /// The waiting packets around a discipline.

@@ -39,7 +39,6 @@ pub mod probe;
 mod aqm;
 mod context;
 mod discipline;
-mod ecn;
 mod kind;
 mod packet;
 mod registry;
@@ -50,9 +49,9 @@ mod verdict;
 pub use aqm::{Aqm, Service, Turn};
 pub use context::{Common, Context, QueueUnit, COMMON};
 pub use discipline::*;
-pub use ecn::{Codepoints, Ecn, Level};
 pub use kind::{Kind, State};
 pub use packet::{Packet, Queue};
+pub use penstock_units::{Codepoints, Ecn, Level};
 pub use registry::{build, kind};
 pub use verdict::{Reason, Verdict};
 

@@ -1,6 +1,6 @@
 //! What a discipline sees: a packet, and the queue that it arrives at.
 
-use crate::ecn::Ecn;
+use penstock_units::Ecn;
 use penstock_units::Time;
 
 /// What a discipline sees of a packet.

@@ -8,10 +8,10 @@
 
 use crate::aqm::{Aqm, Service, Turn};
 use crate::driver::{Driver, Line};
-use crate::ecn::{Ecn, Level};
 use crate::packet::{Packet, Queue};
 use crate::verdict::Reason;
 use penstock_units::{Duration, QueueLen, Rate, Rng, Time};
+use penstock_units::{Ecn, Level};
 use std::collections::VecDeque;
 
 /// The queue that is held, and who fills it.

@@ -1,6 +1,6 @@
 //! What a discipline decides about a packet, and why.
 
-use crate::ecn::Level;
+use penstock_units::Level;
 
 /// Why a packet was signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ mod timers;
 pub use connection::{Counters, Io};
 pub use control::*;
 pub use ecn::bits::{Bits, Ecn, Mark};
-pub use ecn::mecn::{Codepoints, Incipient, MecnParams};
+pub use ecn::mecn::{Incipient, MecnParams};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};

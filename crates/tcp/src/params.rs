@@ -4,13 +4,13 @@
 
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
-use crate::ecn::mecn::{Codepoints, MecnParams};
+use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values};
-use penstock_units::{Bytes, Duration, TxClock};
+use penstock_units::{Bytes, Codepoints, Duration, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.

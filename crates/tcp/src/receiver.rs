@@ -2,11 +2,11 @@
 //! 4.2), and what ACKs say of marks.
 
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
-use crate::ecn::mecn::{self, Codepoints};
+use crate::ecn::mecn;
 use crate::ecn::{accecn, classic};
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
-use penstock_units::{Duration, Ecn as Codepoint, Time};
+use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
 
 /// A receiving end.
@@ -181,7 +181,7 @@ impl Receiver {
                 if self.latch && s.bits == mecn::on_data(true) {
                     self.level = Mark::None;
                 }
-                self.level = self.level.max(self.codepoints.level(s.ecn));
+                self.level = self.level.max(mecn::said(self.codepoints, s.ecn));
                 false
             }
             Feedback::Count => {
@@ -243,7 +243,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ecn::mecn::{Codepoints, MecnParams};
+    use crate::ecn::mecn::MecnParams;
     use crate::recovery::kind::Recovery;
 
     fn seg(seq: i64) -> Segment {

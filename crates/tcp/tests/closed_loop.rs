@@ -4,11 +4,11 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Codepoints, Ecn, Incipient, LossParams, MecnParams, Receiver, Reply, Segment, Sender,
-    TcpParams, VARIANTS,
+    Ack, Ecn, Incipient, LossParams, MecnParams, Receiver, Reply, Segment, Sender, TcpParams,
+    VARIANTS,
 };
 use penstock_units::param::{Params, Ty, Value, Values};
-use penstock_units::{Duration, Ecn as Codepoint, Rng, Time};
+use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ mod time;
 
 pub mod param;
 
-pub use ecn::Ecn;
+pub use ecn::{Codepoints, Ecn, Level};
 pub use join::{join, length};
 pub use quantity::{
     any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,

@@ -11,13 +11,13 @@
 use crate::alone::codel::{Control, ControlParams, Vars};
 use crate::aqm::{Aqm, Service, Turn};
 use crate::context::{Common, Context, Unit};
-use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::parts::isolation::{FlowQueue, Isolation};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{int, ParamError};
 use penstock_units::{group, params, Bytes, Duration, Rng, Time};
+use penstock_units::{Ecn, Level};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {

@@ -9,12 +9,12 @@
 
 use crate::aqm::{Aqm, Service};
 use crate::context::{at_least_a_microsecond, Common, Context, Unit};
-use crate::ecn::{Ecn, Level};
 use crate::kind::{column, own_tables, publish, states, Column, Kind};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::{num, num_open, ParamError};
 use penstock_units::{group, params, words, Duration, QueueLen, Rng, Time};
+use penstock_units::{Ecn, Level};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {

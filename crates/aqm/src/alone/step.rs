@@ -8,12 +8,12 @@
 
 use crate::aqm::Aqm;
 use crate::context::{Common, Context, Unit};
-use crate::ecn::{Ecn, Level};
 use crate::kind::{own_tables, Kind};
 use crate::packet::{Packet, Queue};
 use crate::verdict::{Reason, Verdict};
 use penstock_units::param::ParamError;
 use penstock_units::{group, params, words, QueueLen, Rng, Time};
+use penstock_units::{Ecn, Level};
 
 /// The kind as it is listed.
 pub const KIND: Kind = Kind {

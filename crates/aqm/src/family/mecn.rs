@@ -9,13 +9,13 @@
 //! dropped; 3.3.1: gentle mode).
 
 use crate::context::{Common, Context};
-use crate::ecn::Codepoints;
 use crate::family::params::{Base, Setting, Thresholds};
 use crate::kind::{column, own_tables, states, Column, Kind};
 use crate::parts::compose::Composed;
 use crate::parts::profile::{gentle_part, ramp, Arrival, Point, Profile, Ramp};
 use crate::parts::signal::Signal;
 use penstock_units::param::{num, ParamError};
+use penstock_units::Codepoints;
 use penstock_units::{group, params, words, QueueLen};
 
 /// The kind as it is listed.

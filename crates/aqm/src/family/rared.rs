@@ -319,7 +319,7 @@ mod tests {
     /// decides until 110 ms. A coin that falls on its other side is no signal.
     #[test]
     fn one_signal_per_round_trip_by_hand() {
-        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let signal = Verdict::Mark(penstock_units::Level::Ce, crate::verdict::Reason::Early);
         let mut c = climb(&[("climb", "\"once\"")]);
         assert!(rising(&mut c, 5_000, 16.0));
         <Climb as Adapter<Straight>>::decided(&mut c, Verdict::Pass);
@@ -340,7 +340,7 @@ mod tests {
     /// Whatever arrives: strong signals are a round trip apart, each on a queue above max_th.
     #[test]
     fn strong_signals_are_a_round_trip_apart() {
-        let signal = Verdict::Mark(crate::ecn::Level::Ce, crate::verdict::Reason::Early);
+        let signal = Verdict::Mark(penstock_units::Level::Ce, crate::verdict::Reason::Early);
         let mut rng = penstock_units::Rng::stream(1, "once");
         for _ in 0..50 {
             let mut c = climb(&[("climb", "\"once\"")]);

@@ -9,7 +9,6 @@
 
 use crate::aqm::Aqm;
 use crate::context::Unit;
-use crate::ecn::Codepoints;
 use crate::kind::{column, publish, Column};
 use crate::packet::{Packet, Queue};
 use crate::parts::adapter::{Adapter, Instead};
@@ -18,6 +17,7 @@ use crate::parts::gate::Gate;
 use crate::parts::profile::{Arrival, Point, Profile, Ramp};
 use crate::parts::signal::{Severity, Signal};
 use crate::verdict::Verdict;
+use penstock_units::Codepoints;
 use penstock_units::{Rng, Time};
 
 /// The five parts, and what they need.

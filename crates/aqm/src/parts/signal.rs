@@ -1,8 +1,8 @@
 //! Signals: drop or mark, given the packet's ECN capability.
 
-use crate::ecn::{Codepoints, Ecn, Level};
 use crate::packet::Packet;
 use crate::verdict::{Reason, Verdict};
+use penstock_units::{Codepoints, Ecn, Level};
 
 /// Classic ECN (RFC 3168): mark CE where the packet allows it, else drop.
 #[derive(Clone, Debug)]

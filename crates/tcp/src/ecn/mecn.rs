@@ -16,7 +16,7 @@
 
 use crate::ecn::bits::{Bits, Mark};
 use penstock_units::param::{num, ParamError};
-use penstock_units::Ecn as Codepoint;
+use penstock_units::{Codepoints, Ecn as Codepoint, Level};
 
 penstock_units::words! {
     /// How a multi-level sender answers an incipient mark.
@@ -27,16 +27,6 @@ penstock_units::words! {
         Hold = "hold",
         /// By one segment.
         Additive = "additive",
-    }
-}
-
-penstock_units::words! {
-    /// What the two ECN-capable code points of IP mean.
-    pub enum Codepoints {
-        /// Data are ECT(0), ECT(1) is incipient congestion.
-        Wire = "wire",
-        /// Data are ECT(1), ECT(0) is incipient congestion: the bits in their printed order.
-        Literal = "literal",
     }
 }
 
@@ -105,24 +95,12 @@ pub(crate) fn level(bits: Bits) -> Mark {
     }
 }
 
-impl Codepoints {
-    /// Table 1: returns the field of data that no router has marked.
-    #[inline]
-    pub(crate) fn unmarked(self) -> Codepoint {
-        match self {
-            Codepoints::Wire => Codepoint::Ect0,
-            Codepoints::Literal => Codepoint::Ect1,
-        }
-    }
-
-    /// Table 1: returns the level that the field of arriving data says.
-    pub(crate) fn level(self, ecn: Codepoint) -> Mark {
-        match ecn {
-            Codepoint::Ce => Mark::Ce,
-            Codepoint::NotEct => Mark::None,
-            ect if ect == self.unmarked() => Mark::None,
-            _ => Mark::Incipient,
-        }
+/// Table 1: returns the level that the field of arriving data says.
+pub(crate) fn said(codepoints: Codepoints, ecn: Codepoint) -> Mark {
+    match codepoints.level(ecn) {
+        Some(Level::Ce) => Mark::Ce,
+        Some(Level::Incipient) => Mark::Incipient,
+        None => Mark::None,
     }
 }
 
