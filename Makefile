@@ -9,6 +9,10 @@ BIN    := $(VENV)/bin
 SOURCES := Cargo.toml pyproject.toml $(wildcard Cargo.lock) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILT   := $(VENV)/.built
 
+# What is built again after each change has a profile of its own, in Cargo.toml: wheels are built for speed.
+PROFILE := tested
+ROUTER  := target/$(PROFILE)/penstock-emulate
+
 # The optimised wheel holds the package's own files as well.
 WHEELS       := target/wheels
 PACKAGE      := $(shell find python -type f ! -name '*.so' ! -path '*/__pycache__/*')
@@ -26,13 +30,13 @@ SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # In the order in which they have to be published.
 PUBLISHED := $(addprefix -p penstock-,units aqm queue tcp sim)
 
-.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick lint lint-rust lint-python fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
+.PHONY: help setup demo reproduce nearest evaluate picture stability test test-rust test-python quick test-slow slow-rust slow-python lint lint-rust lint-python fmt generate validate validate-real oracle wheel bench docs site lab dist crates mecn test-long accept debs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(BUILT) ## a virtual environment in .venv with Penstock (release build) and what its tests need
+setup: $(BUILT) ## a virtual environment in .venv with Penstock and what its tests need; the router in target
 
 $(VENV)/bin/maturin:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Penstock needs Python 3.10 or newer")'
@@ -41,7 +45,8 @@ $(VENV)/bin/maturin:
 	$(BIN)/pip install --quiet --upgrade pip 'maturin>=1.16,<2'
 
 $(BUILT): $(VENV)/bin/maturin $(SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --quiet --extras test,site
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras test,site
+	cargo build --profile $(PROFILE) --quiet -p penstock-emulate
 	@touch $@
 
 demo: setup ## the main job: five papers reproduced, a quick run; verdicts here, the report in out/report.html
@@ -63,26 +68,34 @@ picture: reproduce ## the report's first screen as docs/img/report.png, for the 
 stability: setup ## the fluid model against the simulator, RARED's rule against 20 packets/s: docs/stability.md, its figures; minutes
 	$(BIN)/python tools/stability.py
 
-# Rust and Python go side by side, each on what the other leaves of two cores; then what takes real time.
-test: debs ## everything that CI checks: lint, Rust tests, Python tests, examples, the report's page
-	$(MAKE) --no-print-directory --jobs=2 $(SYNC) test-rust test-python
-	$(BIN)/pytest -m 'alone and not long'
+# Rust and Python go side by side, each on what the other leaves of two cores.
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=2 $(SYNC)
+PYTEST       := $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# A fuzzer that runs for seconds is not worth a minute of optimising.
+test: debs ## minutes: lint, Rust tests, Python tests, examples; with test-slow everything that CI checks
+	$(SIDE_BY_SIDE) test-rust test-python
+
 test-rust: lint-rust
 	cargo test --workspace --quiet
 	cargo test --quiet --manifest-path examples/rust-aqm/Cargo.toml --target-dir target
 	cargo test --quiet --manifest-path examples/rust-embed/Cargo.toml --target-dir target
-	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 fuzz/run.sh 15 scenario units
 
-# The tests find the router in target/release.
 test-python: setup lint-python
-	cargo build --release --quiet -p penstock-emulate
-	$(BIN)/pytest -m 'not alone and not long' --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m 'not slow and not alone and not long'
+
+test-slow: debs ## what waits for others: virtual machines, browsers, WebAssembly, BPF, real packets, the papers in small
+	$(SIDE_BY_SIDE) slow-rust slow-python
+	$(BIN)/pytest -m 'alone and not long'
+
+slow-rust:
+	if $(CAN_BPF); then $(BPF_BUILD) && $(BPF_CHECKS); else echo "skipped: make mecn, which needs clang and libelf"; fi
+	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+
+slow-python: setup
+	$(PYTEST) -m 'slow and not alone and not long'
 
 quick: setup ## seconds: the Python tests that start no process and no browser
-	$(BIN)/pytest -m 'not long and not browser' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py
+	$(BIN)/pytest -m 'not slow and not alone and not long' tests/test_layout.py tests/test_package.py tests/test_pool.py tests/test_python.py
 
 lint: lint-rust lint-python ## formatting, clippy, ruff, mypy --strict
 
@@ -115,8 +128,7 @@ validate-real: setup ## the simulator against real packets on this machine, twel
 	$(BIN)/penstock validate-real scenarios/real/*.toml --out out/validate-real
 
 oracle: setup ## sch_red itself and our router under real TCP in a virtual machine, three seeds: a table, out/oracle.json
-	cargo build --release --quiet -p penstock-emulate
-	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock target/release/penstock-emulate --ecn --adaptive --json out/oracle.json
+	$(BIN)/python validation/oracle/oracle.py --kernel-red --penstock $(ROUTER) --ecn --adaptive --json out/oracle.json
 
 wheel: $(WHEELS)/.built ## target/wheels: this machine's wheel with profile-guided optimisation, which make bench measures; minutes
 

@@ -53,17 +53,21 @@ packet = "1000 B"
 """
 
 #: Files that take longest. They come first, so that of several processes none has a minute's work left at the end.
-FIRST = ("test_config_kernel", "test_oracle", "test_determinism", "test_lab", "test_site", "test_reproduce")
+FIRST = ("test_config_kernel", "test_oracle", "test_lab", "test_site", "test_sweep_dask", "test_reproduce")
+#: Files that need what `cargo test` beside them builds: by then it has.
+LAST = ("test_determinism", "test_examples")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what `make accept` alone runs, and puts the files of `FIRST` first."""
+    """Leaves out what `make accept` alone runs; puts the files of `FIRST` first and those of `LAST` last."""
     if "accept" not in config.option.markexpr:
         items[:] = [item for item in items if item.get_closest_marker("accept") is None]
 
     def place(item: pytest.Item) -> int:
+        if item.path.stem in LAST:
+            return len(FIRST) + 1
         return next((i for i, stem in enumerate(FIRST) if item.path.stem.startswith(stem)), len(FIRST))
 
     items.sort(key=place)
@@ -75,6 +79,18 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny paper reproduced with three seeds, once for all tests: they copy what they change."""
+    from helpers import tiny_paper
+    from penstock.reproduce import command
+    from penstock.reproduce.model import Settings
+
+    out = tmp_path_factory.mktemp("reproduced")
+    command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2)
+    return out
 
 
 @pytest.fixture

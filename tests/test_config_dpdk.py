@@ -106,6 +106,7 @@ def wanted(rng: random.Random) -> Wanted:
     )
 
 
+@pytest.mark.slow
 def test_dpdk_takes_a_hundred_random_ones() -> None:
     rng = random.Random(15)
     written = [dpdk.write(wanted(rng), Place()).text for _ in range(100)]
@@ -113,11 +114,13 @@ def test_dpdk_takes_a_hundred_random_ones() -> None:
     assert answers == [[0]] * 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beyond", ["13 5 15 10", "0 5 15 10", "9 5 1024 10", "9 15 15 10", "9 5 15 256", "9 5 15 0"])
 def test_dpdk_refuses_what_we_never_write(beyond: str) -> None:
     assert ask([f"config {beyond}"]) != [[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inverse", [5, 10, 11, 20, 50, 255])
 def test_the_library_drops_the_share_that_was_promised(inverse: int) -> None:
     """Up to 1/max_p·(max − min) = 2048 the share of the formula, beyond it less: 22 bits are too
@@ -129,6 +132,7 @@ def test_the_library_drops_the_share_that_was_promised(inverse: int) -> None:
     assert longest <= 2 / (0.5 / inverse) + 1
 
 
+@pytest.mark.slow
 def test_the_scenario_drops_the_same_share() -> None:
     """RED with even gaps, or with ns-2's, as the re-simulation has it, all along the ramp."""
     for max_p in (0.1, 0.02):

@@ -284,6 +284,7 @@ def differences(predicted: Mapping[str, Any], answer: Any, dev: str | None = Non
     return wrong
 
 
+@pytest.mark.slow
 def test_a_hundred_random_parameter_sets_are_accepted() -> None:
     asked = answers()
     assert len(asked) > 100
@@ -291,6 +292,7 @@ def test_a_hundred_random_parameter_sets_are_accepted() -> None:
     assert refused == []
 
 
+@pytest.mark.slow
 def test_the_kernel_reports_what_was_predicted() -> None:
     """All of it: an option that the kernel has and the prediction lacks is a fault, too."""
     wrong = [
@@ -301,6 +303,7 @@ def test_the_kernel_reports_what_was_predicted() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_line_replaces_whatever_runs_before_and_itself() -> None:
     wrong = []
     for (name, over, written), answer in zip(pasted(), asked_kernel()["pasted"], strict=True):
@@ -309,6 +312,7 @@ def test_a_line_replaces_whatever_runs_before_and_itself() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_the_kernel_does_what_is_predicted_of_vyos() -> None:
     kinds = set()
     for (asked, written), answer in zip(vyos_cases(), asked_kernel()["vyos"], strict=True):
@@ -335,6 +339,7 @@ def test_the_kernel_does_what_is_predicted_of_vyos() -> None:
     assert kinds == {"gred", "fq_codel", "pfifo"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lost")  # nodrop, and what the average does while the link is idle
 def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
     """There and back: the state of a box, written for the same box again, changes nothing on it."""
@@ -359,6 +364,7 @@ def test_what_the_kernel_reports_reads_as_what_was_written() -> None:
             )
 
 
+@pytest.mark.slow
 def test_the_state_that_the_page_reads_is_the_kernels() -> None:
     kept = json.loads(STATE.read_text(encoding="utf-8"))
     (running,) = asked_kernel()["running"]

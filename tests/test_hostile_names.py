@@ -167,6 +167,7 @@ def test_page_of_a_reproduction(tmp_path: Path) -> None:
     check_page(made.page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.alone
 def test_an_emulation_gives_a_shell_no_name(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_real_packets()
     monkeypatch.chdir(tmp_path)

@@ -141,7 +141,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 RUNS = "sides[0].frame && sides[0].frame.now > 1"
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.slow
 
 
 @needs_chromium

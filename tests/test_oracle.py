@@ -26,7 +26,7 @@ CACHE = Path.home() / ".cache" / "penstock-oracle"
 SHORT = oracle.Setting(duration_s=5, warmup_s=1, ecn=True, adaptive=True)
 
 
-ROUTER = ROOT / "target" / "release" / "penstock-emulate"
+ROUTER = ROOT / "target" / "tested" / "penstock-emulate"
 
 
 def documents(folder: Path, seeds: Sequence[int], router: Path | None = None) -> list[dict[str, Any]]:
@@ -41,6 +41,7 @@ def documents(folder: Path, seeds: Sequence[int], router: Path | None = None) ->
         return list(pool.map(lambda seed: oracle.boot(packages, archive, seed, limit_s=600), seeds))
 
 
+@pytest.mark.slow
 def test_a_run_repeats_byte_for_byte_and_marks(tmp_path: Path) -> None:
     first, second = documents(tmp_path, (7, 7))
     assert json.dumps(first) == json.dumps(second)
@@ -52,9 +53,10 @@ def test_a_run_repeats_byte_for_byte_and_marks(tmp_path: Path) -> None:
     assert metrics["max_p_mean"] != SHORT.probability  # what tc alone asks for does not adapt
 
 
+@pytest.mark.slow
 def test_our_router_in_the_same_machine_repeats_too(tmp_path: Path) -> None:
     if not ROUTER.is_file():
-        pytest.skip(f"{ROUTER} is not built: cargo build --release -p penstock-emulate")
+        pytest.skip(f"{ROUTER} is not built: make setup")
     first, second = documents(tmp_path, (7, 7), ROUTER)
     assert json.dumps(first["router"]["metrics"]) == json.dumps(second["router"]["metrics"])
     metrics, frames = first["router"]["metrics"], first["router"]["emulation"]["frames"]

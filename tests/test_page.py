@@ -26,13 +26,12 @@ from penstock.show import style
 
 CSS = (Path(report.__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("reproduction")
-    return command.reproduce([tiny_paper.PAPER], Settings.of_seeds(3), out, jobs=2).page
+@pytest.fixture
+def page(reproduced: Path) -> Path:
+    return reproduced / "report.html"
 
 
 def test_the_page_draws_and_asks_nobody(page: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pickle
 import threading
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -306,6 +307,19 @@ def test_pages_are_timed_where_a_web_group_has_connections(scenario: ps.Scenario
         back = pickle.loads(pickle.dumps(run))
         assert (back.metrics, back.groups) == (run.metrics, run.groups)
     assert browsers.summary["page_time_mean_s"].n == 2
+
+
+def test_bands_are_read_by_link_and_name(result: ps.Result) -> None:
+    """No kind sorts packets into bands, so two are put into a result as pickle would."""
+    run = result.runs[0]
+    assert run.bands == {}
+    rebuild, (state,) = cast(Any, run).__reduce__()
+    names = [metric["name"] for metric in json.loads(_penstock.list_json("metrics") or "") if metric["links"]]
+    bands = [("bottleneck", band, [float(i)] * len(names)) for i, band in enumerate(["urgent", "rest"])]
+    filled = rebuild((*state[:6], bands, *state[7:]))
+    assert {link: list(of) for link, of in filled.bands.items()} == {"bottleneck": ["urgent", "rest"]}
+    assert filled.bands["bottleneck"]["rest"] == dict.fromkeys(names, 1.0)
+    assert pickle.loads(pickle.dumps(filled)).bands == filled.bands
 
 
 def test_columns_are_the_extensions_buffers(result: ps.Result) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from helpers.reproduced import differences_from_ns2, reproduce
+from helpers.reproduced import differences_from_ns2
 from penstock.reproduce.execute import collect, ensure, identity
-from penstock.reproduce.model import Claim, Finding, MostBelow, Settings
+from penstock.reproduce.model import Claim, MostBelow, Settings
 from penstock.reproduce.papers.amecn.claims import BOTH, exponent
 from penstock.reproduce.papers.amecn.claims_ared import at_equal_efficiency, first_at
 from penstock.reproduce.papers.amecn.conformance import (
@@ -31,24 +30,6 @@ from penstock.reproduce.verdict import FAILS, HOLDS, judge
 
 TWO = Settings.of_seeds(2).quickly()
 BY_KEY = {claim.key: claim for claim in PAPER.claims}
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finding]:
-    """Two seeds of everything: each exhibit drawn, each claim judged."""
-    return reproduce(PAPER, tmp_path_factory.mktemp("amecn"))
-
-
-def test_the_findings_are_told_in_words(found: dict[str, Finding]) -> None:
-    text = PAPER.discussion(found)
-    assert "What turns these verdicts" in text
-    assert f"{found['fig3.falls'].estimate:.4g}" in text
-    assert "nearest joint reading" not in text
-    near = {f"@{key}": finding for key, finding in found.items()}
-    assert "In the nearest joint reading the average ends at" in PAPER.discussion({**found, **near})
-    assert PAPER.believe(found).endswith(".")
-    better = replace(found["fig6.settled"], verdict=HOLDS)
-    assert "1 more of its claims holds" in PAPER.believe({**found, "@fig6.settled": better})
 
 
 def test_the_papers_claims_say_where_they_stand() -> None:

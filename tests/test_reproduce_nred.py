@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing
 from penstock.reproduce.execute import collect, ensure
 from penstock.reproduce.model import Settings
 from penstock.reproduce.papers import paper
@@ -58,21 +58,3 @@ def test_the_flood_lifts_the_average_to_the_buffer(tmp_path: Path) -> None:
     # Where RED drops everything the average still rises: the queue stays full.
     assert run.recorded("avg_pkts").max() > 99
     assert run.recorded("p_b").max() == 1
-
-
-def test_two_seeds(tmp_path: Path) -> None:
-    found = reproduce(PAPER, tmp_path)
-    assert found["fig1.profile"].verdict == "holds"
-    # Far from any border: NRED's queue is about half of DropTail's, and about three times RED's.
-    droptail, red = found["fig3.large-droptail"].estimate, found["fig3.large-red"].estimate
-    assert droptail is not None and -60 < droptail < -40  # noqa: PT018
-    assert red is not None and 140 < red < 230  # noqa: PT018
-    assert [point.at for point in found["fig3.small"].points] == [
-        "NRED against DropTail",
-        "NRED against RED",
-        "RED against DropTail",
-    ]
-    said = PAPER.discussion(found)
-    assert f"{-droptail:.1f}" in said
-    assert f"{red:.0f}" in said
-    assert PAPER.believe(found)

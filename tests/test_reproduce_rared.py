@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing
 from penstock.reproduce.comparisons import difference_at_each, mean_over, percent_along, percent_at_each
 from penstock.reproduce.grids import Grid
 from penstock.reproduce.model import Settings
@@ -102,17 +100,3 @@ def test_differences_by_hand() -> None:
     assert isinstance(shares, dict)
     assert shares["1"] == pytest.approx([100 / 1.5, 200 / 1.5])
     assert shares["5"] == pytest.approx([300 / 4.5, -200 / 4.5])
-
-
-def test_two_seeds(tmp_path: Path) -> None:
-    found = reproduce(PAPER, tmp_path)
-    # Far from any border: RARED's delay and loss are lower at a long link, and by this.
-    delay, loss = found["fig3.delay-rem"].estimate, found["fig5.loss-rem"].estimate
-    assert delay is not None and -30 < delay < -5  # noqa: PT018
-    assert loss is not None and -8 < loss < -1  # noqa: PT018
-    # The plain RED's throughput is RARED's, its loss is not.
-    assert (found["beside.throughput"].estimate or 0) < (found["beside.loss"].estimate or 0)
-    said = PAPER.discussion(found)
-    shown = (found[key].estimate or 0 for key in ("fig3.delay-red", "fig5.loss-red", "beside.delay"))
-    assert all(f"{abs(value):.1f}" in said for value in shown)
-    assert found["fig3.delay-red"].verdict != "holds" or "does have a lower delay" in PAPER.believe(found)

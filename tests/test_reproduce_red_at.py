@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing
 from penstock import _penstock
 from penstock.reproduce.command import series_table
 from penstock.reproduce.execute import collect, ensure, identity
@@ -84,19 +84,6 @@ def test_windows_are_recorded_where_a_figure_shows_them(tmp_path: Path) -> None:
     assert identity(queue_alone) != identity(case)
     with pytest.raises(LookupError):
         collect([queue_alone], [1], tmp_path)
-
-
-def test_two_seeds(tmp_path: Path) -> None:
-    found = reproduce(PAPER, tmp_path)
-    # Far from any border: at N = 80 RED-AT's queue swings between empty and full, RED's half as much.
-    queue, level = found["fig9.oscillation"].estimate, found["fig9.level"].estimate
-    assert queue is not None and 5 < queue < 12  # noqa: PT018
-    assert level is not None and -10 < level < -5  # noqa: PT018
-    assert [point.at for point in found["fig9.much-smaller"].points] == ["against RED", "against ARED"]
-    said = PAPER.discussion(found)
-    assert f"{queue:.1f}" in said
-    assert f"{-level:.1f}" in said
-    assert PAPER.believe(found)
 
 
 def test_a_fast_link_turns_experiment_1() -> None:

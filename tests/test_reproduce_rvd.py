@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from helpers.reproduced import differences_from_ns2, readings_that_change_nothing, reproduce
+from helpers.reproduced import differences_from_ns2, readings_that_change_nothing
 from penstock.reproduce.papers import paper
 from penstock.reproduce.papers.rvd.scenarios import OPEN, QUEUES, TABLE_1, TABLE_2, TABLE_3, TABLE_4, scenario
 from penstock.reproduce.readings import DEFAULT
-from penstock.reproduce.verdict import CANNOT_TELL, NOT_JUDGED
 
 PAPER = paper("rvd")
 
@@ -76,18 +73,3 @@ def test_no_free_number_is_searched() -> None:
     searched = set(OPEN.keys_in_order())
     assert {"duration=4s", "segment=1000B", "window=64"} <= searched
     assert not {"duration=10s", "duration=30s", "buffer=20", "buffer=100"} & searched
-
-
-def test_two_seeds(tmp_path: Path) -> None:
-    found = reproduce(PAPER, tmp_path)
-    assert found["fig2.places"].estimate == 0.0
-    assert found["fig5.fairer"].verdict == CANNOT_TELL
-    assert {found[key].verdict for key in ("fig2.congested", "table1.off")} == {NOT_JUDGED}
-    # Windows of 20 packets of 1500 B each 160 ms, set-up and slow start off: N = 4 has 5.07 Mbit/s, printed are 3.5.
-    at = {point.at: point.estimate for point in found["table1.off"].points}
-    assert at["N 4, RED"] == at["N 4, DropTail"] == pytest.approx(45.0, abs=0.5)
-    near = {f"@{key}": finding for key, finding in found.items()}
-    said = PAPER.discussion({**found, **near})
-    assert said.count(f"{found['table4.off'].estimate:.0f} %") >= 2
-    assert all(f"{found[key].estimate:.0f} %" in said for key in ("fig2.congested", "fig3.congested"))
-    assert "no packet is lost there" in PAPER.believe(found)

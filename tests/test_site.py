@@ -89,6 +89,7 @@ class Server(SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 @needs_mkdocs
 def test_every_link_and_picture_of_the_built_pages_is_there(site: Path) -> None:
     wrong = []
@@ -106,6 +107,7 @@ def test_every_link_and_picture_of_the_built_pages_is_there(site: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @needs_mkdocs
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
@@ -113,6 +115,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert [each for each in wrong if each[1]] == []
 
 
+@pytest.mark.slow
 @needs_mkdocs
 def test_a_link_out_of_docs_leads_to_a_page_of_the_site(site: Path) -> None:
     page = (site / "files/scenarios/operators/home-uplink.toml.html").read_text(encoding="utf-8")
@@ -121,12 +124,14 @@ def test_a_link_out_of_docs_leads_to_a_page_of_the_site(site: Path) -> None:
     assert 'href="../architecture.html"' in contributing
 
 
+@pytest.mark.slow
 @needs_mkdocs
 def test_nested_lists_stay_nested(site: Path) -> None:
     page = (site / "emulate.html").read_text(encoding="utf-8")
     assert re.search(r"<li>(?:(?!</li>).)*<ul>\s*<li>With a <code>request</code>", page, re.DOTALL)
 
 
+@pytest.mark.slow
 @needs_mkdocs
 def test_the_python_page_shows_arguments_as_a_list(site: Path) -> None:
     page = (site / "python.html").read_text(encoding="utf-8")
@@ -134,9 +139,9 @@ def test_the_python_page_shows_arguments_as_a_list(site: Path) -> None:
     assert page.count('class="doc doc-heading"') > 25
 
 
+@pytest.mark.slow
 @needs_mkdocs
 @needs_chromium
-@pytest.mark.browser
 @pytest.mark.parametrize("page", ["index.html", "faq.html", "python.html", "aqm/red.html", "coming-from/ns-2.html"])
 def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, address: str, tmp_path: Path) -> None:
     visit = Visit(f"{address}/{page}", tmp_path)
@@ -147,7 +152,6 @@ def test_a_page_loads_without_complaint_and_asks_only_its_own_server(page: str, 
 
 @needs_mkdocs
 @needs_chromium
-@pytest.mark.browser
 @pytest.mark.long
 def test_every_page_loads_without_complaint_and_fits_a_window_and_a_phone(
     site: Path, address: str, tmp_path: Path
@@ -169,9 +173,9 @@ def test_every_page_loads_without_complaint_and_fits_a_window_and_a_phone(
     assert wrong == []
 
 
+@pytest.mark.slow
 @needs_mkdocs
 @needs_chromium
-@pytest.mark.browser
 def test_the_search_finds_a_question(address: str, tmp_path: Path) -> None:
     visit = Visit(f"{address}/index.html?q=why+is+my+RED+not+marking", tmp_path)
     found = re.findall(r'<a href="([^"]+)"[^>]*class="md-search-result__link"', visit.dom)

@@ -29,7 +29,8 @@ distributed = pytest.importorskip("distributed", reason="needs penstock[dask]")
 
 from penstock.sweeps import on_dask  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours to mend
+# Warnings of Dask are not ours to mend.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 GRID = SMALL + '[sweep]\n"aqm.max_th" = [12, 15, 18]\nseeds = 500\n'
 RUNS = 1500

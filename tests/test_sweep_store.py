@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import SMALL, Command
-from penstock import _files
 from penstock.errors import Error
 from penstock.model.scenario import Scenario
 from penstock.runs.tasks import Tables, Task, run_key, run_task
 from penstock.sweeps import drive, store
-from penstock.sweeps.store import Point, Store, adopt, manifest, parquet, sealed, writer
+from penstock.sweeps.store import Point, Store, manifest, parquet, sealed, writer
 from penstock.sweeps.store.journal import SUFFIX
-from test_sweep_tables import BOTH, GRID, RUNS, all_of, sweep
+from test_sweep_tables import BOTH, GRID, all_of, sweep
 
 #: Half of the runs' seeds.
 SOME = 2
@@ -117,75 +114,6 @@ def test_a_store_of_an_older_build_gets_its_manifest(unfinished: Path, tmp_path:
     assert store.verify(out) == []
     assert sweep(out, seeds=SOME, **BOTH).ran == 0
     assert all(manifest.Manifest(out).check(part) for part in store.parts(out))
-
-
-#: Writes the store's journal to Parquet, and dies at a step of it.
-DYING = """
-import os, sys
-from pathlib import Path
-from penstock.sweeps import store
-from penstock.sweeps.store import manifest, parquet
-left = [int(sys.argv[2])]
-def dying(at):
-    def call(*arguments):
-        left[0] -= 1
-        if left[0] < 0:
-            os._exit(9)
-        return at(*arguments)
-    return call
-manifest.write = dying(manifest.write)
-parquet.sync_folder = dying(parquet.sync_folder)
-os.fsync = dying(os.fsync)
-store.settle(Path(sys.argv[1]))
-"""
-
-
-def test_a_kill_between_a_file_and_its_manifest_loses_nothing(
-    unfinished: Path, tmp_path: Path, whole: list[bytes]
-) -> None:
-    for step in range(30):
-        out = tmp_path / f"step{step}"
-        shutil.copytree(unfinished, out)
-        (journal,) = (out / "journal").glob(f"*{SUFFIX}")
-        kept = set(adopt.keys(journal)["runs"]) | set(store.read(out)["key"].to_pylist())
-        child = subprocess.run([sys.executable, "-c", DYING, str(out), str(step)])
-        assert store.verify(out) == []
-        store.settle(out)
-        assert set(store.read(out)["key"].to_pylist()) == kept
-        if child.returncode == 0:
-            break
-        assert child.returncode == 9
-    else:
-        raise AssertionError("it never came to its end")
-    assert step > 6
-    assert sweep(out, **BOTH).ran == RUNS - len(kept)
-    assert all_of(out) == whole
-
-
-def test_a_kill_in_the_middle_of_new_columns_loses_nothing(unfinished: Path, tmp_path: Path) -> None:
-    out = tmp_path / "runs"
-    shutil.copytree(unfinished, out)
-    store.settle(out)
-    before = store.read(out)["key"].to_pylist()
-
-    writing = _files.write
-
-    def killed(path: Path, content: str) -> None:
-        writing(path, content)
-        raise KeyboardInterrupt
-
-    opened = Store(out, ["aqm.max_p"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest, "write", killed)  # pledged, but not renamed
-        with pytest.raises(KeyboardInterrupt):
-            opened.__enter__()
-    assert store.verify(out) == []
-    with Store(out, ["aqm.max_p"]):
-        pass
-    assert store.verify(out) == []
-    found = store.read(out)
-    assert sorted(found["key"].to_pylist()) == sorted(before)
-    assert "aqm.max_p" in found.column_names
 
 
 def test_verify_is_a_command(penstock: Command, unfinished: Path, tmp_path: Path) -> None:

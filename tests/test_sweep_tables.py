@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,9 +19,9 @@ from penstock.runs import runner
 from penstock.runs.tasks import SERIES
 from penstock.sweeps import drive, store
 from penstock.sweeps.drive import Threads
-from penstock.sweeps.store import adopt, journal, parquet, reader, writer
+from penstock.sweeps.store import journal, parquet, reader, writer
 from penstock.sweeps.until import Until
-from test_sweep import CHILD, InLine, csv, exported
+from test_sweep import InLine, csv, exported
 
 GRID = SMALL + '[sweep]\n"aqm.kind" = ["red", "codel"]\n"topology.bottleneck.delay" = ["20 ms", "5 ms"]\nseeds = 5\n'
 RUNS = 2 * 2 * 5
@@ -135,61 +132,6 @@ def test_two_sweeps_into_one_folder(tmp_path: Path, whole: list[bytes]) -> None:
     for each in both:
         each.join()
     assert all_of(out) == whole
-
-
-#: The sweep of `test_sweep.py` in a process of its own, with all tables.
-RECORDING = CHILD.replace("int(sys.argv[3]))", 'int(sys.argv[3]), flows=True, series="200 ms")')
-#: The same, which dies in the middle of the writing of Parquet: after so many files.
-DYING = RECORDING.replace("= 10, 3,", "= 1000, 3,").replace(
-    "ps.sweep(",
-    """import os
-from penstock.sweeps.store import parquet
-left, sync = [int(sys.argv[4])], parquet.sync_folder
-def dying(folder):
-    left[0] -= 1
-    if left[0] < 0:
-        os._exit(9)
-    sync(folder)
-parquet.sync_folder = dying
-ps.sweep(""",
-)
-
-
-def child(program: str, folder: Path, out: Path, *arguments: object) -> subprocess.Popen[bytes]:
-    file = folder / "grid.toml"
-    file.write_text(GRID)
-    return subprocess.Popen([sys.executable, "-c", program, str(file), str(out), "2", *map(str, arguments)])
-
-
-def test_killed_and_resumed(tmp_path: Path, whole: list[bytes]) -> None:
-    chance = random.Random(1)
-    for kill in range(4):
-        out = tmp_path / f"runs{kill}"
-        process = child(RECORDING, tmp_path, out)
-        while not (out / "journal").exists():
-            assert process.poll() is None
-        try:
-            process.wait(chance.uniform(0, 0.3))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for table in TABLES:  # what a reader meets now is whole
-            assert all(pq.ParquetFile(part).metadata.num_rows >= 0 for part in store.parts(out, table))
-        sweep(out, **BOTH)
-        assert all_of(out) == whole
-
-
-@pytest.mark.parametrize("files", range(6))
-def test_killed_between_two_files_of_a_journal(files: int, tmp_path: Path, whole: list[bytes]) -> None:
-    out = tmp_path / "runs"
-    assert child(DYING, tmp_path, out, files).wait() == 9
-    assert sum(len(store.parts(out, table)) for table in TABLES) == files + 1  # it died after the renaming
-    (dead,) = (path for path in (out / "journal").iterdir() if adopt.keys(path))
-    # Another that was killed with the same runs, and comes first by its name.
-    shutil.copy(dead, dead.with_name(f"{'0' * 32}.journal"))
-    sweep(out, **BOTH)
-    assert all_of(out) == whole
-    assert list((out / "journal").iterdir()) == []
 
 
 def test_a_journal_counts_up_to_its_first_broken_entry(tmp_path: Path) -> None:

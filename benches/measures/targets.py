@@ -36,7 +36,7 @@ TARGETS = {
     "speed B2": Target("at least", 10, "×"),
     "speed B3": Target("at least", 25, "×"),
     "speed B4": Target("at least", 14, "×"),
-    "instructions B1": Target("at most", 1800, aim=1200),
+    "instructions B1": Target("at most", 1870, aim=1200),
     "instructions B2": Target("at most", 1600, aim=1000),
     "instructions B3": Target("at most", 1600, aim=1000),
     "instructions B4": Target("at most", 650, aim=400),

@@ -1,20 +1,8 @@
-//! The ECN field of a packet, and how marks are written into it.
+//! How marks are written into the ECN field of a packet.
 
 use penstock_units::words;
 
-/// The two ECN bits of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    NotEct = 0,
-    /// ECT(1).
-    Ect1 = 1,
-    /// ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
+pub use penstock_units::Ecn;
 
 /// How strong a mark is. A marker never lowers a mark that an earlier router set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

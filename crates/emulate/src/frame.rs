@@ -76,16 +76,6 @@ pub struct Tcp {
     pub fin: bool,
 }
 
-/// Returns the codepoint of two bits.
-fn codepoint(bits: u8) -> Ecn {
-    match bits & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
-}
-
 fn u16_at(b: &[u8], i: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*b.get(i)?, *b.get(i + 1)?]))
 }
@@ -142,7 +132,12 @@ pub fn read(layer: Layer, frame: &[u8]) -> Option<Seen> {
     }
     let transport = whole.then(|| transport(&b[header..total], protocol, from, to)).flatten();
     let ip_bytes = u32::try_from(total).ok()?;
-    Some(Seen { ip_bytes, ecn: codepoint(traffic_class), class: traffic_class >> 2, transport })
+    Some(Seen {
+        ip_bytes,
+        ecn: Ecn::from_bits(traffic_class),
+        class: traffic_class >> 2,
+        transport,
+    })
 }
 
 fn transport(b: &[u8], protocol: u8, from: u32, to: u32) -> Option<Transport> {

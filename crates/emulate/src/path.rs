@@ -9,7 +9,9 @@ use crate::flows::Flows;
 use crate::frame::{self, Layer, Seen};
 use crate::side::Side;
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Sent};
+use penstock_queue::{
+    Abort, Arriving, Fate, HostConfig, Link, LinkError, Pipe, Queued, Sent, Served,
+};
 use penstock_sim::{AccessLink, AccessQueue, Config, FlowConfig};
 use penstock_units::{Duration, Time};
 use std::cmp::Reverse;
@@ -32,7 +34,7 @@ pub struct Slot {
 pub const SLOT: usize = 2048;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum Task {
     AtQueue(u32),
     Serve(u8),
     Due(u32),
@@ -82,17 +84,31 @@ pub struct Path {
     /// The measured window.
     window: (Time, Time),
     delays: [Duration; 2],
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    frames: Frames,
+    events: BinaryHeap<Reverse<(Time, u64, Task)>>,
     order: u64,
     due: Vec<(Time, u32)>,
-    /// Frames of each side that are neither dropped nor due.
-    held: [u64; 2],
     /// What is seen of each flow.
     pub flows: Flows,
-    /// Counts over the whole run.
-    pub counts: Counts,
+}
+
+/// The frames in the router's memory.
+#[derive(Default)]
+struct Frames {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Frames of each side that are neither dropped nor due.
+    held: [u64; 2],
+    counts: Counts,
+}
+
+impl Frames {
+    /// A frame is dropped.
+    fn discard(&mut self, slot: u32) {
+        self.counts.dropped += 1;
+        self.held[self.slots[slot as usize].from as usize] -= 1;
+        self.free.push(slot);
+    }
 }
 
 /// Exact counts of the whole run.
@@ -148,21 +164,23 @@ impl Path {
             hosts: c.flows.first().map_or([none; 2], ends),
             window,
             delays: [c.links[c.bottleneck].delay, c.links[back].delay],
-            slots: vec![],
-            free: vec![],
+            frames: Frames::default(),
             events: BinaryHeap::new(),
             order: 0,
             due: vec![],
-            held: [0; 2],
             flows,
-            counts: Counts::default(),
         })
+    }
+
+    /// Counts over the whole run.
+    pub fn counts(&self) -> Counts {
+        self.frames.counts
     }
 
     /// Returns a free slot to read a frame into. Give it to [`Path::arrive`] or [`Path::release`].
     pub fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
+        self.frames.free.pop().unwrap_or_else(|| {
+            self.frames.slots.push(Slot {
                 bytes: vec![0; SLOT].into(),
                 len: 0,
                 from: Side::Left,
@@ -171,24 +189,24 @@ impl Path {
                 wire_bytes: 0,
                 seen: None,
             });
-            (self.slots.len() - 1) as u32
+            (self.frames.slots.len() - 1) as u32
         })
     }
 
     /// Returns the slot of that number.
     pub fn slot(&mut self, slot: u32) -> &mut Slot {
-        &mut self.slots[slot as usize]
+        &mut self.frames.slots[slot as usize]
     }
 
     /// Returns the frame in a slot.
     pub fn frame(&self, slot: u32) -> &[u8] {
-        let s = &self.slots[slot as usize];
+        let s = &self.frames.slots[slot as usize];
         &s.bytes[..s.len]
     }
 
     /// Frees the slot of a frame that is no longer needed.
     pub fn release(&mut self, slot: u32) {
-        self.free.push(slot);
+        self.frames.free.push(slot);
     }
 
     /// Returns when something happens next.
@@ -211,24 +229,24 @@ impl Path {
         &self.links[0]
     }
 
-    fn at(&mut self, t: Time, event: Event) {
+    fn at(&mut self, t: Time, event: Task) {
         self.order += 1;
         self.events.push(Reverse((t, self.order, event)));
     }
 
     /// Takes a frame that came from one side at `now`. Call [`Path::advance`] up to `now` first.
     pub fn arrive(&mut self, now: Time, from: Side, slot: u32) {
-        self.counts.received += 1;
-        self.held[from as usize] += 1;
+        self.frames.counts.received += 1;
+        self.frames.held[from as usize] += 1;
         let place = slot as usize;
-        let s = &self.slots[place];
+        let s = &self.frames.slots[place];
         let seen = frame::read(self.layer, &s.bytes[..s.len]);
         let Some(seen) = seen else {
             // ARP and the like: no queue, no discipline, only the way.
             let delay = self.delays[from as usize] + self.hosts[0].delay + self.hosts[1].delay;
-            let s = &mut self.slots[place];
+            let s = &mut self.frames.slots[place];
             (s.from, s.seen) = (from, None);
-            self.at(now + delay, Event::Due(slot));
+            self.at(now + delay, Task::Due(slot));
             return;
         };
         let (connection, flow, header) = self.flows.arrive(now, from, &seen);
@@ -237,13 +255,13 @@ impl Path {
             self.access.push(Access::new(&self.hosts[0], &self.hosts[1], self.window));
         }
         let wire_bytes = (i64::from(seen.ip_bytes) + i64::from(header)).max(1) as u32;
-        let s = &mut self.slots[place];
+        let s = &mut self.frames.slots[place];
         (s.from, s.flow, s.connection, s.wire_bytes, s.seen) =
             (from, flow, connection, wire_bytes, Some(seen));
         match self.access_links(flow).up(from).send(now, wire_bytes) {
-            None => self.drop(slot),
+            None => self.frames.discard(slot),
             Some(t) if t <= now => self.at_queue(now, slot),
-            Some(t) => self.at(t, Event::AtQueue(slot)),
+            Some(t) => self.at(t, Task::AtQueue(slot)),
         }
     }
 
@@ -290,9 +308,9 @@ impl Path {
             }
             self.events.pop();
             match event {
-                Event::AtQueue(slot) => self.at_queue(t, slot),
-                Event::Serve(link) => self.serve(t, link),
-                Event::Due(slot) => {
+                Task::AtQueue(slot) => self.at_queue(t, slot),
+                Task::Serve(link) => self.serve(t, link),
+                Task::Due(slot) => {
                     self.flows_due(t, slot);
                     self.due.push((t, slot));
                 }
@@ -308,98 +326,86 @@ impl Path {
 
     /// Returns the side to which a due frame goes.
     pub fn to(&self, slot: u32) -> Side {
-        self.slots[slot as usize].from.other()
-    }
-
-    fn drop(&mut self, slot: u32) {
-        self.counts.dropped += 1;
-        self.held[self.slots[slot as usize].from as usize] -= 1;
-        self.free.push(slot);
+        self.frames.slots[slot as usize].from.other()
     }
 
     fn at_queue(&mut self, t: Time, slot: u32) {
-        let s = &self.slots[slot as usize];
+        let s = &self.frames.slots[slot as usize];
         let from = s.from;
         let Some(seen) = s.seen else { return };
         let pkt = Packet { bytes: s.wire_bytes, ecn: seen.ecn, flow: s.flow, class: seen.class };
         let data = seen.transport.is_none_or(|x| x.payload > 0);
         let arriving = Arriving { at: t, pkt, index: slot, data };
-        let link = &mut self.links[from as usize];
-        if link.catch_up(t) {
-            link.settle(t, t);
+        let Path { links, frames, .. } = self;
+        let fate = links[from as usize].arrive(&arriving, || t, |slot| frames.discard(slot));
+        if let Fate::Held(Some(at)) = fate {
+            self.at(at, Task::Serve(from as u8));
         }
-        let fate = link.arrive(&arriving);
-        self.bury(from as usize);
-        match fate {
-            Fate::Held(None) => {}
-            Fate::Held(Some(at)) => self.at(at, Event::Serve(from as u8)),
-            Fate::Through(at, ecn) => self.through(at, ecn, slot),
-            Fate::Dropped => self.drop(slot),
-        }
-    }
-
-    /// Frees the slots of the frames that were dropped while they waited at a link.
-    fn bury(&mut self, link: usize) {
-        for slot in self.links[link].gone() {
-            self.counts.dropped += 1;
-            self.held[link] -= 1;
-            self.free.push(slot);
-        }
+        self.became(slot, fate);
     }
 
     fn serve(&mut self, t: Time, link: u8) {
-        let served = self.links[usize::from(link)].serve(t);
-        self.bury(usize::from(link));
-        if served.again != Time::NEVER {
-            self.at(served.again, Event::Serve(link));
+        let Path { links, frames, .. } = self;
+        let Served { sent, again } = links[usize::from(link)].serve(t, |slot| frames.discard(slot));
+        if again != Time::NEVER {
+            self.at(again, Task::Serve(link));
         }
-        match served.sent {
-            Some(Sent { index, fate: Fate::Through(at, ecn), .. }) => self.through(at, ecn, index),
-            Some(Sent { index, .. }) => self.drop(index),
-            None => {}
+        if let Some(Sent { index, fate, .. }) = sent {
+            self.became(index, fate);
+        }
+    }
+
+    /// Does with a frame what its link decided.
+    fn became(&mut self, slot: u32, fate: Fate) {
+        match fate {
+            Fate::Held(_) => {}
+            Fate::Through(at, ecn) => self.through(at, ecn, slot),
+            Fate::Dropped => self.frames.discard(slot),
         }
     }
 
     /// It leaves the link at `at`, and is at its host after that one's access link.
     fn through(&mut self, at: Time, ecn: Ecn, slot: u32) {
-        let s = &mut self.slots[slot as usize];
+        let s = &mut self.frames.slots[slot as usize];
         if let Some(seen) = s.seen.filter(|seen| seen.ecn != ecn) {
             frame::write_ecn(self.layer, &mut s.bytes[..s.len], ecn);
             s.seen = Some(Seen { ecn, ..seen });
             if s.from == Side::Left {
-                self.counts.made_ce += u64::from(ecn == Ecn::Ce);
-                self.counts.made_ect1 += u64::from(ecn == Ecn::Ect1 && seen.ecn != Ecn::Ect1);
+                self.frames.counts.made_ce += u64::from(ecn == Ecn::Ce);
+                self.frames.counts.made_ect1 +=
+                    u64::from(ecn == Ecn::Ect1 && seen.ecn != Ecn::Ect1);
             }
         }
         let (flow, to, bytes) = (s.flow, s.from.other(), s.wire_bytes);
         if at >= penstock_sim::MAX_TIME {
-            return self.drop(slot); // the link stays down
+            return self.frames.discard(slot); // the link stays down
         }
         match self.access_links(flow).down(to).send(at, bytes) {
-            None => self.drop(slot),
-            Some(due) => self.at(due, Event::Due(slot)),
+            None => self.frames.discard(slot),
+            Some(due) => self.at(due, Task::Due(slot)),
         }
     }
 
     fn flows_due(&mut self, t: Time, slot: u32) {
-        self.counts.forwarded += 1;
-        let s = &self.slots[slot as usize];
-        self.held[s.from as usize] -= 1;
+        self.frames.counts.forwarded += 1;
+        let s = &self.frames.slots[slot as usize];
+        self.frames.held[s.from as usize] -= 1;
         if let Some(seen) = &s.seen {
             let completes = self.flows.deliver(t, s.from, s.connection, s.wire_bytes, seen);
             let marked = s.from == Side::Left && seen.ecn == Ecn::Ce;
-            self.counts.handshake_ce += u64::from(completes && marked);
+            self.frames.counts.handshake_ce += u64::from(completes && marked);
         }
     }
 
     /// Returns whether nothing that came from that side is still on its way.
     pub fn empty(&self, from: Side) -> bool {
-        self.held[from as usize] == 0
+        self.frames.held[from as usize] == 0
     }
 
     /// Frames in = out + dropped + under way.
     pub fn conserves(&self) -> bool {
-        let held = (self.slots.len() - self.free.len()) as u64;
-        self.counts.received == self.counts.forwarded + self.counts.dropped + held
+        let held = (self.frames.slots.len() - self.frames.free.len()) as u64;
+        self.frames.counts.received
+            == self.frames.counts.forwarded + self.frames.counts.dropped + held
     }
 }

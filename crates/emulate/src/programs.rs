@@ -49,7 +49,7 @@ struct Sender {
     program: Program,
     start: Time,
     stop: Time,
-    state: State,
+    state: Stage,
 }
 
 enum Program {
@@ -58,7 +58,7 @@ enum Program {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Stage {
     Waits,
     Runs,
     Ended,
@@ -127,7 +127,7 @@ impl Programs {
                 By::Loops(_) => continue,
             };
             let (start, stop) = (f.start, f.stop);
-            self.senders.push(Sender { program, start, stop, state: State::Waits });
+            self.senders.push(Sender { program, start, stop, state: Stage::Waits });
         }
         Ok(())
     }
@@ -218,19 +218,19 @@ impl Programs {
         }
         let mut next = Time::NEVER;
         for s in &mut self.senders {
-            if s.state == State::Waits && s.start <= now {
+            if s.state == Stage::Waits && s.start <= now {
                 s.go()?;
             }
-            if s.state == State::Runs {
+            if s.state == Stage::Runs {
                 s.look()?;
             }
-            if s.state == State::Runs && s.stop <= now {
+            if s.state == Stage::Runs && s.stop <= now {
                 s.stop();
             }
             next = next.min(match s.state {
-                State::Waits => s.start,
-                State::Runs => s.stop,
-                State::Ended => Time::NEVER,
+                Stage::Waits => s.start,
+                Stage::Runs => s.stop,
+                Stage::Ended => Time::NEVER,
             });
         }
         Ok(next)
@@ -276,7 +276,7 @@ impl Sender {
             }
             Program::Threads(sending) => sending.go(),
         }
-        self.state = State::Runs;
+        self.state = Stage::Runs;
         Ok(())
     }
 
@@ -284,7 +284,7 @@ impl Sender {
     fn look(&mut self) -> Result<(), EmulateError> {
         let Program::Iperf3(child) = &mut self.program else { return Ok(()) };
         if let Ok(Some(status)) = child.try_wait() {
-            self.state = State::Ended;
+            self.state = Stage::Ended;
             if !status.success() {
                 return Err(EmulateError::Program(complaint(child)));
             }
@@ -301,7 +301,7 @@ impl Sender {
             }
             Program::Threads(sending) => sending.quiet(),
         }
-        self.state = State::Ended;
+        self.state = Stage::Ended;
     }
 }
 

@@ -148,7 +148,7 @@ pub struct Report {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct WireResult {
     seed: u64,
     events: u64,
     metrics: Vec<Option<f64>>,
@@ -191,7 +191,7 @@ impl Report {
             (name.clone(), column)
         };
         let band = |b: &BandResult| (b.link.clone(), b.name.clone(), b.metrics.clone());
-        let wire = Wire {
+        let wire = WireResult {
             seed: r.seed,
             events: r.events,
             metrics: r.metrics.clone(),
@@ -216,7 +216,7 @@ impl Report {
     /// # Errors
     /// If the text is not [`Report::to_json`]'s.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let wire: Wire = serde_json::from_str(text)?;
+        let wire: WireResult = serde_json::from_str(text)?;
         let column = |(name, column)| {
             let column = match column {
                 WireColumn::F(x) => {

@@ -54,7 +54,7 @@ impl Shared {
     fn tell(&self, now: Time, path: &Path) {
         self.now_ns.store(now.as_nanos(), Ordering::Relaxed);
         self.waiting.store(u64::from(path.waiting()), Ordering::Relaxed);
-        let c = &path.counts;
+        let c = path.counts();
         for (shared, count) in
             self.counts.iter().zip([c.received, c.dropped, c.made_ce + c.made_ect1])
         {

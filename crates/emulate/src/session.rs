@@ -331,7 +331,7 @@ fn conclude(mut config: Config, mut ran: Ran, said: Said, log: &Log, mut facts: 
         access: ran.path.access_queue(&config.flows),
     };
     let result = report::result(&config, &window, series);
-    let counts = ran.path.counts;
+    let counts = ran.path.counts();
     let mut emulation = Emulation {
         backend: facts.backend,
         privilege: facts.privilege,

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use penstock_queue::Column;
     use penstock_scenario::Scenario;
-    use penstock_sim::{run, Control, RunResult, MAX_TIME};
+    use penstock_sim::{run, Handle, RunResult, MAX_TIME};
 
     fn config(traffic: &str) -> Config {
         let text = format!(
@@ -271,7 +271,7 @@ mod tests {
     fn simulated(config: &Config) -> RunResult {
         let mut config = config.clone();
         config.record.series = Some(Duration::from_secs(1));
-        run(&config, &Control::default()).unwrap()
+        run(&config, &Handle::default()).unwrap()
     }
 
     fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {

@@ -95,7 +95,7 @@ fn departures_are_those_of_the_link() {
         (us(10 + 5000 + 1000), Side::Right, 5, Ecn::NotEct),
     ];
     assert_eq!(found, want);
-    assert_eq!((p.counts.received, p.counts.forwarded, p.counts.dropped), (8, 6, 2));
+    assert_eq!((p.counts().received, p.counts().forwarded, p.counts().dropped), (8, 6, 2));
     assert!(p.empty(Side::Left) && p.empty(Side::Right) && p.conserves());
 }
 
@@ -168,11 +168,11 @@ fn marks_are_written_and_counted() {
     let marked: Vec<bool> = out(&mut p, us(100_000)).iter().map(|f| f.3 == Ecn::Ce).collect();
     let n = marked.iter().filter(|m| **m).count() as u64;
     assert!(n > 0 && n < 5, "{marked:?}");
-    assert_eq!((p.counts.made_ce, p.counts.made_ect1), (n, 0));
+    assert_eq!((p.counts().made_ce, p.counts().made_ect1), (n, 0));
     // The way back has no discipline of its own, and its marks would not count.
     arrive(&mut p, us(200_000), Side::Right, &datagram(100, Ecn::Ce, 9));
     assert_eq!(out(&mut p, us(300_000))[0].3, Ecn::Ce);
-    assert_eq!(p.counts.made_ce, n);
+    assert_eq!(p.counts().made_ce, n);
 }
 
 /// FQ-CoDel orders packets itself: one of a flow that has just come passes those that wait.
@@ -240,7 +240,7 @@ fn packets_are_conserved() {
                     sent += 1;
                     p.release(slot);
                 }
-                let c = p.counts;
+                let c = p.counts();
                 assert!(
                     c.forwarded == sent && c.received >= c.forwarded + c.dropped,
                     "{name}, seed {seed}"
@@ -251,7 +251,7 @@ fn packets_are_conserved() {
             sent += rest.len() as u64;
             let left: Vec<u32> = rest.into_iter().map(|(_, slot)| slot).collect();
             left.into_iter().for_each(|slot| p.release(slot));
-            let c = p.counts;
+            let c = p.counts();
             assert_eq!((c.received, c.forwarded), (3000, sent), "{name}, seed {seed}");
             assert_eq!(c.received, c.forwarded + c.dropped, "{name}, seed {seed}");
             assert!(

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::tables::{append, TABLES};
 use penstock_scenario::{document, list, Scenario};
-use penstock_sim::{run, Control, Schedule};
+use penstock_sim::{run, Handle, Schedule};
 use penstock_units::{Duration, Time};
 use serde_json::{json, Value as Json};
 
@@ -116,7 +116,7 @@ fn documented(request: &Json) -> Result<String, String> {
     let mut results = vec![];
     for seed in 0..number(request, "seeds")? as u64 {
         let config = scenario.lower(scenario.seed() + seed).map_err(|e| e.to_string())?;
-        results.push(run(&config, &Control::default()).map_err(|e| e.to_string())?);
+        results.push(run(&config, &Handle::default()).map_err(|e| e.to_string())?);
     }
     Ok(document(&scenario, &results.iter().collect::<Vec<_>>()))
 }

@@ -2,7 +2,7 @@
 
 use penstock_lab::{answer, Did, Lab, Session};
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Control, Table};
+use penstock_sim::{run, Column, Handle, Table};
 use penstock_units::{Duration, Time};
 use serde_json::{json, Value as Json};
 
@@ -63,7 +63,7 @@ fn native(text: &str) -> Vec<u64> {
     let scenario = scenario(text);
     let mut config = scenario.lower(scenario.seed()).unwrap();
     config.record.series = Some(SAMPLE);
-    let mut pkts = queue(&run(&config, &Control::default()).unwrap().series);
+    let mut pkts = queue(&run(&config, &Handle::default()).unwrap().series);
     pkts.pop(); // at the end itself, which no step comes to
     pkts
 }

@@ -1,6 +1,6 @@
-//! What a link and an access link are made of.
+//! The configuration of a link and of an access link.
 
-use crate::user::AqmConfig;
+use crate::user::UserAqm;
 use penstock_aqm::Context;
 use penstock_units::param::{Loss, Values};
 use penstock_units::{Duration, QueueLen, Rate, Time};
@@ -32,6 +32,25 @@ pub struct LinkConfig {
     pub loss: Loss,
     /// How the rate changes.
     pub schedule: Schedule,
+}
+
+/// The discipline of a link.
+#[derive(Clone, Debug)]
+pub enum AqmConfig {
+    /// One of [`penstock_aqm::KINDS`], by name.
+    Kind(&'static str),
+    /// A custom one.
+    User(UserAqm),
+}
+
+impl AqmConfig {
+    /// The kind's name.
+    pub fn name(&self) -> &str {
+        match self {
+            AqmConfig::Kind(name) => name,
+            AqmConfig::User(own) => own.name(),
+        }
+    }
 }
 
 /// A link's rate over time.

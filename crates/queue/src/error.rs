@@ -1,4 +1,4 @@
-//! Why there is no link.
+//! The reasons why a link cannot be made.
 
 use penstock_units::param::ParamError;
 

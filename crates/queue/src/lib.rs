@@ -1,8 +1,9 @@
-//! What the simulator and the router share: a link with its queue and its discipline, what is
-//! counted and written down there, and the metrics of a link.
+//! The link that the simulator and the router share: its queue and its discipline, its counters,
+//! series and metrics.
 //!
 //! Sans-IO: packets and the time come in, departures go out. The caller keeps the time.
 
+mod abort;
 mod config;
 mod error;
 mod link;
@@ -14,7 +15,8 @@ mod stats;
 mod table;
 mod user;
 
-pub use config::{HostConfig, Keep, LinkConfig, Schedule, Trace};
+pub use abort::Abort;
+pub use config::{AqmConfig, HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Sent, Served, Source};
 pub use metrics::{values, AtLink, Bounds, LinkView, Of, OfLink, LINK_METRICS};
@@ -22,4 +24,4 @@ pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};
 pub use table::{Column, Table};
-pub use user::{Abort, AqmConfig, Start, UserAqm, UserError};
+pub use user::{Start, UserAqm, UserError};

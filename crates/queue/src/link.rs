@@ -17,15 +17,16 @@ mod transmitter;
 
 pub use fate::{Arriving, Fate, Sent, Served, Source};
 
-use crate::config::{Keep, LinkConfig};
+use crate::abort::Abort;
+use crate::config::{AqmConfig, Keep, LinkConfig};
 use crate::error::LinkError;
 use crate::link::buffer::Buffer;
-use crate::link::loss::Wire;
+use crate::link::loss::LossyWire;
 use crate::link::port::{Arrival, Port, Service, Stretch};
 use crate::link::transmitter::Transmitter;
 use crate::metrics::LinkView;
 use crate::table::Table;
-use crate::user::{Abort, AqmConfig, Start};
+use crate::user::Start;
 use penstock_aqm::driver::Driver;
 use penstock_aqm::{Discipline, Ecn};
 use penstock_units::{Duration, QueueLen, Rng, Time};
@@ -61,7 +62,7 @@ impl Link {
         let transmitter = Transmitter::new(c);
         let opportunities = transmitter.has_opportunities();
         let buffer = Buffer::new(c, keep, &*aqm, opportunities);
-        let wire = Wire::new(c.loss, seed, &c.name);
+        let wire = LossyWire::new(c.loss, seed, &c.name);
         let plain = matches!(aqm, Discipline::DropTail(_))
             && transmitter.is_steady()
             && wire.is_none()
@@ -100,7 +101,7 @@ impl Link {
     /// Returns what the link's metrics are computed from, where it is measured. `mean_rate` is the
     /// link's mean rate over the window in bits per second.
     pub fn view(&self, mean_rate: f64) -> Option<LinkView> {
-        let stats = self.port.buffer.stats.as_deref()?.clone().settled();
+        let stats = self.port.buffer.stats.as_deref()?.clone();
         Some(LinkView { stats, mean_rate })
     }
 
@@ -113,7 +114,7 @@ impl Link {
     /// Returns the mean queueing delay over the window, seconds, where the link is measured and
     /// packets left.
     pub fn delay_mean_s(&self) -> Option<f64> {
-        self.port.buffer.stats.as_deref()?.clone().settled().delays().mean()
+        self.port.buffer.stats.as_deref()?.delays().mean()
     }
 
     /// The measured window ends at `at`, if it was to end later.
@@ -131,7 +132,7 @@ impl Link {
         self.port.buffer.series.take().map(|series| series.tables()).unwrap_or_default()
     }
 
-    /// The same, and the link goes on recording.
+    /// Returns the series that were recorded since the last call; the link goes on recording.
     pub fn taken_tables(&mut self) -> Vec<Table> {
         self.port.buffer.series.as_mut().map(|series| series.taken()).unwrap_or_default()
     }
@@ -159,12 +160,6 @@ impl Link {
         self.port.driver.service().is_eager()
     }
 
-    /// Returns whether [`Link::straight`] may answer.
-    #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.plain
-    }
-
     /// Puts a tap behind the queue.
     pub fn tap(&mut self) {
         self.port.tap = Some(Box::default());
@@ -175,18 +170,6 @@ impl Link {
     /// ECN field.
     pub fn tapped(&mut self) -> Option<(Time, Ecn)> {
         self.port.tap.as_mut()?.take()
-    }
-
-    /// Whether [`Link::gone`] names any packet.
-    #[inline]
-    pub fn gave_up(&self) -> bool {
-        !self.port.buffer.gone.is_empty()
-    }
-
-    /// Packets that were let in and dropped all the same, by their places in the caller's pool:
-    /// what [`Link::arrive`] and [`Link::serve`] leave behind for the caller to take.
-    pub fn gone(&mut self) -> std::vec::Drain<'_, u32> {
-        self.port.buffer.gone.drain(..)
     }
 
     fn schedule_internal(&mut self) {
@@ -224,9 +207,9 @@ impl Link {
 
     /// Replays what has happened before a packet's arrival at `now`. Returns whether something
     /// happens at that very instant, of which the order of scheduling says whether it comes before
-    /// the arrival: the caller then calls [`Link::settle`].
+    /// the arrival: [`Link::settle`].
     #[inline]
-    pub fn catch_up(&mut self, now: Time) -> bool {
+    fn catch_up(&mut self, now: Time) -> bool {
         if self.port.next > now {
             return false;
         }
@@ -239,7 +222,7 @@ impl Link {
     /// Replays what happens at `now` if it goes before the arrival of a packet that began to be
     /// sent to this link at `scheduled`.
     #[cold]
-    pub fn settle(&mut self, now: Time, scheduled: Time) {
+    fn settle(&mut self, now: Time, scheduled: Time) {
         let buffer = &self.port.buffer;
         if buffer.next_start() != now || buffer.in_service_since <= scheduled {
             self.advance(now);
@@ -263,9 +246,16 @@ impl Link {
         self.schedule_internal();
     }
 
+    /// Returns whether [`Link::straight`] may be asked: nothing is decided, written down or lost
+    /// here.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// A packet of `bytes`, which is `data` or an ACK, arrives at `now` at a link that [is
-    /// plain](Link::is_plain). Returns when it reaches the other end, if that is all there is to
-    /// it; else `None`, and the packet has yet to arrive.
+    /// plain](Link::is_plain). Returns when it reaches the other end, if it finds the link idle;
+    /// else `None`, and the packet has yet to arrive.
     #[inline]
     pub fn straight(&mut self, now: Time, bytes: u32, data: bool) -> Option<Time> {
         debug_assert!(self.plain, "the caller has asked");
@@ -276,16 +266,27 @@ impl Link {
         Some(self.port.straight(now, bytes, data))
     }
 
-    /// A packet arrives at the time that [`Link::catch_up`] was called for. [`Link::gone`] names
-    /// packets that the discipline gives up for it, where the answer is not [`Fate::Through`].
+    /// A packet arrives, which began to be sent to this link at `scheduled()`: that is asked for
+    /// where something else happens at the instant of the arrival. `discard` is told of each packet
+    /// that was let in before and is dropped now, by its place in the caller's pool.
     #[inline]
-    pub fn arrive(&mut self, a: &Arriving) -> Fate {
-        self.aqm.visited(Arrival { port: &mut self.port, a })
+    pub fn arrive(
+        &mut self,
+        a: &Arriving,
+        scheduled: impl FnOnce() -> Time,
+        discard: impl FnMut(u32),
+    ) -> Fate {
+        if self.catch_up(a.at) {
+            self.settle(a.at, scheduled());
+        }
+        let fate = self.aqm.visited(Arrival { port: &mut self.port, a });
+        self.port.discard(discard);
+        fate
     }
 
-    /// All that a source has arrives, each packet as by [`Link::catch_up`] and [`Link::arrive`];
-    /// before it, at an eager link, those leave whose turn comes until then, the first of them at
-    /// `due`. Returns the source, and when the link is to be served next.
+    /// All that a source has arrives, each packet as by [`Link::arrive`]; before it, at an eager
+    /// link, those leave whose turn comes until then, the first of them at `due`. Returns the
+    /// source, and when the link is to be served next.
     #[inline]
     pub fn stretch<S: Source>(&mut self, mut source: S, mut due: Time) -> (S, Time) {
         loop {
@@ -309,8 +310,8 @@ impl Link {
     #[cold]
     #[inline(never)]
     fn turn<S: Source>(&mut self, source: &mut S, now: Time) -> Time {
-        let served = self.serve(now);
-        self.port.told(served, source)
+        let served = self.serve(now, |index| source.discard(index));
+        self.port.told(now, served, source)
     }
 
     /// The source's packet arrives. Before it the link does something by itself.
@@ -321,11 +322,8 @@ impl Link {
         while *due <= a.at {
             *due = self.turn(source, *due);
         }
-        if self.catch_up(a.at) {
-            self.settle(a.at, source.scheduled());
-        }
-        let fate = self.arrive(&a);
-        self.port.tell_gone(source);
+        let scheduled = source.scheduled();
+        let fate = self.arrive(&a, || scheduled, |index| source.discard(index));
         if let Fate::Held(Some(at)) = fate {
             *due = at;
         }
@@ -333,17 +331,14 @@ impl Link {
     }
 
     /// An eager link's turn has come, if it is one that the link still wants: an arrival may have
-    /// asked for an earlier one. [`Link::gone`] names packets that the discipline drops at the head.
+    /// asked for an earlier one. `discard` is told of each packet that is dropped at the head, by
+    /// its place in the caller's pool.
     #[inline]
-    pub fn serve(&mut self, now: Time) -> Served {
+    pub fn serve(&mut self, now: Time, discard: impl FnMut(u32)) -> Served {
         self.advance(now);
-        self.aqm.visited(Service { port: &mut self.port, now })
-    }
-
-    /// Gives memory back where much has long been unused. To be called once in a while.
-    #[inline]
-    pub fn relax(&mut self) {
-        self.port.buffer.relax();
+        let served = self.aqm.visited(Service { port: &mut self.port, now });
+        self.port.discard(discard);
+        served
     }
 
     /// The run ends at `end`.
@@ -366,7 +361,7 @@ impl Link {
     }
 }
 
-/// Whether an idle link takes any packet.
+/// Returns whether an idle link takes any packet.
 fn takes_one(buffer: QueueLen) -> bool {
     matches!(buffer, QueueLen::Packets(n) if n >= 1.0)
 }

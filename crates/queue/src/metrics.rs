@@ -1,4 +1,4 @@
-//! What a metric is, and the metrics of a link. Each row holds its name, its exact definition and
+//! Metrics, and those of a link. Each row holds its name, its exact definition and
 //! the function that finds its value. All are over the measured window.
 
 use crate::stats::LinkStats;

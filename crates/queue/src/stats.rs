@@ -1,9 +1,8 @@
-//! What is counted at a link, over the measured window. Counters and two histograms: constant
-//! memory, no allocation a packet.
+//! The counters of a link, over the measured window, and two histograms: constant memory, no
+//! allocation a packet.
 
 use penstock_aqm::{Level, Reason};
 use penstock_units::{Duration, Time, TICKS_PER_NANO};
-use std::ops::Range;
 
 /// Ticks in seconds.
 pub(crate) fn seconds(ticks: f64) -> f64 {
@@ -13,8 +12,7 @@ pub(crate) fn seconds(ticks: f64) -> f64 {
 /// A histogram of durations whose buckets are at most 1/128 wide, relative to their value.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    counts: Vec<u16>,
-    overflow: Vec<u64>,
+    counts: Vec<u64>,
 }
 
 const SUB: u32 = 7;
@@ -44,23 +42,16 @@ impl DelayHistogram {
     pub fn add(&mut self, d: Duration) {
         let b = Self::bucket(d.as_ticks());
         match self.counts.get_mut(b) {
-            Some(count) if *count < u16::MAX => *count += 1,
-            _ => self.add_many(b, 1),
+            Some(count) => *count += 1,
+            None => self.add_first(b),
         }
     }
 
-    /// Counts `n` durations in a bucket, which may be new, and whose count may overflow.
+    /// Counts a duration in a bucket that is new.
     #[cold]
-    fn add_many(&mut self, b: usize, n: u64) {
-        if b >= self.counts.len() {
-            self.counts.resize(b + 1, 0);
-        }
-        let count = u64::from(self.counts[b]) + n;
-        self.counts[b] = count as u16;
-        if count >> u16::BITS > 0 {
-            self.overflow.resize(self.counts.len(), 0);
-            self.overflow[b] += count >> u16::BITS;
-        }
+    fn add_first(&mut self, b: usize) {
+        self.counts.resize(b + 1, 0);
+        self.counts[b] = 1;
     }
 
     /// Returns the q-quantile in seconds: the smallest value with at least `q·n` at or below it.
@@ -68,37 +59,16 @@ impl DelayHistogram {
         self.quantile(q).map(seconds)
     }
 
-    /// The same in ticks, of which a bucket's middle may be a fraction.
+    /// Returns the q-quantile in ticks, of which a bucket's middle may be a fraction.
     fn quantile(&self, q: f64) -> Option<f64> {
-        let all = 0..self.counts.len();
-        let rank = (libm::ceil(q * self.counted(all.clone()) as f64) as u64).max(1);
-        let mut seen = 0u64;
-        // Most buckets are empty: they are passed over many at a time.
-        for from in all.clone().step_by(Self::STEP) {
-            let step = from..(from + Self::STEP).min(all.end);
-            let inside = self.counted(step.clone());
-            if seen + inside < rank {
-                seen += inside;
-                continue;
-            }
-            for b in step {
-                seen += self.counted(b..b + 1);
-                if seen >= rank {
-                    return Some(Self::value(b));
-                }
-            }
-        }
-        None
-    }
-
-    const STEP: usize = 128;
-
-    /// Returns how many durations were counted in some buckets.
-    fn counted(&self, buckets: Range<usize>) -> u64 {
-        let lower: u64 = self.counts[buckets.clone()].iter().map(|n| u64::from(*n)).sum();
-        let (from, to) = (buckets.start, buckets.end.min(self.overflow.len()));
-        let above = self.overflow.get(from..to).unwrap_or_default();
-        above.iter().fold(lower, |n, above| n + (above << u16::BITS))
+        let all: u64 = self.counts.iter().sum();
+        let rank = (libm::ceil(q * all as f64) as u64).max(1);
+        let mut seen = 0;
+        let b = self.counts.iter().position(|n| {
+            seen += n;
+            seen >= rank
+        });
+        b.map(Self::value)
     }
 }
 
@@ -117,7 +87,7 @@ impl Occupancy {
         }
     }
 
-    /// The same for a length that the queue never had.
+    /// Counts a length that the queue never had.
     #[cold]
     fn add_first(&mut self, pkts: usize, d: Duration) {
         self.ticks.resize((pkts + 1).next_power_of_two(), 0);
@@ -209,9 +179,6 @@ pub struct LinkStats {
     /// That of the packet that left last; [`LinkStats::NONE`] before the first one.
     last_delay: u64,
     variation: u128,
-    /// ACKs, and packets that carry data, that found the link idle: of these only the bytes have
-    /// been counted so far.
-    straight: [u64; 2],
     /// Until when the window's occupancy has been counted.
     occupied_since: Time,
     /// Integral of the discipline's average over time, packets times ticks.
@@ -242,7 +209,6 @@ impl LinkStats {
             occupancy: Occupancy::default(),
             last_delay: Self::NONE,
             variation: 0,
-            straight: [0; 2],
             occupied_since: from,
             avg_area: 0.0,
             avg_since: from,
@@ -293,34 +259,6 @@ impl LinkStats {
             self.variation += u128::from(d.abs_diff(last));
             self.last_delay = d;
         }
-    }
-
-    /// A packet arrives at `now` and starts to be sent at that instant, where the discipline has no
-    /// average.
-    #[inline]
-    pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
-        if self.inside(now) {
-            self.straight[usize::from(data)] += 1;
-            self.departed_bytes += u64::from(bytes);
-            if self.last_delay != 0 {
-                let last = if self.last_delay == Self::NONE { 0 } else { self.last_delay };
-                self.variation += u128::from(last);
-                self.last_delay = 0;
-            }
-        }
-    }
-
-    /// Returns them with those counted that found the link idle.
-    pub(crate) fn settled(mut self) -> Self {
-        let [acks, data] = std::mem::take(&mut self.straight);
-        self.arrivals += acks + data;
-        self.data_arrivals += data;
-        self.delays[0].n += acks;
-        self.delays[1].n += data;
-        if acks + data > 0 {
-            self.histogram.add_many(DelayHistogram::bucket(0), acks + data);
-        }
-        self
     }
 
     /// Of all packets that left.
@@ -433,32 +371,6 @@ mod tests {
             (st.occupancy.quantile(0.3), st.occupancy.quantile(0.99)),
             (Some(0.0), Some(4.0))
         );
-    }
-
-    /// Between packets that wait, what is counted of those that do not is what the long way counts.
-    #[test]
-    fn the_short_way_is_the_long_way() {
-        let s = |n| Time::from_ticks(n);
-        let [mut short, mut long] = [(); 2].map(|()| LinkStats::new(s(10), s(100)));
-        for (at, waits, data) in [
-            (5, 0, true),
-            (12, 0, false),
-            (20, 7, true),
-            (30, 0, true),
-            (40, 3, false),
-            (99, 0, true),
-        ] {
-            long.arrival(s(at), data);
-            long.departure(s(at), s(at + waits), 1500, data);
-            if waits == 0 {
-                short.straight(s(at), 1500, data);
-            } else {
-                short.arrival(s(at), data);
-                short.departure(s(at), s(at + waits), 1500, data);
-            }
-        }
-        assert_eq!((long.arrivals, long.delays().n, long.variation), (5, 5, 7 + 7 + 3 + 3));
-        assert_eq!(format!("{:?}", short.settled()), format!("{long:?}"));
     }
 
     #[test]

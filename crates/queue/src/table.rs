@@ -1,4 +1,4 @@
-//! Tables: what a run writes down besides its metrics.
+//! Tables, in which a run writes down more than its metrics.
 
 /// A table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,36 +1,17 @@
 //! Custom disciplines: made afresh for every run, behind the trait.
 
+use crate::abort::Abort;
 use penstock_aqm::{Aqm, Context};
 use penstock_units::param::Values;
 use penstock_units::Rng;
 use std::error::Error;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What a factory or a custom discipline may fail with.
 pub type UserError = Box<dyn Error + Send + Sync>;
 
 type Factory = dyn Fn(Start<'_>) -> Result<Box<dyn Aqm + Send>, UserError> + Send + Sync;
-
-/// The discipline of a link.
-#[derive(Clone, Debug)]
-pub enum AqmConfig {
-    /// One of [`penstock_aqm::KINDS`], by name.
-    Kind(&'static str),
-    /// A custom one.
-    User(UserAqm),
-}
-
-impl AqmConfig {
-    /// The kind's name.
-    pub fn name(&self) -> &str {
-        match self {
-            AqmConfig::Kind(name) => name,
-            AqmConfig::User(own) => own.name(),
-        }
-    }
-}
 
 /// A custom discipline: what makes one for a run, and what results call it.
 #[derive(Clone)]
@@ -79,60 +60,4 @@ pub struct Start<'a> {
     pub rng: Rng,
     /// Ends the run.
     pub abort: &'a Abort,
-}
-
-/// How a custom discipline ends the run that it is part of; the trait's methods return
-/// no errors. Clones belong to the same run.
-#[derive(Clone, Debug, Default)]
-pub struct Abort(Arc<Raised>);
-
-#[derive(Debug, Default)]
-struct Raised {
-    raised: AtomicBool,
-    error: Mutex<Option<UserError>>,
-}
-
-impl Abort {
-    /// Ends the run soon, with this error unless there was one before. The engine looks every few
-    /// thousand events; what the discipline answers meanwhile has no consequence.
-    pub fn raise(&self, error: impl Into<UserError>) {
-        let mut first = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.0.raised.swap(true, Ordering::Release) {
-            *first = Some(error.into());
-        }
-    }
-
-    /// Whether the run is to end.
-    #[inline]
-    pub fn raised(&self) -> bool {
-        self.0.raised.load(Ordering::Relaxed)
-    }
-
-    /// Takes the error out, for the caller that started the run.
-    pub fn take(&self) -> Option<UserError> {
-        self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Returns the error as text; empty where there is none.
-    pub fn message(&self) -> String {
-        let error = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
-        error.as_ref().map_or_else(String::new, ToString::to_string)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_error_is_the_one_that_counts() {
-        let abort = Abort::default();
-        let other = abort.clone();
-        assert!(!abort.raised());
-        other.raise("first");
-        abort.raise("second");
-        assert!(abort.raised() && other.raised());
-        assert_eq!(abort.message(), "first");
-        assert_eq!(abort.take().map(|e| e.to_string()).as_deref(), Some("first"));
-    }
 }

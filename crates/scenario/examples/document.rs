@@ -3,7 +3,7 @@
 //! debug build's bytes against the wheel's.
 
 use penstock_scenario::{document, Scenario};
-use penstock_sim::Control;
+use penstock_sim::Handle;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn run(args: &[String]) -> Result<String, String> {
     let runs = (scenario.seed()..scenario.seed() + seeds)
         .map(|seed| {
             let config = scenario.lower(seed).map_err(|e| e.to_string())?;
-            penstock_sim::run(&config, &Control::default()).map_err(|e| e.to_string())
+            penstock_sim::run(&config, &Handle::default()).map_err(|e| e.to_string())
         })
         .collect::<Result<Vec<_>, _>>()?;
     Ok(document(&scenario, &runs.iter().collect::<Vec<_>>()))

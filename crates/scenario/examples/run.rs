@@ -2,7 +2,7 @@
 //! one JSON object: `run FILE [KEY=VALUE]…`.
 
 use penstock_scenario::Scenario;
-use penstock_sim::{Control, METRICS};
+use penstock_sim::{Handle, METRICS};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
         .and_then(|s| s.set_all(&changes))
         .map_err(|e| e.to_string())?;
     let config = scenario.lower(scenario.seed()).map_err(|e| e.to_string())?;
-    let result = penstock_sim::run(&config, &Control::default()).map_err(|e| e.to_string())?;
+    let result = penstock_sim::run(&config, &Handle::default()).map_err(|e| e.to_string())?;
 
     let metric = |name: &str| {
         let i = METRICS.iter().position(|m| m.name == name);

@@ -1,6 +1,6 @@
 //! Many runs on many threads: in the order of the runs, whichever was faster.
 
-use penstock_sim::{run_watched, Config, Control, RunResult, SimError};
+use penstock_sim::{run_watched, Config, Handle, RunResult, SimError};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -37,7 +37,7 @@ pub enum BatchError<P, T> {
 }
 
 impl<P, T> BatchError<P, T> {
-    fn of(error: SimError, control: &Control) -> Self {
+    fn of(error: SimError, control: &Handle) -> Self {
         control.abort.take().map_or(BatchError::Run(error), BatchError::Custom)
     }
 }
@@ -58,7 +58,7 @@ pub fn run_many<P: Send, T: Send>(
 ) -> Result<Vec<RunResult>, BatchError<P, T>> {
     let batch = Batch {
         prepare: &prepare,
-        controls: (0..total).map(|_| Control::default()).collect(),
+        controls: (0..total).map(|_| Handle::default()).collect(),
         next: AtomicUsize::new(0),
         stopped: AtomicBool::new(false),
     };
@@ -72,7 +72,7 @@ pub fn run_many<P: Send, T: Send>(
 
 struct Batch<'a, F> {
     prepare: &'a F,
-    controls: Vec<Control>,
+    controls: Vec<Handle>,
     /// The number of the next run that nobody has begun.
     next: AtomicUsize,
     stopped: AtomicBool,

@@ -3,11 +3,11 @@
 mod common;
 use common::good;
 use penstock_scenario::{document, warnings};
-use penstock_sim::{run, Control, RunResult};
+use penstock_sim::{run, Handle, RunResult};
 use serde_json::Value;
 
 fn ran(text: &str, seed: u64) -> RunResult {
-    run(&good(text).lower(seed).unwrap(), &Control::default()).unwrap()
+    run(&good(text).lower(seed).unwrap(), &Handle::default()).unwrap()
 }
 
 fn said(text: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ mod space;
 
 use penstock_aqm::KINDS;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, AqmConfig, Config, Control, Record, Tap, UserAqm};
+use penstock_sim::{run, AqmConfig, Config, Handle, Record, Tap, UserAqm};
 use penstock_units::Rng;
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ fn the_same(text: &str, name: &str) {
     let config = scenario.lower(scenario.seed()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let runs = [None, Some(Tap { link: config.bottleneck as u32, out: false })].map(|pcap| {
         let record = Record { pcap, ..Record::default() };
-        run(&Config { record, ..config.clone() }, &Control::default()).expect("it runs")
+        run(&Config { record, ..config.clone() }, &Handle::default()).expect("it runs")
     });
     let [ahead, mut one_by_one] = runs;
     one_by_one.pcap = None;
     assert_eq!(ahead, one_by_one, "{name}\n{text}");
-    let custom = run(&behind_the_trait(config), &Control::default()).expect("it runs");
+    let custom = run(&behind_the_trait(config), &Handle::default()).expect("it runs");
     assert_eq!(ahead, custom, "as a custom discipline: {name}\n{text}");
 }
 

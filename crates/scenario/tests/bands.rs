@@ -3,7 +3,7 @@
 use penstock_aqm::parts::isolation::{Chain, Chains};
 use penstock_aqm::{Aqm, Packet, Queue, Reason, Service, Turn, Verdict};
 use penstock_scenario::{document, Scenario};
-use penstock_sim::{run, Config, Control, Record, RunResult, Tap, UserAqm, LINK_METRICS, METRICS};
+use penstock_sim::{run, Config, Handle, Record, RunResult, Tap, UserAqm, LINK_METRICS, METRICS};
 use penstock_units::{Duration, Rng, Time};
 
 /// 8 Mbit/s for 6 Mbit/s of class 0 and 3 Mbit/s of class 46, most of it at the same time.
@@ -106,7 +106,7 @@ fn with(make: fn() -> Box<dyn Aqm + Send>) -> Scenario {
 }
 
 fn ran(config: &Config) -> RunResult {
-    run(config, &Control::default()).unwrap()
+    run(config, &Handle::default()).unwrap()
 }
 
 /// A metric of the run's link, and of each of its bands.

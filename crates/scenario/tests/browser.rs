@@ -5,7 +5,7 @@
 mod common;
 use common::{good, message};
 use penstock_scenario::document;
-use penstock_sim::{run, Column, Config, Control, Record, RunResult, Tap, PAGE_METRICS};
+use penstock_sim::{run, Column, Config, Handle, Record, RunResult, Tap, PAGE_METRICS};
 use penstock_units::Duration;
 
 const MS: f64 = 1e-3;
@@ -29,7 +29,7 @@ fn ran(text: &str) -> RunResult {
     let s = good(text);
     let record = Record { series: Some(Duration::from_secs(1)), ..Record::default() };
     let config = s.lower(s.seed()).unwrap();
-    run(&Config { record, ..config }, &Control::default()).unwrap()
+    run(&Config { record, ..config }, &Handle::default()).unwrap()
 }
 
 fn of_pages(r: &RunResult, name: &str) -> Option<f64> {
@@ -252,7 +252,7 @@ fn the_same_seed_gives_the_same_bytes() {
     let config = s.lower(s.seed()).unwrap();
     let tap = Some(Tap { link: 1, out: false });
     let record = Record { pcap: tap, series: Some(Duration::from_secs(1)), ..Record::default() };
-    let mut captured = run(&Config { record, ..config }, &Control::default()).unwrap();
+    let mut captured = run(&Config { record, ..config }, &Handle::default()).unwrap();
     assert!(captured.pcap.take().is_some_and(|file| file.len() > 1000));
     assert_eq!(captured, r);
 }
@@ -269,7 +269,7 @@ fn who_gives_none_of_the_keys_has_none_of_it() {
         (&1.into(), &().into())
     );
     let of = |s: &penstock_scenario::Scenario| {
-        let r = run(&s.lower(1).unwrap(), &Control::default()).unwrap();
+        let r = run(&s.lower(1).unwrap(), &Handle::default()).unwrap();
         document(s, &[&r])
     };
     assert!(!of(&plain).contains("page_time") && of(&browser).contains("page_time_mean_s"));
@@ -301,7 +301,7 @@ fn the_example() {
     let s = good(include_str!("../../../scenarios/browsers.toml"));
     let mean = |kind: &str| {
         let s = s.set_all(&[("aqm.kind", kind), ("aqm.reverse.kind", kind), ("duration", "40 s")]);
-        let r = run(&s.unwrap().lower(1).unwrap(), &Control::default()).unwrap();
+        let r = run(&s.unwrap().lower(1).unwrap(), &Handle::default()).unwrap();
         assert_eq!(r.pages_of(2), r.page_metrics());
         assert!(r.pages_of(0).is_empty() && of_pages(&r, "pages") > Some(20.0), "{:?}", r.pages);
         of_pages(&r, "page_time_mean_s").expect("pages")

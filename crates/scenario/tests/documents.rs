@@ -10,7 +10,7 @@
 mod space;
 
 use penstock_scenario::{document, Scenario};
-use penstock_sim::{run, Column, Config, Control, Record, RunResult, Tap, METRICS};
+use penstock_sim::{run, Column, Config, Handle, Record, RunResult, Tap, METRICS};
 use penstock_units::{Duration, Rng};
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ fn results(text: &str) -> (String, RunResult) {
     let pcap = Some(Tap { link: config.bottleneck as u32, out: true });
     let record = Record { series: Some(interval), events: true, pcap };
     let result =
-        run(&Config { record, ..config }, &Control::default()).expect("a lowered scenario runs");
+        run(&Config { record, ..config }, &Handle::default()).expect("a lowered scenario runs");
     (document(&scenario, &[&result]), result)
 }
 

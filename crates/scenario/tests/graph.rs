@@ -4,13 +4,13 @@
 mod common;
 use common::{good, message};
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Config, Control, RunResult, Schedule, LINK_METRICS};
+use penstock_sim::{run, Config, Handle, RunResult, Schedule, LINK_METRICS};
 use penstock_units::param::Loss;
 use penstock_units::Rng;
 use serde_json::{json, Value};
 
 fn simulate(s: &Scenario) -> RunResult {
-    run(&s.lower(s.seed()).unwrap(), &Control::default()).unwrap()
+    run(&s.lower(s.seed()).unwrap(), &Handle::default()).unwrap()
 }
 
 /// A link from its ends and further keys.

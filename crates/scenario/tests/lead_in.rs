@@ -4,7 +4,7 @@
 mod common;
 use common::good;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Control, Record, RunResult, METRICS};
+use penstock_sim::{run, Column, Handle, Record, RunResult, METRICS};
 use penstock_units::Duration;
 
 fn metric(r: &RunResult, name: &str) -> f64 {
@@ -15,7 +15,7 @@ fn metric(r: &RunResult, name: &str) -> f64 {
 fn simulate(s: &Scenario) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
     let record = Record { series: Some(Duration::from_millis(10)), events: true, pcap: None };
-    run(&penstock_sim::Config { record, ..config }, &Control::default()).unwrap()
+    run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
 }
 
 fn column<'a>(r: &'a RunResult, table: &str, name: &str) -> &'a Column {

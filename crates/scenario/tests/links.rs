@@ -5,7 +5,7 @@ mod common;
 use common::good;
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    run, Column, Control, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, METRICS,
+    run, Column, Handle, Record, RunResult, Tap, FLOW_METRICS, GROUP_METRICS, METRICS,
     VIDEO_METRICS,
 };
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn metric(r: &RunResult, name: &str) -> f64 {
 
 fn simulate(s: &Scenario, record: Record) -> RunResult {
     let config = s.lower(s.seed()).unwrap();
-    run(&penstock_sim::Config { record, ..config }, &Control::default()).unwrap()
+    run(&penstock_sim::Config { record, ..config }, &Handle::default()).unwrap()
 }
 
 fn quiet(text: &str) -> RunResult {

@@ -2,11 +2,11 @@
 //! ECN meet.
 
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Control, RunResult, GROUP_METRICS, METRICS};
+use penstock_sim::{run, Handle, RunResult, GROUP_METRICS, METRICS};
 
 fn simulate(text: &str) -> RunResult {
     let scenario = Scenario::from_toml(text, "mecn.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    run(&scenario.lower(1).expect("a small run"), &Control::default()).expect("a run")
+    run(&scenario.lower(1).expect("a small run"), &Handle::default()).expect("a run")
 }
 
 fn metric(r: &RunResult, name: &str) -> f64 {

@@ -4,7 +4,7 @@ use penstock_aqm::parts::isolation::{Chain, Chains};
 use penstock_aqm::{Aqm, Packet, Queue, Reason, Service, Turn, Verdict};
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    run, Column, Config, Control, Record, RunResult, Schedule, Tap, Trace, UserAqm, METRICS,
+    run, Column, Config, Handle, Record, RunResult, Schedule, Tap, Trace, UserAqm, METRICS,
 };
 use penstock_units::{Duration, Rng, Time};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn tbf(text: &str, rate: f64, burst: f64) -> Config {
 }
 
 fn ran(config: &Config, record: Record) -> RunResult {
-    run(&Config { record, ..config.clone() }, &Control::default()).unwrap()
+    run(&Config { record, ..config.clone() }, &Handle::default()).unwrap()
 }
 
 /// When packets of each size began to be sent, in nanoseconds.

@@ -2,7 +2,7 @@
 //! change while it runs changes.
 
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Column, Config, Control, Run, RunResult, Table};
+use penstock_sim::{run, Column, Config, Handle, Run, RunResult, Table};
 use penstock_units::{Duration, Rng, Time};
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ fn steps_change_nothing() {
         }
         let text = std::fs::read_to_string(&path).expect("a file");
         let config = recorded(&text, &path.to_string_lossy());
-        let whole = run(&config, &Control::default()).unwrap();
+        let whole = run(&config, &Handle::default()).unwrap();
         let pieces = in_steps(&config, &mut rng);
         for table in &whole.series {
             let joined = pieces.series.iter().find(|t| t.name == table.name);
@@ -101,7 +101,7 @@ fn changed(config: &Config, then: &Config) -> RunResult {
 fn the_same_parameters_change_nothing() {
     for kind in penstock_aqm::KINDS {
         let config = under(&format!("kind = \"{}\", ecn = true", kind.name));
-        let whole = run(&config, &Control::default()).unwrap();
+        let whole = run(&config, &Handle::default()).unwrap();
         let again = changed(&config, &config);
         let adapts = ["ared", "feng-ared", "amecn", "nred", "red-at", "dt-red", "pdt-red", "rared"];
         if adapts.contains(&kind.name) {
@@ -136,7 +136,7 @@ fn a_change_acts_from_then_on() {
         let what = after;
         let (before, after) = (under(before), under(after));
         let (whole, changed) =
-            (run(&before, &Control::default()).unwrap(), changed(&before, &after));
+            (run(&before, &Handle::default()).unwrap(), changed(&before, &after));
         assert_eq!(queue(&whole, 0.0, 10.0), queue(&changed, 0.0, 10.0));
         let (short, long) = (queue(&whole, 12.0, 20.0), queue(&changed, 12.0, 20.0));
         assert!(mean(&long) > 1.3 * mean(&short), "{what}: {} {}", mean(&short), mean(&long));

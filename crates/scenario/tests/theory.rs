@@ -2,12 +2,12 @@
 //! arithmetic.
 
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Control, RunResult, METRICS};
+use penstock_sim::{run, Handle, RunResult, METRICS};
 
 fn simulate(text: &str, seed: u64) -> RunResult {
     let scenario =
         Scenario::from_toml(text, "theory.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    run(&scenario.lower(seed).expect("a small run"), &Control::default()).expect("a run")
+    run(&scenario.lower(seed).expect("a small run"), &Handle::default()).expect("a run")
 }
 
 fn metric(r: &RunResult, name: &str) -> f64 {

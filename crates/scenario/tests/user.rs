@@ -3,7 +3,7 @@
 
 use penstock_aqm::{Aqm, Common, Packet, Queue, Reason, Verdict};
 use penstock_scenario::Scenario;
-use penstock_sim::{run, AqmConfig, Control, SimError, Start, UserAqm};
+use penstock_sim::{run, AqmConfig, Handle, SimError, Start, UserAqm};
 use penstock_units::param::Params as _;
 use penstock_units::{Rng, Time};
 
@@ -63,7 +63,7 @@ fn it_decides() {
     let tail =
         file().set_all(&[("aqm.kind", "droptail"), ("topology.bottleneck.buffer", "7")]).unwrap();
     let result = |s: &Scenario| {
-        let result = run(&s.lower(1).unwrap(), &Control::default()).unwrap();
+        let result = run(&s.lower(1).unwrap(), &Handle::default()).unwrap();
         let metric = |name| {
             let i = penstock_sim::METRICS.iter().position(|m| m.name == name).unwrap();
             result.metrics[i].unwrap()
@@ -123,11 +123,11 @@ fn it_takes_the_keys_of_every_kind() {
 fn it_may_end_the_run() {
     for patience in [1, 100] {
         let config = file().with_user_aqm(limit(7, Some(patience))).unwrap().lower(1).unwrap();
-        let control = Control::default();
+        let control = Handle::default();
         assert_eq!(run(&config, &control), Err(SimError::Aborted("out of patience".into())));
         assert_eq!(control.abort.take().unwrap().to_string(), "out of patience");
     }
     let refuses = UserAqm::new("rust:refuses", |_| Err("no such trace".into()));
     let config = file().with_user_aqm(refuses).unwrap().lower(1).unwrap();
-    assert_eq!(run(&config, &Control::default()), Err(SimError::Aborted("no such trace".into())));
+    assert_eq!(run(&config, &Handle::default()), Err(SimError::Aborted("no such trace".into())));
 }

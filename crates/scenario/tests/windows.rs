@@ -7,7 +7,7 @@ mod space;
 
 use penstock_scenario::{list, Scenario};
 use penstock_sim::{
-    run, Config, Control, Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,
+    run, Config, Handle, Of, RunResult, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS,
     PAGE_METRICS, VIDEO_METRICS,
 };
 use penstock_units::{Duration, Rng, Time};
@@ -216,7 +216,7 @@ fn adjoining(config: &Config, [a, b, c]: [Duration; 3], text: &str) -> [Vec<Plac
         let duration = duration.unwrap_or(config.duration);
         let (measure_from, measure_to) = (at(from), at(to));
         let config = Config { measure_from, measure_to, duration, ..config.clone() };
-        let ran = run(&config, &Control::default()).expect("a lowered scenario runs");
+        let ran = run(&config, &Handle::default()).expect("a lowered scenario runs");
         places(&config, &ran)
     };
     let (first, second, both) = (measured(a, b, None), measured(b, c, None), measured(a, c, None));
@@ -368,7 +368,7 @@ fn a_source_sends_what_leaves_in_the_window() {
         [[traffic]]\nkind = \"cbr\"\nrate = \"0.8 Mbit/s\"\npacket = \"1000 B\"\n";
     let sent = |text: &str| {
         let config = lowered(text);
-        let ran = run(&config, &Control::default()).expect("it runs");
+        let ran = run(&config, &Handle::default()).expect("it runs");
         let sent = |p: &Place| p.values["sent"].expect("it");
         places(&config, &ran)[1..3].iter().map(sent).collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
-//! Queues at hosts' access links. Who simulates a bottleneck wants the queue there: a run in which
+//! Queues at hosts' access links. A bottleneck is simulated to have the queue there: a run in which
 //! one at an access link was longer says so.
 //!
-//! To measure what waits costs work per packet, so only pipes are measured that may hold such a queue
+//! A queue is measured at a price per packet, so only those pipes are that may hold a longer one
 //! ([`queues`]). A pipe at least twice as fast as the slowest link on a packet's way holds none, apart
 //! from bursts that this link drops:
 //!

@@ -1,15 +1,16 @@
-//! What the flows send: long transfers, web sessions, videos, datagrams.
+//! The applications: long transfers, web sessions, videos, datagrams.
 
+use crate::batch;
 use crate::browser;
 use crate::ends::with_sender;
-use crate::flow::{Company, Flow, FlowKind, TcpApp, Udp};
+use crate::flow::{Flow, FlowKind, TcpApp, Udp};
 use crate::lone;
 use crate::metrics::Transfer;
 use crate::network::Network;
-use crate::packet::{flag, Pkt, NO_SACK};
+use crate::packet::Pkt;
 use crate::pages::Ended;
 use crate::sched::{Event, Kind};
-use penstock_tcp::Bits;
+use penstock_queue::Link;
 use penstock_units::Time;
 
 /// Schedules what starts by itself.
@@ -125,20 +126,30 @@ pub(crate) fn transfer_done(
 /// A datagram source's packet leaves its host; where the host is the source's own, it has already
 /// crossed the access link and reaches the first link of its route, which saves an event.
 #[inline]
-pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: usize) {
+pub(crate) fn udp(
+    net: &mut Network,
+    links: &mut [Link],
+    flows: &mut [Flow],
+    event: &Event,
+    flow: usize,
+) {
     let now = event.time();
+    if lone::is_all(net, &flows[flow]) {
+        return lone::arrive(net, links, flows, now, flow);
+    }
     let f = &mut flows[flow];
     let FlowKind::Udp(u) = &mut f.kind else { return };
     let p = datagram(u, flow, f.ends.dst, f.ends.forward, f.ends.class);
-    let (own_host, company) = (u.own_host, u.company);
+    let (own_host, foreseen) = (u.own_host, u.foreseen);
     let after = u.after(&mut f.rng);
     if own_host {
-        net.enter_at_link(event, p, flows);
+        let (link, index) = (net.routes.at(p.route, 0), net.enter(p));
+        batch::arrive(net, links, flows, event, link, index);
     } else {
-        net.depart(now, now, f.ends.src, p);
+        net.send(now, now, f.ends.src, p);
     }
     let Some(leaves) = after else { return };
-    let until = if company == Company::Sources { now } else { net.foresight(now, p.route) };
+    let until = if foreseen { net.foresight(now, p.route) } else { now };
     udp_next(net, flows, now, leaves, flow, until);
 }
 
@@ -146,24 +157,11 @@ pub(crate) fn udp(net: &mut Network, flows: &mut [Flow], event: &Event, flow: us
 #[inline]
 fn datagram(u: &mut Udp, flow: usize, host: u32, route: u16, class: u8) -> Pkt {
     u.sent += 1;
-    Pkt {
-        seq: 0,
-        flow: flow as u32,
-        bytes: u.bytes,
-        sack: NO_SACK,
-        host,
-        route,
-        epoch: 0,
-        hop: 0,
-        flags: flag::DATAGRAM,
-        class,
-        bits: Bits::NONE,
-    }
+    Pkt { flow: flow as u32, bytes: u.bytes, host, route, class, ..Pkt::BLANK }
 }
 
 /// Schedules, at `now`, a datagram source's next packet, which leaves its host at `leaves`. Packets
-/// that come to their first link before `until` need no event: they go to its inbox, or through the
-/// link at once if nobody else's packets come to it.
+/// that come to their first link before `until` need no event: they go to its inbox.
 #[inline]
 pub(crate) fn udp_next(
     net: &mut Network,
@@ -173,14 +171,9 @@ pub(crate) fn udp_next(
     flow: usize,
     until: Time,
 ) {
+    let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
     let mut next = Some(leaves);
-    let first_link = net.routes.at(flows[flow].ends.forward, 0);
-    let eager = net.inboxes[first_link as usize].eager;
-    if lone::is_all(net, &flows[flow]) {
-        return lone::stretch(net, flows, now, leaves, flow, until);
-    }
     while let Some(leaves) = next {
-        let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
         let at = if u.own_host {
             net.hosts[ends.src as usize].up.send(leaves, u.bytes)
         } else {
@@ -198,18 +191,8 @@ pub(crate) fn udp_next(
         }
         let p = datagram(u, flow, ends.dst, ends.forward, ends.class);
         next = u.after(rng);
-        if u.company == Company::Nobody {
-            net.events += 1;
-            if eager {
-                net.in_turn(at, now, first_link, p, flows);
-            } else {
-                net.sched.begin(at, now);
-                net.pass_ahead(at, first_link, p, flows);
-            }
-        } else {
-            net.foresee(at, p);
-            net.sched.begin(at, now);
-        }
+        net.foresee(at, p);
+        net.sched.begin(at, now);
         now = at;
     }
 }

@@ -13,10 +13,10 @@ use crate::ends::{acknowledge, with_sender};
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
 use crate::metrics::Transfer;
 use crate::network::Network;
-use crate::packet::{flag, Pkt, NO_SACK};
+use crate::packet::{flag, Pkt};
 use crate::pages::Ended;
 use crate::sched::Kind;
-use crate::session::{Browsing, Connection, Follows, State};
+use crate::session::{Browsing, Connection, ConnectionState, Follows};
 use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -48,12 +48,12 @@ pub(crate) fn due(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize)
     }
     c.due = Time::NEVER;
     match c.state {
-        State::Free => {}
-        State::Pausing => {
-            c.state = State::Free;
+        ConnectionState::Free => {}
+        ConnectionState::Pausing => {
+            c.state = ConnectionState::Free;
             hand_out(net, flows, now, flow);
         }
-        State::Asking | State::Fetching => ask_again(net, flows, now, flow),
+        ConnectionState::Asking | ConnectionState::Fetching => ask_again(net, flows, now, flow),
     }
 }
 
@@ -66,7 +66,7 @@ fn begin_page(net: &mut Network, flows: &mut [Flow], now: Time, first: usize) {
     }
     for c in flows[connections.clone()].iter_mut().filter_map(connection) {
         // Some may wait for the end of a pause that no object came after.
-        (c.state, c.due) = (State::Free, Time::NEVER);
+        (c.state, c.due) = (ConnectionState::Free, Time::NEVER);
     }
     for flow in connections {
         hand_out(net, flows, now, flow);
@@ -87,7 +87,7 @@ fn hand_out(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     if session.request.is_none() {
         return serve(net, flows, now, flow);
     }
-    c.state = State::Asking;
+    c.state = ConnectionState::Asking;
     c.asked = c.asked.wrapping_add(1);
     c.timeout = first_timeout;
     ask(net, flows, now, flow);
@@ -101,20 +101,18 @@ fn ask(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     net.sched.push(c.due, Kind::App, flow as u32);
     let open = c.session.persistent && c.answered > 0;
     let ack = if open { t.receiver.carry() } else { Ack { seq: -1, ..Ack::default() } };
-    let p = Pkt {
-        seq: ack.seq,
+    let mut p = Pkt {
         flow: flow as u32,
         bytes: c.session.request.unwrap_or(0) + t.p.header_bytes(),
-        sack: NO_SACK,
         host: ends.src,
         route: ends.backward,
         epoch: c.asked,
-        hop: 0,
         flags: flag::REQUEST,
         class: ends.class,
-        bits: ack.bits,
+        ..Pkt::BLANK
     };
-    net.depart(now, now, ends.dst, p);
+    p.set_ack(&ack, &mut net.options);
+    net.send(now, now, ends.dst, p);
 }
 
 /// Nothing has come for the request's timeout: it is sent again, and the timeout doubles (RFC 6298,
@@ -130,6 +128,7 @@ fn ask_again(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
 
 /// A request arrives at the server.
 pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32, p: Pkt) {
+    let ack = p.ack(&net.options);
     net.discard(index);
     let flow = p.flow as usize;
     let FlowKind::Tcp(t) = &flows[flow].kind else { return };
@@ -137,9 +136,8 @@ pub(crate) fn asked(net: &mut Network, flows: &mut [Flow], now: Time, index: u32
     if !c.awaits(p.epoch) {
         return; // the server has it already
     }
-    if p.seq > t.sender.acknowledged() {
+    if ack.seq > t.sender.acknowledged() {
         // The ACK of the last object was held back, or lost.
-        let ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
         acknowledge(net, flows, now, flow, &ack);
     }
     serve(net, flows, now, flow);
@@ -150,7 +148,7 @@ fn serve(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize) {
     let Flow { ends, kind: FlowKind::Tcp(t), rng, .. } = &mut flows[flow] else { return };
     let earlier = (t.sender.given(), t.lacking());
     let TcpApp::Browser(c) = &mut t.app else { return };
-    c.state = State::Fetching;
+    c.state = ConnectionState::Fetching;
     let (bytes, persistent, open) = (c.bytes, c.session.persistent, c.answered > 0);
     if !persistent {
         c.answered = 0;
@@ -196,7 +194,8 @@ pub(crate) fn received(
     let flow = p.flow as usize;
     let Flow { ends, kind: FlowKind::Tcp(t), .. } = &mut flows[flow] else { return };
     let TcpApp::Browser(c) = &mut t.app else { return };
-    if c.session.request.is_none() || c.state != State::Fetching || p.epoch != ends.epoch {
+    if c.session.request.is_none() || c.state != ConnectionState::Fetching || p.epoch != ends.epoch
+    {
         return;
     }
     c.due = Time::NEVER;
@@ -210,7 +209,7 @@ fn object_done(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, en
     let FlowKind::Tcp(t) = &mut flows[flow].kind else { return };
     let took = now.since(t.began);
     let TcpApp::Browser(c) = &mut t.app else { return };
-    (c.state, c.due) = (State::Free, Time::NEVER);
+    (c.state, c.due) = (ConnectionState::Free, Time::NEVER);
     ended.transfers.push(Transfer { end: now, flow: flow as u32, bytes: c.bytes, took });
     let (pause, first) = (c.pause, flow - c.number as usize);
     let Some(b) = browsing(&mut flows[first]) else { return };
@@ -223,7 +222,7 @@ fn object_done(net: &mut Network, flows: &mut [Flow], now: Time, flow: usize, en
         Follows::Another if pause == Duration::ZERO => hand_out(net, flows, now, flow),
         Follows::Another => {
             let Some(c) = connection(&mut flows[flow]) else { return };
-            (c.state, c.due) = (State::Pausing, now + pause);
+            (c.state, c.due) = (ConnectionState::Pausing, now + pause);
             net.sched.push(c.due, Kind::App, flow as u32);
         }
     }

@@ -1,4 +1,4 @@
-//! What a run is made of: the fully resolved scenario, one value for everything. The scenario crate
+//! The configuration of a run: the fully resolved scenario, one value for everything. The scenario crate
 //! makes it from a file; a test or a program may make it by hand.
 
 use penstock_queue::{Abort, HostConfig, Keep, Link, LinkConfig, LinkError};

@@ -1,17 +1,16 @@
-//! The two ends of a TCP connection in the network: what arrives is handed to the receiver or the
-//! sender, and what they answer is sent. One event stands for a timer; it is moved only to an
-//! earlier time, and looked at again when it comes.
+//! The two ends of a TCP connection in the network. A segment that arrives is handed to the
+//! receiver, an ACK to the sender, and their answers are sent. One event stands for a timer; it is
+//! moved only to an earlier time, and looked at again when it comes.
 
 use crate::flow::{Ends, Flow, FlowKind, Tcp};
 use crate::network::Network;
-use crate::packet::{flag, Pkt, NO_SACK};
+use crate::packet::{flag, Pkt};
 use crate::sched::Kind;
-use penstock_aqm::Ecn;
-use penstock_tcp::{Ack, Bits, Io, Reply, Segment, Sender, TcpParams, Timer};
+use penstock_tcp::{Ack, Io, Reply, Segment, Sender, TcpParams, Timer};
 use penstock_units::{Rng, Time};
 
 /// What a sender sends through: the network, and what its packets have in common.
-pub(crate) struct Wire<'a> {
+pub(crate) struct Uplink<'a> {
     net: &'a mut Network,
     now: Time,
     number: u32,
@@ -22,14 +21,13 @@ pub(crate) struct Wire<'a> {
     rng: &'a mut Rng,
 }
 
-impl Io for Wire<'_> {
+impl Io for Uplink<'_> {
     #[inline(always)]
     fn send(&mut self, s: Segment, not_before: Time) {
         let payload = if s.seq < self.last.0 { self.p.segment_bytes() } else { self.last.1 };
         // SYN and ACK are 40 bytes, whatever a data segment's header counts.
         let bytes = if s.syn { 40 } else { payload + self.p.header_bytes() };
-        let ect = if self.p.literal_codepoints() { Ecn::Ect1 } else { Ecn::Ect0 };
-        let mut flags = if s.ect { ect as u8 } else { 0 };
+        let mut flags = s.ecn as u8;
         flags |= flag::when(s.syn, flag::SYN);
         flags |= flag::when(s.retransmit, flag::RETRANSMIT);
         flags |= flag::when(s.owes_cwr, flag::OWES_CWR);
@@ -37,16 +35,15 @@ impl Io for Wire<'_> {
             seq: s.seq,
             flow: self.number,
             bytes,
-            sack: NO_SACK,
             host: self.flow.dst,
             route: self.flow.forward,
             epoch: self.flow.epoch,
-            hop: 0,
             flags,
             class: self.flow.class,
             bits: s.bits,
+            ..Pkt::BLANK
         };
-        self.net.depart(self.now, not_before, self.flow.src, p);
+        self.net.send(self.now, not_before, self.flow.src, p);
     }
 
     fn random(&mut self) -> f64 {
@@ -72,11 +69,11 @@ pub(crate) fn data(net: &mut Network, flows: &mut [Flow], now: Time, index: u32,
         seq: p.seq,
         syn: p.is(flag::SYN),
         retransmit: p.is(flag::RETRANSMIT),
-        ect: p.ecn() != Ecn::NotEct,
+        ecn: p.ecn(),
         bits: p.bits,
         owes_cwr: p.is(flag::OWES_CWR),
     };
-    match t.receiver.on_segment(now, &segment, p.mark()) {
+    match t.receiver.on_segment(now, &segment) {
         Reply::Now(ack) => {
             let (dst, src, route) = (f.ends.dst, f.ends.src, f.ends.backward);
             net.answer(index, &ack, segment.syn, src, route);
@@ -102,19 +99,8 @@ pub(crate) fn ack_timer(net: &mut Network, flows: &mut [Flow], now: Time, flow: 
     }
     t.ack_timer_at = Time::NEVER;
     if let Some(ack) = t.receiver.on_timer(now) {
-        let p = Pkt {
-            seq: 0,
-            flow: flow as u32,
-            bytes: 40,
-            sack: NO_SACK,
-            host: f.ends.src,
-            route: f.ends.backward,
-            epoch: f.ends.epoch,
-            hop: 0,
-            flags: 0,
-            class: f.ends.class,
-            bits: Bits::NONE,
-        };
+        let (epoch, class) = (f.ends.epoch, f.ends.class);
+        let p = Pkt { flow: flow as u32, epoch, class, ..Pkt::BLANK };
         let index = net.enter(p);
         net.answer(index, &ack, false, f.ends.src, f.ends.backward);
         net.send_up(now, f.ends.dst, index);
@@ -134,11 +120,7 @@ pub(crate) fn ack(
     index: u32,
     p: Pkt,
 ) -> Option<usize> {
-    let mut ack = Ack { seq: p.seq, bits: p.bits, ..Ack::default() };
-    if p.sack != NO_SACK {
-        ack.blocks = net.sacks.items[p.sack as usize];
-        ack.n_blocks = ack.blocks.iter().filter(|b| b.right > 0).count() as u8;
-    }
+    let ack = p.ack(&net.options);
     net.discard(index);
     let flow = p.flow as usize;
     if flows[flow].ends.epoch != p.epoch {
@@ -168,12 +150,12 @@ pub(crate) fn with_sender(
     flows: &mut [Flow],
     now: Time,
     flow: usize,
-    f: impl FnOnce(&mut Sender, &mut Wire<'_>),
+    f: impl FnOnce(&mut Sender, &mut Uplink<'_>),
 ) -> bool {
     let fl = &mut flows[flow];
     let FlowKind::Tcp(t) = &mut fl.kind else { return false };
     let Tcp { sender, p, last, .. } = t;
-    let mut wire = Wire {
+    let mut wire = Uplink {
         net: &mut *net,
         now,
         number: flow as u32,

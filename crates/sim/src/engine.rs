@@ -1,12 +1,13 @@
-//! The engine: takes events in order and hands each to the room that it belongs to.
+//! The engine takes events in order and hands each to the room that it belongs to.
 
 use crate::access::AccessQueue;
 use crate::config::{App, Config, FlowConfig};
-use crate::error::{Control, SimError};
+use crate::error::SimError;
 use crate::flow::{Flow, FlowKind, Tcp, TcpApp};
+use crate::handle::Handle;
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::layout::{capture_links, company, crowded, foresees, geometry, parts, senders};
+use crate::layout::{capture_links, crowded, foresees, geometry, lone, parts, senders};
 use crate::metrics::{transfer_table, RunView, Transfer};
 use crate::network::Network;
 use crate::packet::{flag, Pkt, Pool, AT_HOST, ROOM};
@@ -17,8 +18,9 @@ use crate::result::{BandResult, LinkResult, PageResult, RunResult};
 use crate::routes::{Routes, HOST};
 use crate::sched::{Event, Kind, Scheduler, MAX_TIME};
 use crate::series::FlowSeries;
-use crate::{access, apps, browser, ends, lead_in, measure};
+use crate::{access, apps, batch, browser, ends, lead_in, measure};
 use penstock_queue::{values, Abort, Link, LinkView, Table, LINK_METRICS};
+use penstock_tcp::Ack;
 use penstock_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -27,8 +29,8 @@ use std::sync::atomic::Ordering;
 ///
 /// # Errors
 /// If it was stopped, or the configuration is not one that the scenario parser lets through.
-pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
-    run_watched(config, control, &mut || ())
+pub fn run(config: &Config, handle: &Handle) -> Result<RunResult, SimError> {
+    run_watched(config, handle, &mut || ())
 }
 
 /// [`run`], calling `watch` every few thousand events on the thread that it runs on.
@@ -37,42 +39,42 @@ pub fn run(config: &Config, control: &Control) -> Result<RunResult, SimError> {
 /// As for [`run`].
 pub fn run_watched(
     config: &Config,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<RunResult, SimError> {
-    let (engine, lead_in) = prepared(config, control, watch)?;
-    Ok(RunResult { lead_in, ..ended(engine, control, watch)?.result() })
+    let (engine, lead_in) = prepared(config, handle, watch)?;
+    Ok(RunResult { lead_in, ..ended(engine, handle, watch)?.result() })
 }
 
 /// Returns the engine of a run at its beginning, and how long its lead-in takes, which is run to
 /// learn that.
 pub(crate) fn prepared(
     config: &Config,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<(Engine, Option<Duration>), SimError> {
     let Some(lead) = &config.lead_in else {
-        return Ok((Engine::new(config, &control.abort)?, None));
+        return Ok((Engine::new(config, &handle.abort)?, None));
     };
     let alone = lead_in::alone(config, lead);
-    let mut engine = Engine::new(&alone, &control.abort)?;
+    let mut engine = Engine::new(&alone, &handle.abort)?;
     engine.leading = Some(lead_in::others(&alone, lead));
-    let zero = ended(engine, control, watch)?.net.end.since(Time::ZERO);
+    let zero = ended(engine, handle, watch)?.net.end.since(Time::ZERO);
     let whole = lead_in::shifted(config, lead, zero);
-    Ok((Engine::new(&whole, &control.abort)?, Some(zero)))
+    Ok((Engine::new(&whole, &handle.abort)?, Some(zero)))
 }
 
 /// Runs an engine to its end.
 pub(crate) fn ended(
     mut engine: Engine,
-    control: &Control,
+    handle: &Handle,
     watch: &mut dyn FnMut(),
 ) -> Result<Engine, SimError> {
-    engine.advance(Time::NEVER, control, watch)?;
-    if control.abort.raised() {
-        return Err(SimError::Aborted(control.abort.message()));
+    engine.advance(Time::NEVER, handle, watch)?;
+    if handle.abort.raised() {
+        return Err(SimError::Aborted(handle.abort.message()));
     }
-    engine.finish(control);
+    engine.finish(handle);
     Ok(engine)
 }
 
@@ -82,6 +84,7 @@ const AHEAD: usize = 2;
 /// A run under way.
 pub(crate) struct Engine {
     net: Network,
+    links: Vec<Link>,
     flows: Vec<Flow>,
     bottleneck: usize,
     /// Of each link its name and mean rate over the window, for the results.
@@ -93,7 +96,7 @@ pub(crate) struct Engine {
     /// Transfers and pages that ended.
     ended: Ended,
     record_transfers: bool,
-    /// Whether clients send requests, and end objects.
+    /// Clients send requests, and end objects.
     browses: bool,
     sampling: Option<Duration>,
     flow_series: Option<Box<FlowSeries>>,
@@ -103,11 +106,11 @@ pub(crate) struct Engine {
 
 /// Tells the outside how far the run is, and asks it whether to stop.
 #[cold]
-fn watch_out(now: Time, control: &Control, watch: &mut dyn FnMut()) -> Result<(), SimError> {
-    control.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+fn watch_out(now: Time, handle: &Handle, watch: &mut dyn FnMut()) -> Result<(), SimError> {
+    handle.now_ns.store(now.as_nanos(), Ordering::Relaxed);
     watch();
     // An error that a discipline raised goes before a stop from outside.
-    if !control.abort.raised() && control.stop.load(Ordering::Relaxed) {
+    if !handle.abort.raised() && handle.stop.load(Ordering::Relaxed) {
         return Err(SimError::Stopped);
     }
     Ok(())
@@ -146,9 +149,8 @@ fn flows(c: &Config) -> Vec<Flow> {
         match &mut f.kind {
             FlowKind::Udp(u) => {
                 u.own_host = own_host && !c.routes[usize::from(f.ends.forward)].is_empty();
-                if u.own_host && alone {
-                    u.company = company(c, f.ends.forward);
-                }
+                u.foreseen = u.own_host && alone;
+                u.lone = u.foreseen && lone(c, f.ends.forward);
             }
             // The access link is not the flow's own.
             FlowKind::Tcp(t) if !own_host => t.undisturbed_until = Time::ZERO,
@@ -163,7 +165,7 @@ impl Engine {
     pub(crate) fn advance(
         &mut self,
         until: Time,
-        control: &Control,
+        handle: &Handle,
         watch: &mut dyn FnMut(),
     ) -> Result<(), SimError> {
         let mut told = self.net.events + Self::WATCH;
@@ -175,8 +177,8 @@ impl Engine {
             self.net.events += 1;
             if self.net.events >= told {
                 told = self.net.events + Self::WATCH;
-                watch_out(event.time(), control, watch)?;
-                if control.abort.raised() {
+                watch_out(event.time(), handle, watch)?;
+                if handle.abort.raised() {
                     return Ok(());
                 }
             }
@@ -192,13 +194,17 @@ impl Engine {
     /// Brings the links to `now`, too, before which all events have been handled. Returns the
     /// bottleneck, for whoever looks at it or changes it.
     pub(crate) fn bottleneck_at(&mut self, now: Time) -> &mut Link {
-        for link in 0..self.net.links.len() {
-            self.net.take_in(now, link as u32, &mut self.flows);
-        }
-        let link = &mut self.net.links[self.bottleneck];
+        self.take_in_all(now);
+        let link = &mut self.links[self.bottleneck];
         // What happens at `now` itself may come after an arrival at that instant.
         link.advance(now.before(Duration::from_ticks(1)));
         link
+    }
+
+    fn take_in_all(&mut self, now: Time) {
+        for link in 0..self.links.len() {
+            batch::take_in(&mut self.net, &mut self.links, &mut self.flows, now, link as u32);
+        }
     }
 
     /// Returns what was recorded before `now`, and since the last time.
@@ -216,11 +222,9 @@ impl Engine {
     }
 
     /// The run is over.
-    fn finish(&mut self, control: &Control) {
-        let (net, flows) = (&mut self.net, &mut self.flows[..]);
-        for link in 0..net.links.len() {
-            net.take_in(net.end, link as u32, flows);
-        }
+    fn finish(&mut self, handle: &Handle) {
+        self.take_in_all(self.net.end);
+        let (net, flows) = (&self.net, &mut self.flows[..]);
         if net.window.1 >= net.end {
             measure::end(flows);
         }
@@ -229,10 +233,10 @@ impl Engine {
                 u.finish(net.end, &mut f.rng);
             }
         }
-        for link in &mut net.links {
+        for link in &mut self.links {
             link.finish(net.end);
         }
-        control.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
+        handle.now_ns.store(net.end.as_nanos(), Ordering::Relaxed);
     }
 
     /// After so many events the outside is told.
@@ -241,15 +245,16 @@ impl Engine {
     #[inline(always)]
     fn handle(&mut self, event: &Event) {
         let (now, what) = (event.time(), event.what());
-        let (net, flows, index) = (&mut self.net, &mut self.flows[..], what.index());
+        let (net, links) = (&mut self.net, &mut self.links[..]);
+        let (flows, index) = (&mut self.flows[..], what.index());
         match what.kind() {
             Kind::Packet => self.packet(event, index as u32),
             Kind::Timer => ends::timer(net, flows, now, index),
             Kind::Release => ends::release(net, flows, now, index),
             Kind::Departure => net.leaves_host(now, index as u32, flows),
             Kind::AckTimer => ends::ack_timer(net, flows, now, index),
-            Kind::Udp => apps::udp(net, flows, event, index),
-            Kind::Service => net.service(now, index as u32, flows),
+            Kind::Udp => apps::udp(net, links, flows, event, index),
+            Kind::Service => batch::serve(net, links, flows, now, index as u32),
             Kind::App => apps::app(net, flows, now, index),
             Kind::Sample => self.sample(now),
             Kind::Window => {
@@ -263,7 +268,7 @@ impl Engine {
             Kind::Inbox => {
                 net.events -= 1; // it stands for no event of the network
                 if net.inboxes[index].called(now) {
-                    net.take_in(now, index as u32, flows);
+                    batch::take_in(net, links, flows, now, index as u32);
                 }
             }
         }
@@ -280,8 +285,7 @@ impl Engine {
             if link == HOST {
                 return net.down(now, now, index, p, flows);
             }
-            net.take_in_before(event, link, flows);
-            return net.through(now, link, index, flows);
+            return batch::arrive(net, &mut self.links, flows, event, link, index);
         }
         if !p.is(flag::ACK) {
             if self.browses {
@@ -295,7 +299,7 @@ impl Engine {
         net.acks_behind(p.flow as usize, flows);
     }
 
-    /// The same for what is no ACK, where some of it may be of a browser's session.
+    /// Handles what is not an ACK: requests and answers of browsers, data.
     #[cold]
     fn browse(&mut self, now: Time, index: u32, p: Pkt) {
         let (net, flows) = (&mut self.net, &mut self.flows[..]);
@@ -353,9 +357,8 @@ impl Engine {
         let net = Network {
             sched: Scheduler::new(shift, slots),
             packets: Pool::with_room(Pkt::BLANK, ROOM),
-            sacks: Pool::new(Default::default()),
-            waiting: Pool::new((Event::FIRST, 0)),
-            links,
+            options: Pool::new(Ack::default()),
+            held_acks: Pool::new((Event::FIRST, 0)),
             inboxes,
             hosts,
             routes: Routes::new(&c.routes),
@@ -374,6 +377,7 @@ impl Engine {
         let mut engine = Engine {
             access_links: access::links(c, &net.hosts),
             net,
+            links,
             flows: flows(c),
             bottleneck: c.bottleneck,
             link_rates: (0..c.links.len()).map(rate).collect(),
@@ -405,8 +409,8 @@ impl Engine {
 
     /// Returns what the run gives back.
     pub(crate) fn result(mut self) -> RunResult {
-        self.net.assert_conservation();
-        let mut series = self.net.links[self.bottleneck].tables();
+        self.net.assert_conservation(&self.links);
+        let mut series = self.links[self.bottleneck].tables();
         if let Some(s) = self.flow_series.take() {
             series.extend(s.tables());
         }
@@ -415,8 +419,8 @@ impl Engine {
             series.push(transfer_table(&self.ended.transfers));
             series.extend(pages.is_some().then(|| page_table(&self.ended.pages)));
         }
-        let links = if self.measure_links { self.links() } else { vec![] };
-        let bands = self.bands();
+        let links = if self.measure_links { self.link_results() } else { vec![] };
+        let bands = self.band_results();
         let (seed, events, groups) = (self.seed, self.net.events, self.groups);
         let pcap = self.net.capture.take().map(|c| c.finish());
         let access = self.access_queue();
@@ -442,8 +446,8 @@ impl Engine {
         if self.access_links.is_empty() {
             return None;
         }
-        let Network { hosts, routes, links, .. } = &self.net;
-        let delays: Vec<_> = links.iter().map(Link::delay_mean_s).collect();
+        let Network { hosts, routes, .. } = &self.net;
+        let delays: Vec<_> = self.links.iter().map(Link::delay_mean_s).collect();
         let measured = self.access_links.iter();
         AccessQueue::longest(measured.filter_map(|link| link.queue(hosts, routes, &delays)))
     }
@@ -455,7 +459,7 @@ impl Engine {
         let inside = |t: &&Transfer| t.end >= from && t.end < to;
         let link = self.link_view(self.bottleneck).expect("the bottleneck is measured");
         let ended = self.ended.transfers.iter().filter(inside).copied().collect();
-        drop(self.net);
+        drop((self.net, self.links));
         let flows = self.flows.iter().map(|f| measure::flow_view(f, (from, to))).collect();
         RunView { link, flows, ended }
     }
@@ -473,15 +477,15 @@ impl Engine {
 
     /// Returns what the metrics of link `i` are computed from, where it is measured.
     fn link_view(&self, i: usize) -> Option<LinkView> {
-        self.net.links[i].view(self.link_rates[i].1)
+        self.links[i].view(self.link_rates[i].1)
     }
 
-    fn bands(&self) -> Vec<BandResult> {
-        let measured = self.net.links.iter().zip(&self.link_rates);
+    fn band_results(&self) -> Vec<BandResult> {
+        let measured = self.links.iter().zip(&self.link_rates);
         measured.flat_map(|(link, (name, rate))| BandResult::of(name, &link.bands(*rate))).collect()
     }
 
-    fn links(&self) -> Vec<LinkResult> {
+    fn link_results(&self) -> Vec<LinkResult> {
         let of = |(i, (name, _)): (usize, &(String, f64))| {
             let view = self.link_view(i).expect("every link is measured");
             LinkResult { name: name.clone(), metrics: values(LINK_METRICS, &view) }

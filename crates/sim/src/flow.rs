@@ -1,10 +1,10 @@
 //! A flow's two ends and its application.
 
+use crate::acks::AckLine;
 use crate::config::{App, Datagram, FlowConfig, OnOff, UdpPattern};
 use crate::draw::draw;
 use crate::session::Connection;
 use crate::video::Viewer;
-use crate::waiting::Line;
 use crate::web::WebSession;
 use penstock_tcp::{Counters, Receiver, Sender, TcpParams, Timer};
 use penstock_units::{Duration, Rng, Time, TxClock};
@@ -54,7 +54,7 @@ pub(crate) struct Tcp {
     /// touches the sender, and nobody else sends from its host.
     pub(crate) undisturbed_until: Time,
     /// ACKs that must wait for their time, and those behind them. The first of them has an event.
-    pub(crate) acks: Line,
+    pub(crate) acks: AckLine,
     /// The last segment of the transfer and its payload, where it is short.
     pub(crate) last: (i64, u32),
     pub(crate) p: Arc<TcpParams>,
@@ -131,20 +131,12 @@ pub(crate) struct Udp {
     pub(crate) sent: u64,
     /// Nothing else sends from its host.
     pub(crate) own_host: bool,
-    /// How far ahead its packets may be worked out.
-    pub(crate) company: Company,
-}
-
-/// Who else sends what may meet a datagram source's packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Company {
-    /// Other sources of datagrams, or its host has other work. Of two sources with one rhythm the
-    /// packets may come at the same instants for ever, in an order that only events can tell.
-    Sources,
-    /// Other packets come to its first link.
-    Packets,
-    /// Nobody: all that comes to its first link is its own.
-    Nobody,
+    /// It is the only source of datagrams, so that its packets may be worked out ahead. Of two
+    /// sources with one rhythm the packets may come at the same instants for ever, in an order that
+    /// only events can tell.
+    pub(crate) foreseen: bool,
+    /// All that comes to its first link is its own, besides.
+    pub(crate) lone: bool,
 }
 
 /// When a datagram source's packets leave.
@@ -232,7 +224,7 @@ impl Tcp {
                 | TcpApp::Video(_) => Time::ZERO,
                 TcpApp::Ftp { stop, .. } => stop.unwrap_or(Time::NEVER),
             },
-            acks: Line::EMPTY,
+            acks: AckLine::EMPTY,
             ack_timer_at: Time::NEVER,
             app,
             acked_before: 0,
@@ -361,7 +353,8 @@ impl Udp {
             delivered: 0,
             sent: 0,
             own_host: false,
-            company: Company::Sources,
+            foreseen: false,
+            lone: false,
         }
     }
 

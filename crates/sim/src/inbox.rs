@@ -1,4 +1,4 @@
-//! Inboxes: what comes to a link before anybody can notice.
+//! Inboxes: arrivals that wait until their link takes many of them in together.
 //!
 //! A packet that arrives at a link comes out of it after the link's delay at the earliest. Until
 //! then nothing else in the network depends on the arrival. So it needs no event: it goes to the
@@ -18,12 +18,12 @@ use crate::sched::{Event, Origin};
 use penstock_queue::{AqmConfig, Link, LinkConfig, Ring};
 use penstock_units::{Duration, Time};
 
-/// So far from the end of the inbox a packet is looked a place for. One that belongs further ahead
-/// gets an event of its own.
+/// A packet is sorted in if it belongs within the last `NEAR` places. One that belongs further
+/// ahead gets an event of its own.
 const NEAR: usize = 16;
-/// An inbox pays if so many packets may pass during the link's delay.
+/// An inbox pays from this many packets per link delay.
 const WORTH: u64 = 8;
-/// It is emptied after so many packets or before, while they are in the processor's cache.
+/// The most packets that it is emptied after, while they are in the processor's cache.
 const BATCH: u64 = 128;
 
 /// See the module. What hosts send comes after a short access link, what another link sends after a
@@ -31,11 +31,11 @@ const BATCH: u64 = 128;
 #[repr(C, align(64))]
 pub(crate) struct Inbox {
     /// Arrivals from other links.
-    links: Line,
+    links: Ring<Event>,
     /// The first arrival or service that is waited for. [`Time::NEVER`] while there is nothing.
     first: Time,
     /// Arrivals from hosts.
-    hosts: Line,
+    hosts: Ring<Event>,
     /// How long an arrival may wait here: the link's delay or less. Zero: the link has no inbox.
     pub(crate) patience: Duration,
     /// When the link is to be served; [`Event::LAST`]: never.
@@ -46,45 +46,9 @@ pub(crate) struct Inbox {
     more: Duration,
     /// When the link's transmitter will be free, as the link said when it last took something in.
     busy_until: Time,
-    /// Packets wait at the link itself, which asks to be served.
-    pub(crate) eager: bool,
 }
 
 const _: () = assert!(size_of::<Inbox>() == 192);
-
-/// Arrivals in order.
-struct Line {
-    events: Ring<Event>,
-    /// The instant of the first one; [`Line::EMPTY`] where there is none.
-    first: u64,
-}
-
-impl Line {
-    const EMPTY: u64 = u64::MAX;
-
-    fn new() -> Self {
-        Line { events: Ring::new(Event::FIRST), first: Self::EMPTY }
-    }
-
-    /// Takes an arrival, unless it belongs too far ahead.
-    #[inline(always)]
-    fn insert(&mut self, event: Event) -> bool {
-        let taken = self.events.insert(event, NEAR);
-        if taken && event.instant() < self.first {
-            self.first = event.instant();
-        }
-        taken
-    }
-
-    /// Takes the first arrival out. Returns also the one behind it.
-    #[inline(always)]
-    fn pop(&mut self) -> Option<(Event, Option<&Event>)> {
-        let event = self.events.pop()?;
-        let behind = self.events.get(0);
-        self.first = behind.map_or(Self::EMPTY, Event::instant);
-        Some((event, behind))
-    }
-}
 
 impl Inbox {
     /// The inbox of link `i`, which stays empty unless the run `foresees`.
@@ -96,14 +60,12 @@ impl Inbox {
         let pays = l.delay.as_ticks() >= WORTH * packet.as_ticks();
         let batch = Duration::from_ticks(BATCH * packet.as_ticks());
         let patience = if pays && !seen { l.delay.min(batch) } else { Duration::ZERO };
-        let eager = link.is_eager();
         let longer = Duration::from_ticks(batch.as_ticks() - patience.as_ticks());
-        let more = if eager { Duration::ZERO } else { longer };
+        let more = if link.is_eager() { Duration::ZERO } else { longer };
         Inbox {
-            links: Line::new(),
-            hosts: Line::new(),
+            links: Ring::new(Event::FIRST),
+            hosts: Ring::new(Event::FIRST),
             service: Event::LAST,
-            eager,
             patience,
             more,
             busy_until: Time::ZERO,
@@ -119,36 +81,26 @@ impl Inbox {
             Origin::Host => &mut self.hosts,
             Origin::Link(_) => &mut self.links,
         };
-        self.patience != Duration::ZERO && line.insert(event)
+        self.patience != Duration::ZERO && line.insert(event, NEAR)
     }
 
     /// The first arrival.
     fn next(&self) -> Option<&Event> {
-        match (self.hosts.events.get(0), self.links.events.get(0)) {
+        match (self.hosts.get(0), self.links.get(0)) {
             (Some(host), Some(link)) => Some(host.min(link)),
             (host, link) => host.or(link),
-        }
-    }
-
-    /// Returns whether another link's arrival goes first where both sides have one at the same
-    /// instant, or none.
-    #[cold]
-    fn link_first(&self) -> bool {
-        match (self.hosts.events.get(0), self.links.events.get(0)) {
-            (Some(host), Some(link)) => link < host,
-            _ => false,
         }
     }
 
     /// The first arrival from either side.
     #[inline]
     pub(crate) fn heads(&self) -> impl Iterator<Item = &Event> {
-        [&self.links, &self.hosts].into_iter().filter_map(|line| line.events.get(0))
+        [&self.links, &self.hosts].into_iter().filter_map(|line| line.get(0))
     }
 
     /// The number of arrivals in it.
     pub(crate) fn arrivals(&self) -> usize {
-        self.hosts.events.len() + self.links.events.len()
+        self.hosts.len() + self.links.len()
     }
 
     /// Returns whether it keeps what happens at the link. Otherwise that needs events of its own.
@@ -157,42 +109,17 @@ impl Inbox {
         self.patience != Duration::ZERO
     }
 
-    /// Keeps when the link is to be served.
+    /// Keeps when the link is to be served: [`Event::LAST`] for one that is not.
     #[inline]
     pub(crate) fn serve(&mut self, event: Event) {
         debug_assert!(self.keeps(), "the caller has asked");
         self.service = event;
     }
 
-    /// When the link is to be served; behind the end of every run: not at all.
-    #[inline(always)]
-    pub(crate) fn due(&self) -> Time {
-        self.service.time()
-    }
-
-    /// The link is to be served at `at`, where nothing else can fall on that instant.
-    #[inline(always)]
-    pub(crate) fn serve_alone(&mut self, at: Time) {
-        self.service = Event::service_at(at);
-    }
-
-    /// The link's service, if it goes before `event`.
-    #[inline(always)]
-    pub(crate) fn service_ahead_of(&mut self, event: &Event) -> Option<Event> {
-        let first = self.service < *event;
-        first.then(|| std::mem::replace(&mut self.service, Event::LAST))
-    }
-
     /// When the link is to be served, and what asked for it.
     #[inline(always)]
     pub(crate) fn service(&self) -> &Event {
         &self.service
-    }
-
-    /// Returns whether anything is to happen at the link before `event`.
-    #[inline]
-    pub(crate) fn waits_for(&self, event: &Event) -> bool {
-        self.service < *event || self.next().is_some_and(|first| first < event)
     }
 
     /// Returns when the link is to take in the arrival at `at`, if that is earlier than was said
@@ -206,8 +133,9 @@ impl Inbox {
         self.earlier(at)
     }
 
-    /// The same for the first of all. It comes out of the link after the link's delay, and behind the
-    /// packets that waited there when the link last took something in.
+    /// Returns when the link is to take in the first arrival of all, at `at`. It comes out of the
+    /// link after the link's delay, and behind the packets that waited there when the link last
+    /// took something in.
     fn earlier(&mut self, at: Time) -> Option<Time> {
         let waits = self.busy_until.max(at).since(at);
         let due = at + self.patience + waits.min(self.more);
@@ -217,10 +145,8 @@ impl Inbox {
         })
     }
 
-    /// The same for what is left, at a link whose transmitter will be free at `free`.
+    /// Returns when the link, whose transmitter will be free at `free`, is to take in what is left.
     pub(crate) fn call_again(&mut self, free: Time) -> Option<Time> {
-        self.hosts.events.relax();
-        self.links.events.relax();
         self.busy_until = free;
         let first = self.next().copied().unwrap_or(Event::LAST).min(self.service);
         if first == Event::LAST {
@@ -242,20 +168,20 @@ impl Inbox {
     /// The arrival from a host `ahead` places behind the first one; else that from another link.
     #[inline]
     pub(crate) fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.hosts.events.get(ahead).or_else(|| self.links.events.get(ahead))
+        self.hosts.get(ahead).or_else(|| self.links.get(ahead))
     }
 
     /// The first arrival, if it goes before `event`, and the one behind it on the same side.
     #[inline(always)]
     pub(crate) fn ahead_of(&mut self, event: &Event) -> Option<(Event, Option<&Event>)> {
-        let (host, link) = (self.hosts.first, self.links.first);
-        let of_link = link < host || link == host && self.link_first();
-        let line = if of_link { &mut self.links } else { &mut self.hosts };
-        let ready = line.first < event.instant()
-            || line.first == event.instant() && line.events.get(0).is_some_and(|e| e < event);
-        if !ready {
+        let line = match (self.hosts.get(0), self.links.get(0)) {
+            (Some(host), Some(link)) if link < host => &mut self.links,
+            (None, Some(_)) => &mut self.links,
+            _ => &mut self.hosts,
+        };
+        if line.get(0)? >= event {
             return None;
         }
-        line.pop()
+        Some((line.pop()?, line.get(0)))
     }
 }

@@ -1,8 +1,7 @@
-//! What the engine derives from a configuration before it runs.
+//! Facts that the engine derives from a configuration before it runs.
 
 use crate::access;
 use crate::config::{App, Config, Tap};
-use crate::flow::Company;
 use crate::host::Part;
 use penstock_queue::{LinkConfig, Schedule};
 use penstock_units::Duration;
@@ -66,17 +65,11 @@ pub(crate) fn senders(c: &Config) -> Vec<u32> {
     n
 }
 
-/// Who else sends to the first link of the only datagram source's route.
-pub(crate) fn company(c: &Config, route: u16) -> Company {
+/// Returns whether what comes to the first link of the only datagram source's route is all its own.
+pub(crate) fn lone(c: &Config, route: u16) -> bool {
     let first = c.routes[usize::from(route)].first();
     let passes = |route: u16| c.routes[usize::from(route)].iter().any(|link| Some(link) == first);
-    let others =
-        c.flows.iter().any(|f| f.app.tcp().is_some() && (passes(f.forward) || passes(f.backward)));
-    if others {
-        Company::Packets
-    } else {
-        Company::Nobody
-    }
+    !c.flows.iter().any(|f| f.app.tcp().is_some() && (passes(f.forward) || passes(f.backward)))
 }
 
 /// The captured link and its opposite.

@@ -59,7 +59,7 @@ pub fn shifted(c: &Config, lead: &LeadIn, zero: Duration) -> Config {
     c
 }
 
-/// Whether every flow has left slow start once; `left` keeps which ones have.
+/// Returns whether every flow has left slow start once; `left` keeps which ones have.
 pub(crate) fn settled(flows: &[Flow], left: &mut [bool]) -> bool {
     for (flow, left) in flows.iter().zip(left.iter_mut()) {
         let FlowKind::Tcp(t) = &flow.kind else { continue };

@@ -5,6 +5,7 @@
 //! be called from many threads at once.
 
 mod access;
+mod acks;
 mod apps;
 mod batch;
 mod browser;
@@ -14,6 +15,7 @@ mod ends;
 mod engine;
 mod error;
 mod flow;
+mod handle;
 mod host;
 mod inbox;
 mod layout;
@@ -33,7 +35,6 @@ mod sched;
 mod series;
 mod session;
 mod video;
-mod waiting;
 mod way;
 mod web;
 
@@ -43,7 +44,8 @@ pub use config::{
     VideoConfig,
 };
 pub use engine::{run, run_watched};
-pub use error::{Control, SimError};
+pub use error::SimError;
+pub use handle::Handle;
 pub use lead_in::shifted;
 pub use metrics::{
     jain, quantile, transfer_table, FlowView, GroupView, RunView, TcpView, Transfer, FLOW_METRICS,

@@ -2,51 +2,52 @@
 //! in which the source, its access link, the link with its discipline, and the receiver take turns.
 //! Nothing else in the network can fall on the instants of that link, and only the times matter.
 
-use crate::flow::{Company, Flow, FlowKind, Udp};
+use crate::flow::{Flow, FlowKind, Udp};
 use crate::host::Host;
 use crate::network::Network;
 use crate::routes::HOST;
-use crate::sched::Kind;
-use crate::way::NOWHERE;
+use crate::sched::{Event, Kind};
 use penstock_aqm::{Ecn, Packet};
-use penstock_queue::{Arriving, Fate, Pipe, Sent, Served, Source};
+use penstock_queue::{Arriving, Fate, Link, Pipe, Sent, Served, Source};
 use penstock_units::{Rng, Time};
+
+/// Stands for the place in the pool of a packet that has none: a lone source's needs none.
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Returns whether a flow is such a source: nobody else's packets come to its first link, behind
 /// which is its receiver's own access link.
 pub(crate) fn is_all(net: &Network, f: &Flow) -> bool {
     let FlowKind::Udp(u) = &f.kind else { return false };
-    u.company == Company::Nobody
+    u.lone
         && f.ends.src != f.ends.dst
         && net.routes.at(f.ends.forward, 1) == HOST
         && !net.hosts[f.ends.dst as usize].merges()
+        && net.inboxes[net.routes.at(f.ends.forward, 0) as usize].keeps()
 }
 
-/// Its packets from `leaves` on, which is known at `now`, up to those that come to the link at
-/// `until` or later.
+/// Its packet comes to the link at `now`, by an event, and with it those behind that are foreseen.
 #[inline(never)]
-pub(crate) fn stretch(
+pub(crate) fn arrive(
     net: &mut Network,
+    links: &mut [Link],
     flows: &mut [Flow],
     now: Time,
-    leaves: Time,
     flow: usize,
-    until: Time,
 ) {
     let Flow { ends, kind: FlowKind::Udp(u), rng, .. } = &mut flows[flow] else { return };
     let link = net.routes.at(ends.forward, 0) as usize;
-    let due = net.inboxes[link].due();
-    let Network { links, hosts, end, window, .. } = net;
+    let (due, until) = (net.inboxes[link].service().time(), net.foresight(now, ends.forward));
+    let Network { hosts, end, window, .. } = net;
     let (src, dst) = two(hosts, ends.src as usize, ends.dst as usize);
     let lone = Lone {
-        own: u.own_host,
         up: &mut src.up,
         down: &mut dst.down,
         flow: flow as u32,
         class: ends.class,
         u,
         rng,
-        next: Some(leaves),
+        first: Some(now),
+        next: None,
         known: now,
         now,
         until,
@@ -58,17 +59,22 @@ pub(crate) fn stretch(
         again: None,
     };
     let (Lone { known, now: last, came, turns, again, .. }, due) = links[link].stretch(lone, due);
-    if net.inboxes[link].eager {
-        net.inboxes[link].serve_alone(due);
-    }
-    if came > 0 {
-        net.sched.begin(last, known);
-    }
-    net.events += came + turns;
+    // The first packet has been counted with its event.
+    net.events += came - 1 + turns;
     net.entered += came;
     net.left += came;
+    net.sched.begin(last, known);
+    net.inboxes[link].serve(Event::departure(due, net.sched.present()));
     if let Some(at) = again {
         net.sched.push(at, Kind::Udp, flow as u32);
+    }
+}
+
+/// An eager link sends a packet of a lone source, of which nothing more comes for now.
+pub(crate) fn sent(net: &mut Network, flow: u32, bytes: u32, fate: Fate, flows: &mut [Flow]) {
+    let Flow { ends, kind: FlowKind::Udp(u), .. } = &mut flows[flow as usize] else { return };
+    if let Fate::Through(at, _) = fate {
+        u.arrives(net.hosts[ends.dst as usize].down.send(at, bytes), bytes, net.window);
     }
 }
 
@@ -86,11 +92,12 @@ fn two(hosts: &mut [Host], a: usize, b: usize) -> (&mut Host, &mut Host) {
 struct Lone<'a> {
     up: &'a mut Pipe,
     down: &'a mut Pipe,
-    own: bool,
     flow: u32,
     class: u8,
     u: &'a mut Udp,
     rng: &'a mut Rng,
+    /// When its first packet comes to the link.
+    first: Option<Time>,
     /// When its next packet leaves.
     next: Option<Time>,
     /// When the packet that came last did, and when that was known.
@@ -114,10 +121,10 @@ impl Source for Lone<'_> {
     fn next(&mut self) -> bool {
         let u = &mut *self.u;
         let at = loop {
-            let Some(leaves) = self.next else { return false };
-            if !self.own {
-                break leaves;
+            if let Some(at) = self.first.take() {
+                break at;
             }
+            let Some(leaves) = self.next else { return false };
             if let Some(at) = self.up.send(leaves, u.bytes) {
                 break at;
             }
@@ -158,7 +165,7 @@ impl Source for Lone<'_> {
 
     /// It has no place in the pool.
     #[inline]
-    fn gave_up(&mut self, _: u32) {}
+    fn discard(&mut self, _: u32) {}
 
     /// The link's turns come with the packets behind them.
     #[inline(always)]
@@ -167,7 +174,7 @@ impl Source for Lone<'_> {
     }
 
     #[inline(always)]
-    fn turn(&mut self, served: Served) {
+    fn turn(&mut self, _: Time, served: Served) {
         self.turns += 1;
         if let Some(Sent { fate: Fate::Through(at, _), bytes, .. }) = served.sent {
             self.u.arrives(self.down.send(at, bytes), bytes, self.window);

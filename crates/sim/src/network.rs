@@ -1,28 +1,27 @@
-//! The network: hosts, links, and the packets between them. A packet enters here from its host;
-//! `way.rs` takes it through the links.
+//! The network: hosts, and the packets between them. A packet enters here from its host; `batch.rs`
+//! takes it through a link, and `way.rs` onward. The links stand beside the network.
 
+use crate::acks::HeldAcks;
 use crate::flow::{Flow, FlowKind, TcpApp};
 use crate::host::Host;
 use crate::inbox::Inbox;
-use crate::packet::{flag, Pkt, Pool, NO_SACK};
+use crate::packet::{flag, Options, Pkt, Pool};
 use crate::pcap::{Capture, PacketView};
 use crate::prefetch::prefetch;
 use crate::routes::Routes;
 use crate::sched::{Kind, Origin, Scheduler};
-use crate::waiting::Waiting;
-use penstock_aqm::Ecn;
 use penstock_queue::Link;
-use penstock_tcp::{Ack, Block, MAX_BLOCKS};
+use penstock_tcp::Ack;
 use penstock_units::Time;
 
-/// Everything but the flows, so that a flow's ends can be called with it at hand.
+/// Everything but the flows and the links, so that a flow's ends and a link can be at work with it
+/// at hand.
 pub(crate) struct Network {
     pub(crate) sched: Scheduler,
     pub(crate) packets: Pool<Pkt>,
-    pub(crate) sacks: Pool<[Block; MAX_BLOCKS]>,
+    pub(crate) options: Options,
     /// The ACKs of the flows' lines.
-    pub(crate) waiting: Waiting,
-    pub(crate) links: Vec<Link>,
+    pub(crate) held_acks: HeldAcks,
     /// Of each link.
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) hosts: Vec<Host>,
@@ -47,28 +46,11 @@ pub(crate) struct Network {
     pub(crate) events: u64,
 }
 
-/// Takes a packet that is gone out of the pools; where a link is borrowed meanwhile;
-/// else [`Network::discard`].
-#[inline(always)]
-pub(crate) fn release(
-    packets: &mut Pool<Pkt>,
-    sacks: &mut Pool<[Block; MAX_BLOCKS]>,
-    left: &mut u64,
-    index: u32,
-) {
-    let sack = packets.items[index as usize].sack;
-    if sack != NO_SACK {
-        sacks.remove(sack);
-    }
-    packets.remove(index);
-    *left += 1;
-}
-
 impl Network {
     /// A host sends a packet at `now`, or later if it may leave `not_before`: through its access
     /// link, to the first hop of its route.
     #[inline(always)]
-    pub(crate) fn depart(&mut self, now: Time, not_before: Time, host: u32, p: Pkt) {
+    pub(crate) fn send(&mut self, now: Time, not_before: Time, host: u32, p: Pkt) {
         let index = self.enter(p);
         if not_before > now && self.hosts[host as usize].shared() {
             // What others send meanwhile goes first.
@@ -164,40 +146,28 @@ impl Network {
     /// A packet is gone, delivered or dropped.
     #[inline(always)]
     pub(crate) fn discard(&mut self, index: u32) {
-        release(&mut self.packets, &mut self.sacks, &mut self.left, index);
+        self.packets.items[index as usize].forget(&mut self.options);
+        self.packets.remove(index);
+        self.left += 1;
     }
 
     /// Turns the packet at `index` into the ACK that answers it.
     #[inline(always)]
     pub(crate) fn answer(&mut self, index: u32, ack: &Ack, syn: bool, host: u32, route: u16) {
-        let sack = if ack.n_blocks > 0 {
-            let mut blocks = [Block::default(); MAX_BLOCKS];
-            let n = usize::from(ack.n_blocks);
-            blocks[..n].copy_from_slice(&ack.blocks[..n]);
-            self.sacks.put(blocks)
-        } else {
-            NO_SACK
-        };
         let p = &mut self.packets.items[index as usize];
-        p.seq = ack.seq;
+        p.flags = flag::ACK | flag::when(syn, flag::SYN);
+        p.set_ack(ack, &mut self.options);
         p.bytes = 40;
         p.hop = 0;
-        p.sack = sack;
         p.host = host;
         p.route = route;
-        p.bits = ack.bits;
-        p.flags = flag::ACK | flag::when(ack.ect, Ecn::Ect0 as u8) | flag::when(syn, flag::SYN);
     }
 
     /// Captures a packet.
     #[cold]
     pub(crate) fn record(&mut self, now: Time, p: Pkt, flows: &[Flow]) {
         let f = &flows[p.flow as usize];
-        let blocks = if p.sack == NO_SACK {
-            [Block::default(); MAX_BLOCKS]
-        } else {
-            self.sacks.items[p.sack as usize]
-        };
+        let ack = p.ack(&self.options);
         let tcp = match &f.kind {
             FlowKind::Tcp(t) => Some(t),
             FlowKind::Udp(_) => None,
@@ -235,9 +205,9 @@ impl Network {
             lacking: browser.zip(tcp).map_or(0, |(c, t)| c.lacking(next, t.lacking())),
             first_data: tcp.map_or(0, |t| t.sender.first_data()),
             last: tcp.filter(|_| epoch == f.ends.epoch).map(|t| t.last),
-            window: tcp.map_or(0, |t| t.p.window),
+            window: tcp.map_or(0, |t| t.p.window.min(ack.window)),
             sack: tcp.is_some_and(|t| t.p.sack()),
-            blocks,
+            blocks: ack.blocks,
         };
         if let Some(c) = &mut self.capture {
             c.packet(now, &view);
@@ -246,20 +216,19 @@ impl Network {
 
     /// Packets in = delivered or dropped + under way. Every run checks it: it costs nothing and
     /// guards everything.
-    pub(crate) fn assert_conservation(&self) {
+    pub(crate) fn assert_conservation(&self, links: &[Link]) {
         let live = self.packets.live() as u64;
         assert_eq!(self.entered, self.left + live, "packets are conserved");
-        assert!(self.links.iter().all(Link::conserves), "a queue's packets are conserved");
+        assert!(links.iter().all(Link::conserves), "a queue's packets are conserved");
         // The run ends with an event that it does not come to: that may be an arrival.
-        debug_assert!(live <= self.somewhere() + 1, "every packet under way is somewhere");
+        debug_assert!(live <= self.somewhere(links) + 1, "every packet under way is somewhere");
     }
 
-    /// The packets that wait at links and at hosts or have an event. Some count twice, and some
-    /// that wait at a link have no place in the pool.
-    fn somewhere(&self) -> u64 {
-        let eager = self.links.iter().zip(&self.inboxes).filter(|(_, inbox)| inbox.eager);
-        let links = eager.map(|(link, _)| link.waiting() as usize).sum::<usize>();
+    /// The packets that wait at links and at hosts or have an event. Some count twice.
+    fn somewhere(&self, links: &[Link]) -> u64 {
+        let held = links.iter().filter(|link| link.is_eager());
+        let links = held.map(|link| link.waiting() as usize).sum::<usize>();
         let inboxes = self.inboxes.iter().map(Inbox::arrivals).sum::<usize>();
-        (links + inboxes + self.waiting.live() + self.sched.arrivals()) as u64
+        (links + inboxes + self.held_acks.live() + self.sched.arrivals()) as u64
     }
 }

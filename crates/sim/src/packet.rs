@@ -2,13 +2,16 @@
 
 use crate::sched::MAX_INDEX;
 use penstock_aqm::Ecn;
-use penstock_tcp::{Bits, Mark};
+use penstock_tcp::{Ack, Bits};
 
 /// Stands in [`Pkt::hop`] for a packet that has reached its host.
 pub(crate) const AT_HOST: u8 = u8::MAX;
 
-/// Stands in [`Pkt::sack`] for no blocks.
-pub(crate) const NO_SACK: u32 = u32::MAX;
+/// Stands in [`Pkt::options`] for none.
+const BARE: u32 = u32::MAX;
+
+/// ACKs that say more than a packet has room for: SACK blocks, a window.
+pub(crate) type Options = Pool<Ack>;
 
 /// Bits of [`Pkt::flags`].
 pub(crate) mod flag {
@@ -19,7 +22,6 @@ pub(crate) mod flag {
     pub(crate) const OWES_CWR: u8 = 1 << 5;
     /// A client's request, on its way to the server.
     pub(crate) const REQUEST: u8 = 1 << 6;
-    pub(crate) const DATAGRAM: u8 = 1 << 7;
 
     /// `bit` where `set`, without a branch.
     #[inline]
@@ -37,8 +39,8 @@ pub(crate) struct Pkt {
     pub(crate) seq: i64,
     pub(crate) flow: u32,
     pub(crate) bytes: u32,
-    /// SACK blocks in the side pool.
-    pub(crate) sack: u32,
+    /// The place of an ACK's [`Options`].
+    pub(crate) options: u32,
     /// The host that it goes to, and how.
     pub(crate) host: u32,
     pub(crate) route: u16,
@@ -63,7 +65,7 @@ impl Pkt {
         seq: 0,
         flow: 0,
         bytes: 0,
-        sack: NO_SACK,
+        options: BARE,
         host: 0,
         route: 0,
         epoch: 0,
@@ -75,23 +77,36 @@ impl Pkt {
 
     #[inline]
     pub(crate) fn ecn(self) -> Ecn {
-        match self.flags & flag::ECN {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        Ecn::from_bits(self.flags & flag::ECN)
     }
-    /// What its code point says: with multi-level ECN ECT(1) is incipient congestion.
+
+    /// It carries an ACK from now on.
     #[inline]
-    pub(crate) fn mark(self) -> Mark {
-        match self.ecn() {
-            Ecn::NotEct | Ecn::Ect0 => Mark::None,
-            Ecn::Ect1 => Mark::Incipient,
-            Ecn::Ce => Mark::Ce,
+    pub(crate) fn set_ack(&mut self, ack: &Ack, options: &mut Options) {
+        self.seq = ack.seq;
+        self.bits = ack.bits;
+        self.flags = self.flags & !flag::ECN | ack.ecn as u8;
+        self.options = if ack.is_bare() { BARE } else { options.put(*ack) };
+    }
+
+    /// Returns the ACK that it carries.
+    #[inline]
+    pub(crate) fn ack(self, options: &Options) -> Ack {
+        if self.options == BARE {
+            return Ack { seq: self.seq, bits: self.bits, ecn: self.ecn(), ..Ack::default() };
+        }
+        Ack { ecn: self.ecn(), ..options.items[self.options as usize] }
+    }
+
+    /// It is gone, and its options with it.
+    #[inline]
+    pub(crate) fn forget(self, options: &mut Options) {
+        if self.options != BARE {
+            options.remove(self.options);
         }
     }
-    /// The same packet with this ECN field.
+
+    /// Returns the packet with this ECN field.
     #[inline]
     pub(crate) fn carrying(self, ecn: Ecn) -> Pkt {
         Pkt { flags: self.flags & !flag::ECN | ecn as u8, ..self }

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The result of a run.
 
 use crate::access::AccessQueue;
 use penstock_queue::{values, LinkView, Table, LINK_METRICS};

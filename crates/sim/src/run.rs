@@ -2,7 +2,8 @@
 
 use crate::config::Config;
 use crate::engine::{ended, prepared, Engine};
-use crate::error::{Control, SimError};
+use crate::error::SimError;
+use crate::handle::Handle;
 use crate::result::RunResult;
 #[cfg(doc)]
 use penstock_queue::Link;
@@ -16,7 +17,7 @@ use penstock_units::{Duration, Time};
 /// are the table.
 pub struct Run {
     engine: Engine,
-    control: Control,
+    handle: Handle,
     lead_in: Option<Duration>,
     now: Time,
 }
@@ -27,9 +28,9 @@ impl Run {
     /// # Errors
     /// As for [`crate::run`].
     pub fn new(config: &Config) -> Result<Self, SimError> {
-        let control = Control::default();
-        let (engine, lead_in) = prepared(config, &control, &mut || ())?;
-        Ok(Run { engine, control, lead_in, now: Time::ZERO })
+        let handle = Handle::default();
+        let (engine, lead_in) = prepared(config, &handle, &mut || ())?;
+        Ok(Run { engine, handle, lead_in, now: Time::ZERO })
     }
 
     /// What happens before this time has happened.
@@ -49,11 +50,11 @@ impl Run {
     pub fn advance(&mut self, until: Time) -> Result<(), SimError> {
         let until = until.min(self.end());
         if until > self.now {
-            self.engine.advance(until, &self.control, &mut || ())?;
+            self.engine.advance(until, &self.handle, &mut || ())?;
             self.now = until;
         }
-        if self.control.abort.raised() {
-            return Err(SimError::Aborted(self.control.abort.message()));
+        if self.handle.abort.raised() {
+            return Err(SimError::Aborted(self.handle.abort.message()));
         }
         Ok(())
     }
@@ -85,7 +86,7 @@ impl Run {
     /// # Errors
     /// As for [`Run::advance`].
     pub fn finish(self) -> Result<RunResult, SimError> {
-        let engine = ended(self.engine, &self.control, &mut || ())?;
+        let engine = ended(self.engine, &self.handle, &mut || ())?;
         Ok(RunResult { lead_in: self.lead_in, ..engine.result() })
     }
 }

@@ -41,8 +41,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// So many bits of a place stand above its count and say whose it is: of a host's one, of a
-    /// link's also the number that tells links apart.
+    /// The top bits of a place say whose it is: 1 bit for a host, 11 more for a link's number.
     const OF_HOST: u32 = 1;
     const OF_LINK: u32 = Self::OF_HOST + 11;
 
@@ -61,7 +60,7 @@ impl Origin {
         whose << (u64::BITS - bits) | count & (u64::MAX >> bits)
     }
 
-    /// So many bits of this place say whose it is.
+    /// Returns how many bits of this place say whose it is.
     #[inline]
     fn bits(place: u64) -> u32 {
         if place >> (u64::BITS - Self::OF_HOST) == 0 {
@@ -97,18 +96,6 @@ impl Event {
         Event { at: at.as_ticks().wrapping_mul(2), ..Event::FIRST }
     }
 
-    /// Before all arrivals at `at`, and after all departures until then.
-    #[inline]
-    pub(crate) fn first_arrival_at(at: Time) -> Event {
-        Event { at: at.as_ticks().wrapping_mul(2) | 1, ..Event::FIRST }
-    }
-
-    /// A departure at `at`, whatever scheduled it. [`Time::NEVER`] gives [`Event::LAST`].
-    #[inline]
-    pub(crate) fn service_at(at: Time) -> Event {
-        Event { at: at.as_ticks().saturating_mul(2), ..Event::FIRST }
-    }
-
     /// After every event.
     pub(crate) const LAST: Event = Event { at: u64::MAX, scheduled: 0, cause: 0, order: 0 };
 
@@ -126,7 +113,7 @@ impl Event {
             return Event::LAST;
         }
         let (scheduled, cause) = asked.0;
-        Event { scheduled, cause, ..Event::service_at(at) }
+        Event { scheduled, cause, ..Event::first_at(at) }
     }
 
     /// Departures before this time go before it.
@@ -153,12 +140,6 @@ impl Event {
             (here.wrapping_sub(there) as i64).cmp(&0)
         };
         whose(self).cmp(&whose(other)).then_with(earlier)
-    }
-
-    /// When it is due, in half ticks.
-    #[inline]
-    pub(crate) fn instant(&self) -> u64 {
-        self.at
     }
 
     /// What is due.
@@ -298,7 +279,7 @@ pub(crate) struct Scheduler {
 #[derive(Clone, Copy)]
 pub(crate) struct Present((u64, u64));
 
-/// As many events of a slot are kept in order; more of them go to a heap.
+/// The most events of a slot that are kept in order; more of them go to a heap.
 const CROWD: usize = 1024;
 /// Turns of the wheel that are told apart.
 const TURNS: usize = 256;
@@ -336,19 +317,14 @@ impl Scheduler {
         self.present = (at.as_ticks(), rank(1, scheduled.as_ticks()));
     }
 
-    /// The same for an arrival that was kept elsewhere.
+    /// An arrival that was kept elsewhere is worked out from now on.
     #[inline]
     pub(crate) fn begin_arrival(&mut self, event: &Event) {
         self.present = (event.at / 2, rank(1, event.scheduled));
     }
 
-    /// The same for a link's service. One that an event caused at its own instant comes after it.
-    #[inline]
-    pub(crate) fn begin_service(&mut self, event: &Event) {
-        self.begin_departure(event.time(), event.cause());
-    }
-
-    /// The same for a service at `at`, for which what happened at `asked` had asked.
+    /// A link's service at `at` is worked out from now on, for which what happened at `asked` had
+    /// asked. One that an event caused at its own instant comes after it.
     #[inline]
     pub(crate) fn begin_departure(&mut self, at: Time, asked: Present) {
         let (tick, (scheduled, cause)) = (at.as_ticks(), asked.0);

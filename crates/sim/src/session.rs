@@ -128,7 +128,7 @@ pub(crate) struct Connection {
     pub(crate) number: u32,
     /// The session's pages; its first connection has them.
     pub(crate) browsing: Option<Box<Browsing>>,
-    pub(crate) state: State,
+    pub(crate) state: ConnectionState,
     /// When it does something by itself: the end of a pause, or the request's timeout.
     pub(crate) due: Time,
     /// Size of the present object.
@@ -149,7 +149,7 @@ pub(crate) struct Connection {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     /// Waits for an object.
     Free,
     /// Waits for the end of a pause.
@@ -167,7 +167,7 @@ impl Connection {
             session: Arc::clone(session),
             number,
             browsing: (number == 0).then(first),
-            state: State::Free,
+            state: ConnectionState::Free,
             due: Time::NEVER,
             bytes: 0,
             pause: Duration::ZERO,
@@ -206,8 +206,8 @@ impl Connection {
         }
     }
 
-    /// Whether the server does not yet have the request of that number.
+    /// Returns whether the server does not yet have the request of that number.
     pub(crate) fn awaits(&self, request: u16) -> bool {
-        self.state == State::Asking && self.asked == request
+        self.state == ConnectionState::Asking && self.asked == request
     }
 }

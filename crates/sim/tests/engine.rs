@@ -2,7 +2,7 @@
 
 use penstock_aqm::{kind, Context, COMMON};
 use penstock_sim::{
-    run, App, AqmConfig, Column, Config, Control, FlowConfig, HostConfig, LinkConfig, Record,
+    run, App, AqmConfig, Column, Config, FlowConfig, Handle, HostConfig, LinkConfig, Record,
     RunResult, Schedule, Table, Tap, UdpPattern, METRICS,
 };
 use penstock_tcp::{PacingParams, TcpParams};
@@ -71,7 +71,7 @@ fn ftp(bytes: Option<u64>) -> App {
 }
 
 fn ran(c: &Config) -> RunResult {
-    run(c, &Control::default()).expect("a run")
+    run(c, &Handle::default()).expect("a run")
 }
 
 fn metric(r: &RunResult, name: &str) -> Option<f64> {

@@ -95,6 +95,8 @@ pub(crate) struct Connection {
     pub(crate) timed_high: i64,
     pub(crate) timers: Timers,
     pub(crate) pacer: Pacer,
+    /// Segments beyond the last one acknowledged that the receiver has room for, by the last ACK.
+    pub(crate) peer_window: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub(crate) limited: u8,
     /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
@@ -141,6 +143,7 @@ impl Connection {
             recover: if p.quirks().recover_starts_at_0() { 0 } else { -1 },
             last_event: Event::None,
             limited: 0,
+            peer_window: p.window,
             told: 0,
             initial_window: f64::from(p.initial_window),
             rtt: RttEstimator::new(&p.rtt, phase),
@@ -184,7 +187,7 @@ impl Connection {
 
     #[inline]
     fn window_in_force(&self, inflation: f64) -> f64 {
-        (self.window.cwnd + inflation).min(f64::from(self.p.window))
+        (self.window.cwnd + inflation).min(f64::from(self.peer_window))
     }
 
     /// Returns how many segments are outstanding.

@@ -287,10 +287,12 @@ impl TcpParams {
         self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
     }
 
-    /// Whether data are ECT(1), and ECT(0) is incipient congestion (multi-level ECN's table 1, read
-    /// literally).
+    /// Returns what the two ECN-capable code points mean.
     #[inline]
-    pub fn literal_codepoints(&self) -> bool {
-        self.ecn == Ecn::Mecn && self.mecn.codepoints == Some(Codepoints::Literal)
+    pub(crate) fn codepoints(&self) -> Codepoints {
+        match (self.ecn, self.mecn.codepoints) {
+            (Ecn::Mecn, Some(codepoints)) => codepoints,
+            _ => Codepoints::Wire,
+        }
     }
 }

@@ -2,10 +2,11 @@
 //! 4.2), and what ACKs say of marks.
 
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
-use crate::ecn::{accecn, classic, mecn};
+use crate::ecn::mecn::{self, Codepoints};
+use crate::ecn::{accecn, classic};
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
-use penstock_units::{Duration, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::sync::Arc;
 
 /// A receiving end.
@@ -29,9 +30,9 @@ pub struct Receiver {
     delay: Option<Duration>,
     sack: bool,
     counts_marks: bool,
-    /// Multi-level ECN: the level is held, and unmarked data are ECT(1).
+    /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
-    literal: bool,
+    codepoints: Codepoints,
 }
 
 /// How ACKs speak of marks.
@@ -76,7 +77,7 @@ impl Receiver {
             sack: p.sack(),
             counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
-            literal: p.literal_codepoints(),
+            codepoints: p.codepoints(),
         }
     }
 
@@ -104,15 +105,15 @@ impl Receiver {
         self.next
     }
 
-    /// A segment arrives; `mark` is what its code point says on the wire, ECT(1) being incipient.
-    pub fn on_segment(&mut self, now: Time, s: &Segment, mark: Mark) -> Reply {
+    /// A segment arrives.
+    pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
         self.take(s.seq);
         if s.syn {
-            return Reply::Now(self.answer_syn(s, mark));
+            return Reply::Now(self.answer_syn(s));
         }
-        let news = self.take_mark(s, mark);
+        let news = self.take_mark(s);
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
             let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
@@ -142,7 +143,7 @@ impl Receiver {
     }
 
     /// Negotiation.
-    fn answer_syn(&mut self, s: &Segment, mark: Mark) -> Ack {
+    fn answer_syn(&mut self, s: &Segment) -> Ack {
         let agreed = bits::accept(self.ecn, s.bits);
         self.feedback = match agreed {
             Ecn::Off => Feedback::None,
@@ -156,14 +157,16 @@ impl Receiver {
         }
         self.delayed_until = Time::NEVER;
         // RFC 8257 3.6: a mark on a SYN is ignored, and the answer is ECT as well.
-        let bits = bits::confirm(agreed, s.ect, mark == Mark::Ce);
-        Ack { bits, ect: s.ect, ..self.ack() }
+        let bits = bits::confirm(agreed, s.ecn);
+        let ecn = if s.ecn == Codepoint::NotEct { s.ecn } else { Codepoint::Ect0 };
+        Ack { bits, ecn, ..self.ack() }
     }
 
     /// Takes in how a data segment is marked and what its header says. Returns whether the sender
     /// should hear of it at once.
     #[inline]
-    fn take_mark(&mut self, s: &Segment, mark: Mark) -> bool {
+    fn take_mark(&mut self, s: &Segment) -> bool {
+        let mark = classic::mark(s.ecn);
         match self.feedback {
             Feedback::None => false,
             Feedback::Echo => {
@@ -172,15 +175,13 @@ impl Receiver {
             }
             Feedback::State => {
                 // RFC 8257 3.2: a change is reported at once.
-                let was = std::mem::replace(&mut self.level, mark);
-                (was == Mark::Ce) != (mark == Mark::Ce)
+                std::mem::replace(&mut self.level, mark) != mark
             }
             Feedback::Level => {
                 if self.latch && s.bits == mecn::on_data(true) {
                     self.level = Mark::None;
                 }
-                self.level =
-                    self.level.max(if self.literal { mecn::literal(s.ect, mark) } else { mark });
+                self.level = self.level.max(self.codepoints.level(s.ecn));
                 false
             }
             Feedback::Count => {
@@ -226,7 +227,9 @@ impl Receiver {
             self.level = Mark::None;
         }
         self.unsaid = 0;
-        let mut ack = Ack { seq: self.next - 1, bits, ..Ack::default() };
+        // The application takes data at once.
+        let window = Ack::ALL_ROOM;
+        let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
         if self.sack {
             for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
                 *to = *from;
@@ -248,10 +251,20 @@ mod tests {
             seq,
             syn: seq == 0,
             retransmit: false,
-            ect: seq > 0,
+            ecn: if seq > 0 { Codepoint::Ect0 } else { Codepoint::NotEct },
             bits: Bits::NONE,
             owes_cwr: false,
         }
+    }
+
+    /// The segment as it arrives from routers that mark with ECT(1) and CE.
+    fn marked(s: Segment, mark: Mark) -> Segment {
+        let ecn = match mark {
+            Mark::None => s.ecn,
+            Mark::Incipient => Codepoint::Ect1,
+            Mark::Ce => Codepoint::Ce,
+        };
+        Segment { ecn, ..s }
     }
 
     fn now(r: Reply) -> Ack {
@@ -268,7 +281,7 @@ mod tests {
             ..TcpParams::default()
         }));
         let t = Time::ZERO;
-        let mut ack = |s: i64| now(r.on_segment(t, &seg(s), Mark::None));
+        let mut ack = |s: i64| now(r.on_segment(t, &seg(s)));
         assert_eq!(ack(0).seq, 0);
         assert_eq!(ack(2).blocks[0], Block { left: 2, right: 3 });
         let a = ack(5);
@@ -286,14 +299,14 @@ mod tests {
         let p = TcpParams { delayed_ack: true, ..TcpParams::default() };
         let mut r = Receiver::new(&Arc::new(p));
         let t = Time::ZERO;
-        assert!(matches!(r.on_segment(t, &seg(0), Mark::None), Reply::Now(_)), "SYN");
-        assert_eq!(r.on_segment(t, &seg(1), Mark::None), Reply::Later);
+        assert!(matches!(r.on_segment(t, &seg(0)), Reply::Now(_)), "SYN");
+        assert_eq!(r.on_segment(t, &seg(1)), Reply::Later);
         assert_eq!(r.deadline(), Some(Time::from_nanos(100_000_000)));
-        assert_eq!(now(r.on_segment(t, &seg(2), Mark::None)).seq, 2);
-        assert_eq!(r.on_segment(t, &seg(3), Mark::None), Reply::Later);
+        assert_eq!(now(r.on_segment(t, &seg(2))).seq, 2);
+        assert_eq!(r.on_segment(t, &seg(3)), Reply::Later);
         assert_eq!(r.on_timer(Time::from_nanos(100_000_000)).map(|a| a.seq), Some(3));
-        assert!(matches!(r.on_segment(t, &seg(5), Mark::None), Reply::Now(_)), "out of order");
-        assert_eq!(now(r.on_segment(t, &seg(4), Mark::None)).seq, 5, "fills the gap");
+        assert!(matches!(r.on_segment(t, &seg(5)), Reply::Now(_)), "out of order");
+        assert_eq!(now(r.on_segment(t, &seg(4))).seq, 5, "fills the gap");
     }
 
     fn syn(bits: Bits) -> Segment {
@@ -304,7 +317,7 @@ mod tests {
     fn connected(p: TcpParams) -> Receiver {
         let request = bits::request(p.ecn);
         let mut r = Receiver::new(&Arc::new(p));
-        let answer = now(r.on_segment(Time::ZERO, &syn(request), Mark::None));
+        let answer = now(r.on_segment(Time::ZERO, &syn(request)));
         assert_ne!(answer.bits, Bits::NONE, "capable");
         r
     }
@@ -313,7 +326,7 @@ mod tests {
     fn echoes_until_told() {
         let mut r = connected(TcpParams { ecn: Ecn::Classic, ..TcpParams::default() });
         let mut echoes =
-            |s: Segment, mark| now(r.on_segment(Time::ZERO, &s, mark)).bits == Bits::ECE;
+            |s: Segment, mark| now(r.on_segment(Time::ZERO, &marked(s, mark))).bits == Bits::ECE;
         let cwr = |seq| Segment { bits: Bits::CWR, ..seg(seq) };
         assert!(!echoes(seg(1), Mark::None));
         assert!(!echoes(seg(2), Mark::Incipient), "of no concern here");
@@ -340,9 +353,9 @@ mod tests {
             (Ecn::AccEcn, Bits::CWR, 0b000),
         ] {
             let mut r = Receiver::new(&Arc::new(TcpParams { ecn, ..TcpParams::default() }));
-            let got = now(r.on_segment(Time::ZERO, &syn(request), Mark::None)).bits;
+            let got = now(r.on_segment(Time::ZERO, &syn(request))).bits;
             assert_eq!(got.number(), answer, "{ecn:?} {request:?}");
-            let marked = now(r.on_segment(Time::ZERO, &seg(1), Mark::Ce)).bits;
+            let marked = now(r.on_segment(Time::ZERO, &marked(seg(1), Mark::Ce))).bits;
             assert_eq!(
                 marked == Bits::NONE,
                 answer == 0,
@@ -366,9 +379,9 @@ mod tests {
             let marks = [Mark::None, Mark::Incipient, Mark::Ce, Mark::Incipient, Mark::None];
             let mut got: Vec<u8> = vec![];
             for (seq, mark) in (1..).zip(marks) {
-                got.push(now(r.on_segment(Time::ZERO, &plain(seq), mark)).bits.number());
+                got.push(now(r.on_segment(Time::ZERO, &marked(plain(seq), mark))).bits.number());
             }
-            got.push(now(r.on_segment(Time::ZERO, &reduced(6), Mark::None)).bits.number());
+            got.push(now(r.on_segment(Time::ZERO, &reduced(6))).bits.number());
             assert_eq!(got, want, "latch = {latch}");
         }
     }
@@ -384,14 +397,14 @@ mod tests {
             let mecn = MecnParams { codepoints, ..MecnParams::default() };
             let p = TcpParams { ecn: Ecn::Mecn, delayed_ack: true, mecn, ..TcpParams::default() };
             let mut r = connected(p);
-            assert_eq!(r.on_segment(Time::ZERO, &seg(1), marks[0]), Reply::Later);
+            assert_eq!(r.on_segment(Time::ZERO, &marked(seg(1), marks[0])), Reply::Later);
             assert_eq!(
-                now(r.on_segment(Time::ZERO, &seg(2), marks[1])).bits,
+                now(r.on_segment(Time::ZERO, &marked(seg(2), marks[1]))).bits,
                 Bits::CWR,
                 "{literal}"
             );
-            let retransmission = Segment { ect: false, ..seg(1) };
-            assert_eq!(now(r.on_segment(Time::ZERO, &retransmission, Mark::None)).bits, Bits::ECE);
+            let retransmission = Segment { ecn: Codepoint::NotEct, ..seg(1) };
+            assert_eq!(now(r.on_segment(Time::ZERO, &retransmission)).bits, Bits::ECE);
         }
     }
 
@@ -414,7 +427,7 @@ mod tests {
             (no, None),
             (ce, Some(true)), // an ACK of both, in the new state
         ]) {
-            let got = match r.on_segment(Time::ZERO, &seg(seq), mark) {
+            let got = match r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
                 Reply::Now(ack) => Some(ack.bits.ece()),
                 Reply::Later => None,
             };
@@ -438,7 +451,7 @@ mod tests {
             (no, None),
             (ce, Some(1)),
         ]) {
-            let got = match r.on_segment(Time::ZERO, &seg(seq), mark) {
+            let got = match r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
                 Reply::Now(ack) => Some(ack.bits.number()),
                 Reply::Later => None,
             };
@@ -450,16 +463,19 @@ mod tests {
     /// SYNs ECT).
     #[test]
     fn the_answer_tells_how_the_syn_came() {
-        for (ect, mark, want) in
-            [(false, Mark::None, 0b010), (true, Mark::None, 0b100), (true, Mark::Ce, 0b110)]
-        {
+        for (ecn, answered, want) in [
+            (Codepoint::NotEct, Codepoint::NotEct, 0b010),
+            (Codepoint::Ect1, Codepoint::Ect0, 0b011),
+            (Codepoint::Ect0, Codepoint::Ect0, 0b100),
+            (Codepoint::Ce, Codepoint::Ect0, 0b110),
+        ] {
             let mut r = Receiver::new(&Arc::new(TcpParams {
                 ecn: Ecn::AccEcn,
                 ..TcpParams::of("dctcp").unwrap()
             }));
-            let ack = now(r.on_segment(Time::ZERO, &Segment { ect, ..syn(Bits::ALL) }, mark));
-            assert_eq!((ack.bits.number(), ack.ect), (want, ect));
-            assert_eq!(now(r.on_segment(Time::ZERO, &seg(1), Mark::None)).bits.number(), 5);
+            let ack = now(r.on_segment(Time::ZERO, &Segment { ecn, ..syn(Bits::ALL) }));
+            assert_eq!((ack.bits.number(), ack.ecn), (want, answered));
+            assert_eq!(now(r.on_segment(Time::ZERO, &seg(1))).bits.number(), 5);
         }
     }
 }

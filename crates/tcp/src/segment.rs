@@ -2,8 +2,9 @@
 //! cut into segments once, so that both ends count segments instead of bytes.
 
 use crate::ecn::bits::Bits;
+use penstock_units::Ecn;
 
-/// A segment to send.
+/// A segment, as it is sent and as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its number.
@@ -12,9 +13,9 @@ pub struct Segment {
     pub syn: bool,
     /// Whether it was sent before.
     pub retransmit: bool,
-    /// ECN-capable transport.
-    pub ect: bool,
-    /// The header's ECN bits.
+    /// The IP header's ECN field, in which routers mark it.
+    pub ecn: Ecn,
+    /// The TCP header's ECN bits.
     pub bits: Bits,
     /// A SYN whose sender still owes a CWR. In ns-2 alone that debt outlives a connection, and the
     /// SYN tells of it.
@@ -34,16 +35,43 @@ pub struct Block {
 pub const MAX_BLOCKS: usize = 3;
 
 /// What an ACK says.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// The highest segment received in order; −1 for none.
     pub seq: i64,
-    /// The header's ECN bits. The SYN has settled what they mean.
+    /// The TCP header's ECN bits. The SYN has settled what they mean.
     pub bits: Bits,
-    /// ECN-capable transport: only the answer to a DCTCP sender's SYN is.
-    pub ect: bool,
+    /// The IP header's ECN field: only the answer to a DCTCP sender's SYN is ECN-capable.
+    pub ecn: Ecn,
+    /// Segments behind `seq` that the receiver has room for; [`Ack::ALL_ROOM`]: its whole buffer is
+    /// free.
+    pub window: u32,
     /// SACK blocks, the most recent first.
     pub blocks: [Block; MAX_BLOCKS],
     /// How many of them are set.
     pub n_blocks: u8,
+}
+
+impl Default for Ack {
+    fn default() -> Self {
+        Ack {
+            seq: 0,
+            bits: Bits::NONE,
+            ecn: Ecn::NotEct,
+            window: Self::ALL_ROOM,
+            blocks: <[Block; MAX_BLOCKS]>::default(),
+            n_blocks: 0,
+        }
+    }
+}
+
+impl Ack {
+    /// See [`Ack::window`].
+    pub const ALL_ROOM: u32 = u32::MAX;
+
+    /// Returns whether it says nothing but its number and its ECN fields.
+    #[inline]
+    pub fn is_bare(&self) -> bool {
+        self.n_blocks == 0 && self.window == Self::ALL_ROOM
+    }
 }

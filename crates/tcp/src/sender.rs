@@ -124,6 +124,7 @@ impl Sender {
         if self.c.stopped {
             return;
         }
+        self.c.peer_window = self.c.p.window.min(ack.window);
         self.hear(now, ack);
         self.recovery.on_ack(&mut self.c, now, ack, io);
     }

@@ -5,7 +5,7 @@ use crate::ecn::bits::{self, Bits, Ecn};
 use crate::ecn::{accecn, classic, mecn};
 use crate::segment::Segment;
 use crate::timers::Timer;
-use penstock_units::{Duration, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Time};
 
 impl Connection {
     /// Whether anything may be sent at all. `force`: the delayed-send timer has expired.
@@ -83,7 +83,7 @@ impl Connection {
 
     /// Limited transmit (RFC 3042): a new segment for the first and second duplicate ACK.
     pub(crate) fn send_one(&mut self, now: Time, dupacks: u32, io: &mut impl Io) {
-        let window = f64::from(self.p.window);
+        let window = f64::from(self.peer_window);
         let ahead = (self.next - self.highest_ack) as f64;
         if ahead <= window
             && self.next < self.limit
@@ -106,7 +106,7 @@ impl Connection {
     fn put_out(&mut self, now: Time, seq: i64, io: &mut impl Io) {
         let syn = seq == 0 && self.p.handshake;
         let retransmit = seq <= self.max_sent;
-        let ect = if syn {
+        let capable = if syn {
             self.p.control.counts_marks() // RFC 8257 3.6
         } else {
             self.agreed != Ecn::Off && (!retransmit || self.p.retransmit_ect)
@@ -133,7 +133,8 @@ impl Connection {
         if let Some(log) = &mut self.log {
             log.sent(now, seq);
         }
-        io.send(Segment { seq, syn, retransmit, ect, bits, owes_cwr: syn && reduced }, now);
+        let ecn = if capable { self.p.codepoints().unmarked() } else { Codepoint::NotEct };
+        io.send(Segment { seq, syn, retransmit, ecn, bits, owes_cwr: syn && reduced }, now);
         self.counters.sent += 1;
         if retransmit {
             self.counters.retransmits += 1;

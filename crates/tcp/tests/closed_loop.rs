@@ -4,11 +4,11 @@
 mod common;
 use common::*;
 use penstock_tcp::{
-    Ack, Codepoints, Ecn, Incipient, LossParams, Mark, MecnParams, Receiver, Reply, Segment,
-    Sender, TcpParams, VARIANTS,
+    Ack, Codepoints, Ecn, Incipient, LossParams, MecnParams, Receiver, Reply, Segment, Sender,
+    TcpParams, VARIANTS,
 };
 use penstock_units::param::{Params, Ty, Value, Values};
-use penstock_units::{Duration, Rng, Time};
+use penstock_units::{Duration, Ecn as Codepoint, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,15 +30,16 @@ struct Loop {
     receiver: Receiver,
     now: Time,
     rng: Rng,
-    data: VecDeque<(Time, Segment, Mark)>,
+    data: VecDeque<(Time, Segment)>,
     acks: VecDeque<(Time, Ack)>,
     segments: i64,
 }
 
 impl Loop {
-    fn after(&mut self, last: Option<Time>) -> Time {
+    /// When something arrives that leaves at `departs`, behind the last one.
+    fn after(&mut self, departs: Time, last: Option<Time>) -> Time {
         let ns = 1e7 + self.rng.unit() * self.channel.jitter_ms as f64 * 1e6;
-        (self.now + Duration::from_nanos(ns as u64)).max(last.unwrap_or(Time::ZERO))
+        (departs + Duration::from_nanos(ns as u64)).max(last.unwrap_or(Time::ZERO))
     }
 
     /// Lets the sender do something, and a clone of it the same; then looks at what came of it.
@@ -47,7 +48,7 @@ impl Loop {
             (self.tcp.clone(), Outbox::default(), Outbox::default());
         act(&mut self.tcp, &mut out);
         act(&mut twin, &mut twins);
-        prop_assert_eq!(&out.0, &twins.0, "a clone does the same");
+        prop_assert_eq!((&out.0, &out.1), (&twins.0, &twins.1), "a clone does the same");
         prop_assert_eq!((self.tcp.cwnd(), self.tcp.deadline()), (twin.cwnd(), twin.deadline()));
         let (p, tcp) = (&self.p, &self.tcp);
         let above_0 = tcp.cwnd() > 0.0 || p.variant().name == "vegas" && is_ns2(p);
@@ -57,21 +58,25 @@ impl Loop {
             tcp.cwnd()
         );
         prop_assert!(tcp.ssthresh() >= 1.0, "ssthresh {}", tcp.ssthresh());
-        for s in out.0 {
+        prop_assert!(out.1.is_sorted(), "departures are in order");
+        for (s, departs) in out.0.into_iter().zip(out.1) {
             let edge = self.tcp.acknowledged() + i64::from(self.p.window);
             prop_assert!(s.seq <= edge.max(0), "{} is beyond the receiver's window, {edge}", s.seq);
             prop_assert!(s.seq <= self.segments, "{} was never given", s.seq);
-            prop_assert!(!(s.ect && self.p.ecn == Ecn::Off));
-            prop_assert!(!(s.ect && s.syn && self.p.variant().name != "dctcp"));
+            let ect = s.ecn != Codepoint::NotEct;
+            prop_assert!(!(ect && self.p.ecn == Ecn::Off));
+            prop_assert!(!(ect && s.syn && self.p.variant().name != "dctcp"));
             if self.rng.unit() >= self.channel.data_loss {
-                let mark =
-                    match (s.ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5) {
-                        (false, _) => Mark::None,
-                        (true, false) => Mark::Incipient,
-                        (true, true) => Mark::Ce,
-                    };
-                let at = self.after(self.data.back().map(|d| d.0));
-                self.data.push_back((at, s, mark));
+                let ecn = match (ect && self.rng.unit() < self.channel.mark, self.rng.unit() < 0.5)
+                {
+                    (false, _) => s.ecn,
+                    (true, false) if s.ecn == Codepoint::Ect0 => Codepoint::Ect1,
+                    (true, false) => Codepoint::Ect0,
+                    (true, true) => Codepoint::Ce,
+                };
+                let s = Segment { ecn, ..s };
+                let at = self.after(departs.max(self.now), self.data.back().map(|d| d.0));
+                self.data.push_back((at, s));
             }
         }
         let outstanding = !self.tcp.done();
@@ -84,7 +89,7 @@ impl Loop {
 
     fn answer(&mut self, ack: Ack) {
         if self.rng.unit() >= self.channel.ack_loss {
-            let at = self.after(self.acks.back().map(|a| a.0));
+            let at = self.after(self.now, self.acks.back().map(|a| a.0));
             self.acks.push_back((at, ack));
         }
     }
@@ -116,10 +121,10 @@ impl Loop {
             self.now = now;
             match next.iter().position(|t| *t == Some(now)) {
                 Some(0) => {
-                    let (_, s, mark) = self.data.pop_front().expect("the front");
+                    let (_, s) = self.data.pop_front().expect("the front");
                     let mut twin = self.receiver.clone();
-                    let reply = self.receiver.on_segment(now, &s, mark);
-                    prop_assert_eq!(twin.on_segment(now, &s, mark), reply);
+                    let reply = self.receiver.on_segment(now, &s);
+                    prop_assert_eq!(twin.on_segment(now, &s), reply);
                     match reply {
                         Reply::Now(ack) => self.answer(ack),
                         Reply::Later => prop_assert!(self.receiver.deadline().is_some()),

@@ -3,6 +3,7 @@
 mod common;
 use common::*;
 use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams};
+use penstock_units::Ecn as Codepoint;
 
 fn classic(p: TcpParams) -> TcpParams {
     TcpParams { ecn: Ecn::Classic, ..p }
@@ -48,12 +49,12 @@ fn one_cut_a_window_and_cwr_on_the_next_new_segment() {
 fn what_is_ecn_capable() {
     for (p, retransmission) in [(rfc("reno"), false), (ns2("reno"), true)] {
         let mut s = Story::given(classic(p), 100);
-        assert!(!s.take()[0].ect, "SYN");
+        assert!(s.take()[0].ecn == Codepoint::NotEct, "SYN");
         s.ack(0);
-        assert!(s.take().iter().all(|s| s.ect));
+        assert!(s.take().iter().all(|s| s.ecn != Codepoint::NotEct));
         s.timer();
         let again = s.take()[0];
-        assert!(again.retransmit && again.ect == retransmission);
+        assert!(again.retransmit && (again.ecn != Codepoint::NotEct) == retransmission);
     }
 }
 
@@ -64,10 +65,10 @@ fn without_negotiation_nothing_is_ect() {
     let mut s = Story::given(classic(rfc("newreno")), 100);
     s.take(); // the SYN
     s.ack_with(0, Bits::NONE);
-    assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
+    assert!(s.take().iter().all(|s| s.ecn == Codepoint::NotEct && !s.bits.cwr()));
     let mut s = Story::given(rfc("newreno"), 100);
     s.echo(0).echo(1);
-    assert!(s.take().iter().all(|s| !s.ect && !s.bits.cwr()));
+    assert!(s.take().iter().all(|s| s.ecn == Codepoint::NotEct && !s.bits.cwr()));
     assert_eq!(s.tcp.counters().ecn_cuts, 0, "ecn = off");
 }
 
@@ -285,7 +286,10 @@ fn a_refusal_is_taken() {
         for (seq, bits) in (1..).zip([Bits::ECE, Bits::CWR, Bits::CWR_ECE, Bits::ALL]) {
             s.ack_with(seq, bits);
         }
-        assert!(s.take().iter().all(|s| !s.ect && s.bits == Bits::NONE), "{ecn:?} {refusal:?}");
+        assert!(
+            s.take().iter().all(|s| s.ecn == Codepoint::NotEct && s.bits == Bits::NONE),
+            "{ecn:?} {refusal:?}"
+        );
         near(s.cwnd(), 6.0);
     }
 }
@@ -315,7 +319,7 @@ fn accecn_marks_are_counted() {
             .take()
             .iter()
             .skip(1)
-            .all(|s| s.ect && (s.bits == Bits::NONE || s.bits == Bits::CWR)));
+            .all(|s| s.ecn != Codepoint::NotEct && (s.bits == Bits::NONE || s.bits == Bits::CWR)));
     }
 }
 

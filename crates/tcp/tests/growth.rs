@@ -153,3 +153,12 @@ fn without_a_handshake_data_come_at_once() {
     assert!(first.len() == 1 && first[0].seq == 0 && !first[0].syn);
     assert_eq!(s.ack(0).sent(), [1, 2]);
 }
+
+/// What is under way fits into the receiver's window as the last ACK gave it.
+#[test]
+fn the_receivers_window_is_that_of_the_last_ack() {
+    let mut s = Story::at_window(rfc("newreno"), 8); // 1 to 8 are under way
+    assert_eq!(s.offered(1, 3).sent(), [0; 0], "up to 4");
+    assert_eq!(s.offered(6, 3).sent(), [9]);
+    assert_eq!(s.ack(7).sent(), [10, 11, 12, 13, 14, 15], "cwnd alone");
+}

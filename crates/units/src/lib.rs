@@ -1,9 +1,10 @@
-//! Units of Penstock: integer time, rates, sizes, queue lengths; named random streams; the one
-//! declaration of a parameter ([`param::Param`]) from which TOML, Python, schema, lists, docs and
+//! Units of Penstock: integer time, rates, sizes, queue lengths; the ECN field; named random
+//! streams; the one declaration of a parameter ([`param::Param`]) from which TOML, Python, schema, lists, docs and
 //! error messages are made.
 //!
 //! This crate depends on no other. It never reads a clock and never prints.
 
+mod ecn;
 mod join;
 mod quantity;
 mod rng;
@@ -11,6 +12,7 @@ mod time;
 
 pub mod param;
 
+pub use ecn::Ecn;
 pub use join::{join, length};
 pub use quantity::{
     any_case, format_duration, format_rate, format_size, parse_duration, parse_queue, parse_rate,

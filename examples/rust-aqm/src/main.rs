@@ -5,7 +5,7 @@ mod delay_target;
 
 use delay_target::DelayTarget;
 use penstock_scenario::Scenario;
-use penstock_sim::{run, Control, UserAqm, METRICS};
+use penstock_sim::{run, Handle, UserAqm, METRICS};
 use penstock_units::Duration;
 use std::error::Error;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for scenario in [&red, &own] {
         let config = scenario.lower(scenario.seed())?;
-        let result = run(&config, &Control::default())?;
+        let result = run(&config, &Handle::default())?;
         let metric = |name: &str| {
             let place = METRICS.iter().position(|m| m.name == name);
             place.and_then(|i| result.metrics[i]).unwrap_or(f64::NAN)

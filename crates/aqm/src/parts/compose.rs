@@ -15,7 +15,7 @@ use crate::packet::{Packet, Queue};
 use crate::parts::adapter::{Adapter, Instead};
 use crate::parts::estimator::Ewma;
 use crate::parts::gate::Gate;
-use crate::parts::profile::{power, power_near, Arrival, Point, Profile, Ramp, NEAR};
+use crate::parts::profile::{Arrival, Point, Profile, Ramp};
 use crate::parts::signal::{Severity, Signal};
 use crate::verdict::Verdict;
 use penstock_units::{Rng, Time};
@@ -100,14 +100,6 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
             (Point::On(p), None) => {
                 self.gated(Severity::Incipient, p, pkt, rng).unwrap_or(Verdict::Pass)
             }
-            (Point::Power(x, n), None) => {
-                let about = (power_near(x, n), NEAR);
-                if self.gates[0].decide_near(about, || power(x, n), pkt.bytes, rng) {
-                    self.signal.early(Severity::Incipient, pkt, power(x, n))
-                } else {
-                    Verdict::Pass
-                }
-            }
             (Point::Levels(p1, p2), None) => {
                 // The moderate coin comes first. Where it falls, the incipient count goes on all
                 // the same.
@@ -144,7 +136,6 @@ impl<P: Profile, A: Adapter<P>> Composed<P, A> {
             Instead::Ceiling(max_p) => {
                 let p = match self.profile.at(a, &Ramp { max_p, ..self.ramp }) {
                     Point::On(p) | Point::Levels(p, _) | Point::Severe(p) => Some(p),
-                    Point::Power(x, n) => Some(power(x, n)),
                     Point::Below | Point::Beyond => None,
                 };
                 p.is_some_and(|p| {

@@ -102,37 +102,6 @@ impl Gate {
         signal
     }
 
-    /// Returns what [`Gate::decide`] returns at `exactly()`, which is costly and differs from
-    /// `about` by a part of `near` at most. It is asked only where `about` leaves the verdict open:
-    /// `p_a` never falls where `p_b` rises.
-    #[inline(always)]
-    pub fn decide_near(
-        &mut self,
-        (about, near): (f64, f64),
-        exactly: impl Fn() -> f64,
-        bytes: u32,
-        rng: &mut Rng,
-    ) -> bool {
-        if self.enter(bytes) {
-            return false;
-        }
-        let high = self.p_a(about * (1.0 + near), bytes);
-        if high <= 0.0 {
-            return false;
-        }
-        let low = self.p_a(about * (1.0 - near), bytes);
-        let signal = if low > 0.0 && high < 1.0 {
-            let drawn = rng.unit();
-            drawn < low || (drawn < high && drawn < self.p_a(exactly(), bytes))
-        } else {
-            chance(self.p_a(exactly(), bytes), rng)
-        };
-        if signal {
-            self.restart();
-        }
-        signal
-    }
-
     /// Counts a packet. Returns whether it passes as the first of an excursion.
     #[inline(always)]
     fn enter(&mut self, bytes: u32) -> bool {
@@ -241,46 +210,6 @@ mod tests {
                         "{spacing:?}: gap {g}: {share}"
                     );
                 }
-            }
-        }
-    }
-
-    /// With the exact probability at hand or near it, the verdicts are the same, and so is what is
-    /// drawn; it is seldom asked for.
-    #[test]
-    fn near_is_as_good_as_exact() {
-        let mut values = Rng::stream(6, "values");
-        for spacing in [Spacing::Uniform, Spacing::Wait, Spacing::Geometric] {
-            for sizes in [Sizes::Ignored, Sizes::ScaleB(1000.0), Sizes::ScaleA(1000.0)] {
-                let mut asked = 0;
-                let gate = Gate::new(spacing, sizes, true);
-                let (mut exact, mut near) = (gate.clone(), gate);
-                let (mut a, mut b) = (Rng::stream(7, "gate"), Rng::stream(7, "gate"));
-                for i in 0..40_000 {
-                    let p = libm::pow(values.unit(), 1.0 + f64::from(i % 9)) * 1.001;
-                    // Halves and quarters: what is due reaches 1 and 2 exactly.
-                    let p = if i % 64 < 8 { libm::floor(p * 4.0) / 4.0 } else { p.min(1.0) };
-                    let about = p * (1.0 + 0.1 * (values.unit() - 0.5));
-                    let bytes = [40, 1000, 1500][i as usize % 3];
-                    let want = exact.decide(p, bytes, &mut a);
-                    let counted = std::cell::Cell::new(0);
-                    let asks = || {
-                        counted.set(1);
-                        p
-                    };
-                    assert_eq!(
-                        near.decide_near((about, 0.06), asks, bytes, &mut b),
-                        want,
-                        "{p}, {i}"
-                    );
-                    asked += counted.get();
-                    if i % 1000 == 0 {
-                        exact.leave();
-                        near.leave();
-                    }
-                }
-                assert_eq!(a.unit().to_bits(), b.unit().to_bits(), "{spacing:?}, {sizes:?}");
-                assert!(asked < 20_000, "{spacing:?}, {sizes:?}: {asked}");
             }
         }
     }

@@ -36,8 +36,6 @@ pub enum Point {
     Below,
     /// On it, with this probability `p_b`.
     On(f64),
-    /// On it, with `x^n` of these two, both above 0: few verdicts need the power itself.
-    Power(f64, f64),
     /// On both ramps of a two-level profile: incipient and moderate.
     Levels(f64, f64),
     /// On the part of a two-level profile that rises beyond both.
@@ -52,7 +50,6 @@ impl Point {
         match *self {
             Point::Below => [0.0; 2],
             Point::On(p) => [p, 0.0],
-            Point::Power(x, n) => [power(x, n), 0.0],
             Point::Levels(p1, p2) => [p1, p2],
             Point::Severe(p) => [0.0, p],
             Point::Beyond => [1.0; 2],
@@ -60,31 +57,9 @@ impl Point {
     }
 }
 
-/// Returns `x^n`, at most 1: the probability at [`Point::Power`].
-#[inline(never)]
+/// Returns `x^n`, at most 1.
 pub(crate) fn power(x: f64, n: f64) -> f64 {
     libm::pow(x, n).clamp(0.0, 1.0)
-}
-
-/// Returns whether [`power_near`] is near enough, for `x` up to 1: from `x^16` on, at 1e-288, what
-/// is too small for all of its digits is far away.
-#[inline(always)]
-pub(crate) fn is_near(x: f64, n: f64) -> bool {
-    x > 1e-18 && (1.0..=16.0).contains(&n) && f64::from(n as u8) == n
-}
-
-/// How far [`power_near`] is from [`power`] at most, relatively. Each of its products rounds by
-/// 1.1e-16.
-pub(crate) const NEAR: f64 = 1e-14;
-
-/// Returns `x^n` as a product, where [`is_near`].
-#[inline(always)]
-pub(crate) fn power_near(x: f64, n: f64) -> f64 {
-    let mut product = x;
-    for _ in 1..n as u8 {
-        product *= x;
-    }
-    product
 }
 
 /// A curve from the average to a probability.
@@ -159,23 +134,6 @@ pub(crate) mod tests {
 
     /// 5, 15; 0.1.
     pub(crate) const RAMP5_15: Ramp = Ramp { min_th: 5.0, max_th: 15.0, max_p: 0.1 };
-
-    #[test]
-    fn the_product_is_near() {
-        let mut rng = penstock_units::Rng::stream(5, "power");
-        for i in 0..200_000 {
-            let n = f64::from(1 + i % 16);
-            let x = libm::pow(10.0, -18.0 * rng.unit());
-            let (got, want) = (power_near(x, n), power(x, n));
-            assert!(
-                is_near(x, n) && (got / want - 1.0).abs() < 0.5 * NEAR,
-                "{x}^{n}: {got}, {want}"
-            );
-        }
-        for (x, n) in [(0.5, 1.5), (0.5, 17.0), (1e-19, 2.0), (0.0, 3.0)] {
-            assert!(!is_near(x, n), "{x}^{n}");
-        }
-    }
 
     #[test]
     fn red_by_hand() {

@@ -65,8 +65,7 @@ impl Bands {
 
     /// Returns each band's name, and what was counted of it.
     pub(crate) fn stats(&self) -> impl Iterator<Item = (String, LinkStats)> + '_ {
-        let settled = |band: &Band| band.stats.clone().settled();
-        self.names.iter().cloned().zip(self.bands.iter().map(settled))
+        self.names.iter().cloned().zip(self.bands.iter().map(|band| band.stats.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The packets that wait in front of a link, and what is counted and written down of them.
+//! The packets that wait in front of a link, their counters and their series.
 
 use crate::config::{Keep, LinkConfig};
 use crate::link::bands::{Band, Bands};
@@ -13,7 +13,7 @@ use penstock_units::{QueueLen, Rng, Time};
 
 /// A packet that waits at a lazy link: when it starts to be sent.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct Departure {
     start: Time,
     bytes: u32,
     flow: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Buffer {
     held_back: bool,
     /// When the packet in service began to be sent.
     pub(crate) in_service_since: Time,
-    waiting: Ring<Waiting>,
+    waiting: Ring<Departure>,
     held: Held,
     /// Of the whole run, for the conservation of packets; without those sent at once.
     pub(crate) arrived: u64,
@@ -62,7 +62,7 @@ impl Buffer {
             in_service_bytes: 0,
             held_back: false,
             in_service_since: Time::ZERO,
-            waiting: Ring::new(Waiting { start: Time::NEVER, bytes: 0, flow: 0 }),
+            waiting: Ring::new(Departure { start: Time::NEVER, bytes: 0, flow: 0 }),
             held: Held::new(aqm.service()),
             arrived: 0,
             departed: 0,
@@ -72,13 +72,6 @@ impl Buffer {
             bands: keep.window.and_then(|window| Bands::of(aqm, window)),
             series,
         }
-    }
-
-    /// Gives memory back where much has long been unused.
-    #[inline]
-    pub(crate) fn relax(&mut self) {
-        self.waiting.relax();
-        self.held.relax();
     }
 
     /// It holds `buffer` from now on.
@@ -121,7 +114,7 @@ impl Buffer {
     ) {
         if start > now {
             self.enters(now, a.pkt.bytes);
-            self.waiting.push(Waiting { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
+            self.waiting.push(Departure { start, bytes: a.pkt.bytes, flow: a.pkt.flow });
             if let Some(bands) = &mut self.bands {
                 bands.waits(now, band);
             }
@@ -145,7 +138,8 @@ impl Buffer {
     pub(crate) fn straight(&mut self, now: Time, bytes: u32, data: bool) {
         self.in_service(now, bytes);
         if let Some(stats) = &mut self.stats {
-            stats.straight(now, bytes, data);
+            stats.arrival(now, data);
+            stats.departure(now, now, bytes, data);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a caller hands to a link, and what it is told.
+//! The words between a link and its caller: a packet, its fate, a turn of the transmitter.
 
 use penstock_aqm::{Ecn, Packet};
 use penstock_units::Time;
@@ -42,9 +42,9 @@ pub struct Served {
 pub struct Sent {
     /// Its place in the caller's pool.
     pub index: u32,
-    /// Its flow and its size.
+    /// Its flow.
     pub flow: u32,
-    /// See `flow`.
+    /// Its size.
     pub bytes: u32,
     /// What becomes of it.
     pub fate: Fate,
@@ -66,12 +66,12 @@ pub trait Source {
     /// its turn.
     fn became(&mut self, fate: Fate);
 
-    /// Is told what an eager link's transmitter does in a turn.
-    fn turn(&mut self, served: Served);
+    /// Is told what an eager link's transmitter does in its turn at `now`.
+    fn turn(&mut self, now: Time, served: Served);
 
     /// Is told of a packet that was let in and dropped all the same, by its place in the caller's
     /// pool; before it is told of the arrival or the turn that it was dropped for.
-    fn gave_up(&mut self, index: u32);
+    fn discard(&mut self, index: u32);
 
     /// There is no packet for now: an eager link has its turns that come before this time.
     fn until(&self) -> Time;

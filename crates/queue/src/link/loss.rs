@@ -4,20 +4,24 @@ use penstock_units::param::Loss;
 use penstock_units::Rng;
 
 /// Random loss on the wire.
-pub(crate) struct Wire {
+pub(crate) struct LossyWire {
     loss: Loss,
     bad: bool,
     rng: Rng,
 }
 
-impl Wire {
+impl LossyWire {
     /// A wire that loses packets; `None` where it never does.
     pub(crate) fn new(loss: Loss, seed: u64, link: &str) -> Option<Self> {
         let ever = match loss {
             Loss::Bernoulli(p) => p > 0.0,
             Loss::GilbertElliott { good, bad, .. } => good > 0.0 || bad > 0.0,
         };
-        ever.then(|| Wire { loss, bad: false, rng: Rng::stream(seed, &format!("loss/{link}")) })
+        ever.then(|| LossyWire {
+            loss,
+            bad: false,
+            rng: Rng::stream(seed, &format!("loss/{link}")),
+        })
     }
 
     /// Returns whether it loses the next packet.
@@ -42,7 +46,7 @@ mod tests {
     #[test]
     fn losses_come_in_bursts() {
         let spec = Loss::GilbertElliott { p: 0.01, r: 0.25, good: 0.0, bad: 1.0 };
-        let mut wire = Wire::new(spec, 1, "a-b").unwrap();
+        let mut wire = LossyWire::new(spec, 1, "a-b").unwrap();
         let n = 400_000;
         let lost: Vec<bool> = (0..n).map(|_| wire.loses()).collect();
         let all = lost.iter().filter(|l| **l).count() as f64;
@@ -56,14 +60,14 @@ mod tests {
         assert!((all / bursts - 4.0).abs() < 4.0 * 3.5 / bursts.sqrt(), "{} a burst", all / bursts);
         // Elliott's: each state has a probability of its own.
         let spec = Loss::GilbertElliott { p: 0.5, r: 0.5, good: 0.1, bad: 0.3 };
-        let mut wire = Wire::new(spec, 1, "a-b").unwrap();
+        let mut wire = LossyWire::new(spec, 1, "a-b").unwrap();
         let share = (0..n).filter(|_| wire.loses()).count() as f64 / f64::from(n);
         assert!((share - 0.2).abs() < 4.0 * (0.2f64 * 0.8 / f64::from(n)).sqrt(), "{share}");
         // It starts good, and without p it stays so.
         let mut good =
-            Wire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b")
+            LossyWire::new(Loss::GilbertElliott { p: 0.0, r: 0.0, good: 0.0, bad: 1.0 }, 1, "a-b")
                 .unwrap();
         assert!((0..100).all(|_| !good.loses()));
-        assert!(Wire::new(Loss::Bernoulli(0.0), 1, "a-b").is_none());
+        assert!(LossyWire::new(Loss::Bernoulli(0.0), 1, "a-b").is_none());
     }
 }

@@ -1,12 +1,12 @@
-//! What a link does with a packet: the discipline decides, the buffer keeps, the transmitter sends.
+//! The way of a packet through a link: the discipline decides, the buffer keeps, the transmitter
+//! sends.
 //!
 //! The discipline's type is a parameter here. Each kind has a copy of this code in which its own
-//! `arrive` is inlined, and which of them a link uses is asked once per packet, or once for all that a
-//! lone source has.
+//! `arrive` is inlined. The match on the kind happens once per packet, or once per batch.
 
 use crate::link::buffer::Buffer;
 use crate::link::fate::{Arriving, Fate, Sent, Served, Source};
-use crate::link::loss::Wire;
+use crate::link::loss::LossyWire;
 use crate::link::transmitter::Transmitter;
 use penstock_aqm::driver::Driver;
 use penstock_aqm::{Aqm, Ecn, Packet, Turn, Visit};
@@ -37,7 +37,7 @@ pub(crate) struct Port {
     waits: Waits,
     /// When its turn comes, as the caller was told, unless nothing waits.
     due: Time,
-    wire: Option<Box<Wire>>,
+    wire: Option<Box<LossyWire>>,
     /// A tap behind the queue: when the transmission of the packet accepted last starts, and its
     /// ECN field.
     pub(crate) tap: Option<Box<Option<(Time, Ecn)>>>,
@@ -50,7 +50,7 @@ impl Port {
         buffer: Buffer,
         transmitter: Transmitter,
         delay: Duration,
-        wire: Option<Wire>,
+        wire: Option<LossyWire>,
     ) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -219,22 +219,22 @@ impl Port {
     #[inline(always)]
     fn turn<A: Aqm + ?Sized>(&mut self, aqm: &mut A, now: Time, source: &mut impl Source) -> Time {
         let served = self.serve(aqm, now);
-        self.told(served, source)
+        self.told(now, served, source)
     }
 
-    /// The source is told of a turn that was. Returns when the next one comes.
+    /// The source is told of the turn that was at `now`. Returns when the next one comes.
     #[inline(always)]
-    pub(crate) fn told(&mut self, served: Served, source: &mut impl Source) -> Time {
-        self.tell_gone(source);
-        source.turn(served);
+    pub(crate) fn told(&mut self, now: Time, served: Served, source: &mut impl Source) -> Time {
+        self.discard(|index| source.discard(index));
+        source.turn(now, served);
         served.again
     }
 
-    /// The source is told of the packets that were given up.
+    /// The caller is told of the packets that were let in and dropped all the same.
     #[inline(always)]
-    pub(crate) fn tell_gone(&mut self, source: &mut impl Source) {
+    pub(crate) fn discard(&mut self, told: impl FnMut(u32)) {
         if !self.buffer.gone.is_empty() {
-            self.buffer.gone.drain(..).for_each(|index| source.gave_up(index));
+            self.buffer.gone.drain(..).for_each(told);
         }
     }
 }
@@ -311,7 +311,7 @@ impl<S: Source> Visit for Stretch<'_, S> {
                 due = port.turn(aqm, due, &mut source);
             }
             let fate = port.arrive(aqm, &a);
-            port.tell_gone(&mut source);
+            port.discard(|index| source.discard(index));
             if let Fate::Held(Some(at)) = fate {
                 due = at;
             }

@@ -1,4 +1,4 @@
-//! What sends the packets of a link: a rate, a rate that changes, or opportunities.
+//! The transmitter of a link: a rate, a rate that changes, or opportunities.
 
 use crate::config::{LinkConfig, Schedule, Trace};
 use penstock_units::{Duration, Rate, Time, TxClock, BYTE_AT_ONE_BPS};
@@ -40,7 +40,7 @@ impl Transmitter {
         }
     }
 
-    /// The same for a packet that waits already when the one before it begins to be sent.
+    /// When a packet begins to be sent that waits already while the one before it is sent.
     pub(crate) fn next_start(&mut self, free: Time) -> Time {
         match &mut self.trace {
             None => free,
@@ -57,7 +57,7 @@ impl Transmitter {
         self.finish_slowly(start, bytes)
     }
 
-    /// The same for a packet that finds a steady transmitter idle.
+    /// The end of `bytes` that find a steady transmitter idle at `start`.
     #[inline]
     pub(crate) fn finish_at_once(&mut self, start: Time, bytes: u32) -> Time {
         debug_assert!(self.steady, "the caller has asked");
@@ -118,13 +118,13 @@ impl Transmitter {
         self.tx.alone(bytes)
     }
 
-    /// Whether it sends at opportunities: then no packet is in service between them.
+    /// Returns whether it sends at opportunities: then no packet is in service between them.
     #[inline]
     pub(crate) fn has_opportunities(&self) -> bool {
         self.trace.is_some()
     }
 
-    /// Whether there is a rate that changes no more.
+    /// Returns whether there is a rate that changes no more.
     pub(crate) fn is_steady(&self) -> bool {
         self.steady
     }

@@ -2,7 +2,7 @@
 
 use penstock_scenario::Scenario;
 use penstock_sim::{
-    run, Column, Config, Control, Record, RunResult, Schedule, Table, Tap, LINK_METRICS, METRICS,
+    run, Column, Config, Handle, Record, RunResult, Schedule, Table, Tap, LINK_METRICS, METRICS,
 };
 use penstock_units::{Duration, QueueLen};
 
@@ -37,7 +37,7 @@ pub fn check(text: &str) -> bool {
 }
 
 fn go(config: &Config) -> RunResult {
-    run(config, &Control::default()).expect("a lowered scenario runs")
+    run(config, &Handle::default()).expect("a lowered scenario runs")
 }
 
 fn ranges(config: &Config, r: &RunResult) {

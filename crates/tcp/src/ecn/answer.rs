@@ -92,7 +92,7 @@ fn marked_at_one(c: &mut Connection, now: Time, mark: Mark) {
 
 /// Multi-level ECN, table 3: the first mark of a window.
 fn cut_by_level(c: &mut Connection, mark: Mark) {
-    let window = c.window.cwnd.min(f64::from(c.p.window));
+    let window = c.window.cwnd.min(f64::from(c.peer_window));
     c.cut_by_level(Cause::Mark, c.p.mecn.leaves(mark, window), window);
     c.cut_level = mark;
     c.counters.cuts_incipient += u32::from(mark == Mark::Incipient);

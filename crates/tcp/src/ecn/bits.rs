@@ -1,6 +1,8 @@
 //! The three ECN bits of the TCP header, and how a SYN and its answer agree on their meaning. RFC
 //! 3168, section 6.1.1; RFC 9768, section 3.1; multi-level ECN's code points are in `mecn.rs`.
 
+use penstock_units::Ecn as Codepoint;
+
 penstock_units::words! {
     /// How the two ends use ECN.
     pub enum Ecn {
@@ -61,7 +63,7 @@ pub enum Mark {
     /// No mark.
     #[default]
     None,
-    /// Multi-level ECN's first level. Other receivers ignore it.
+    /// Multi-level ECN's first level.
     Incipient,
     /// Congestion experienced; multi-level ECN's moderate level.
     Ce,
@@ -91,14 +93,15 @@ pub(crate) fn accept(ecn: Ecn, syn: Bits) -> Ecn {
 
 /// Returns the bits of a SYN's answer. AccECN's tell which ECN field the SYN arrived with (RFC
 /// 9768, table 2).
-pub(crate) fn confirm(agreed: Ecn, syn_is_ect: bool, syn_is_ce: bool) -> Bits {
-    match agreed {
-        Ecn::Off => Bits::NONE,
-        Ecn::Classic => Bits::ECE,
-        Ecn::Mecn => Bits::CWR,
-        Ecn::AccEcn if syn_is_ce => Bits(0b110),
-        Ecn::AccEcn if syn_is_ect => Bits(0b100),
-        Ecn::AccEcn => Bits(0b010),
+pub(crate) fn confirm(agreed: Ecn, syn: Codepoint) -> Bits {
+    match (agreed, syn) {
+        (Ecn::Off, _) => Bits::NONE,
+        (Ecn::Classic, _) => Bits::ECE,
+        (Ecn::Mecn, _) => Bits::CWR,
+        (Ecn::AccEcn, Codepoint::NotEct) => Bits(0b010),
+        (Ecn::AccEcn, Codepoint::Ect1) => Bits(0b011),
+        (Ecn::AccEcn, Codepoint::Ect0) => Bits(0b100),
+        (Ecn::AccEcn, Codepoint::Ce) => Bits(0b110),
     }
 }
 
@@ -140,7 +143,7 @@ mod tests {
             (AccEcn, AccEcn, AccEcn),
         ] {
             let agreed = accept(receiver, request(sender));
-            let concluded = conclude(sender, confirm(agreed, false, false));
+            let concluded = conclude(sender, confirm(agreed, Codepoint::NotEct));
             assert_eq!((agreed, concluded), (want, want), "{sender:?} to {receiver:?}");
         }
     }

@@ -2,6 +2,18 @@
 //! it has reduced its window.
 
 use crate::ecn::bits::{Bits, Mark};
+use penstock_units::Ecn as Codepoint;
+
+/// Returns what the field of arriving data says: both ECN-capable code points say the same (RFC
+/// 3168, section 5).
+#[inline]
+pub(crate) fn mark(ecn: Codepoint) -> Mark {
+    if ecn == Codepoint::Ce {
+        Mark::Ce
+    } else {
+        Mark::None
+    }
+}
 
 /// Returns what an ACK's bits say of marks.
 #[inline]

@@ -16,6 +16,7 @@
 
 use crate::ecn::bits::{Bits, Mark};
 use penstock_units::param::{num, ParamError};
+use penstock_units::Ecn as Codepoint;
 
 penstock_units::words! {
     /// How a multi-level sender answers an incipient mark.
@@ -34,7 +35,7 @@ penstock_units::words! {
     pub enum Codepoints {
         /// Data are ECT(0), ECT(1) is incipient congestion.
         Wire = "wire",
-        /// Data are ECT(1), ECT(0) is incipient congestion.
+        /// Data are ECT(1), ECT(0) is incipient congestion: the bits in their printed order.
         Literal = "literal",
     }
 }
@@ -104,13 +105,24 @@ pub(crate) fn level(bits: Bits) -> Mark {
     }
 }
 
-/// Table 1 with its bits in their printed order, (CE, ECT): ECT(1) means no congestion, ECT(0)
-/// incipient. `wire` is the mark under the opposite meaning, which the routers here use.
-pub(crate) fn literal(ect: bool, wire: Mark) -> Mark {
-    match wire {
-        Mark::None if ect => Mark::Incipient,
-        Mark::Incipient => Mark::None,
-        Mark::None | Mark::Ce => wire,
+impl Codepoints {
+    /// Table 1: returns the field of data that no router has marked.
+    #[inline]
+    pub(crate) fn unmarked(self) -> Codepoint {
+        match self {
+            Codepoints::Wire => Codepoint::Ect0,
+            Codepoints::Literal => Codepoint::Ect1,
+        }
+    }
+
+    /// Table 1: returns the level that the field of arriving data says.
+    pub(crate) fn level(self, ecn: Codepoint) -> Mark {
+        match ecn {
+            Codepoint::Ce => Mark::Ce,
+            Codepoint::NotEct => Mark::None,
+            ect if ect == self.unmarked() => Mark::None,
+            _ => Mark::Incipient,
+        }
     }
 }
 

@@ -75,12 +75,11 @@ impl Recovery {
         WORDS.iter().find(|w| w.1 == self).map(|w| Value::Word(w.0.into()))
     }
 
-    /// Whether it needs selective acknowledgements, which the SYN then negotiates.
+    /// Whether it reads selective acknowledgements, which the SYN then negotiates: all but those
+    /// that are older than RFC 2018, and NewReno, which does without.
     pub(crate) fn reads_reports(self) -> bool {
-        match self {
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => false,
-            Recovery::Sack => true,
-        }
+        use Recovery::{NewReno, Reno, Tahoe, Vegas};
+        !matches!(self, Tahoe | Reno | NewReno | Vegas)
     }
 }
 

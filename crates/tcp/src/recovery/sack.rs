@@ -74,7 +74,7 @@ impl Sack {
     /// Returns the segment to send next.
     fn next(&mut self, c: &Connection) -> Option<i64> {
         if self.in_recovery {
-            let edge = c.highest_ack + i64::from(c.p.window);
+            let edge = c.highest_ack + i64::from(c.peer_window);
             let (highest_ack, next, limit) = (c.highest_ack, c.next, c.limit);
             let counted = c.p.quirks().pipe_is_counted();
             return self.reports.next(counted, &Edges { highest_ack, next, limit, edge });

@@ -8,9 +8,15 @@ use crate::recovery::LossRecovery;
 use crate::segment::Ack;
 use penstock_units::Time;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Vegas {
     dupacks: u32,
+    fine: Box<Fine>,
+}
+
+/// The fine-grained timer. Boxed: other recoveries keep less, and every sender has room for one.
+#[derive(Clone, Debug)]
+struct Fine {
     first_sent: Option<Time>,
     answered: bool,
     /// Smoothed fine-grained round trip, scaled by 8, and deviation, scaled by 4.
@@ -25,10 +31,9 @@ pub(crate) struct Vegas {
     changed: f64,
 }
 
-impl Default for Vegas {
+impl Default for Fine {
     fn default() -> Self {
-        Vegas {
-            dupacks: 0,
+        Fine {
             first_sent: None,
             answered: false,
             sa: 0.0,
@@ -45,7 +50,7 @@ impl LossRecovery for Vegas {
     const RECORDS: bool = true;
 
     fn started(&mut self, now: Time) {
-        self.first_sent.get_or_insert(now);
+        self.fine.first_sent.get_or_insert(now);
     }
 
     fn dupacks(&self) -> u32 {
@@ -86,8 +91,9 @@ impl LossRecovery for Vegas {
         c.cut(Cause::Timeout, 0.0);
         c.window.cwnd = 2.0;
         c.restart_timer(now, true);
-        self.new_cwnd = if c.p.quirks().vegas_falls_to_nothing() { 0.0 } else { c.window.cwnd };
-        self.changed = self.clock(now);
+        self.fine.new_cwnd =
+            if c.p.quirks().vegas_falls_to_nothing() { 0.0 } else { c.window.cwnd };
+        self.fine.changed = self.clock(now);
         self.send(c, now, false, u32::MAX, io);
     }
 }
@@ -99,7 +105,7 @@ fn may_resend(c: &Connection, seq: i64) -> bool {
 
 impl Vegas {
     fn clock(&self, now: Time) -> f64 {
-        self.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
+        self.fine.first_sent.map_or(0.0, |t| now.since(t).as_secs_f64())
     }
 
     /// Returns when a segment was last sent, and how often; −1 for one that is not under way.
@@ -109,17 +115,17 @@ impl Vegas {
 
     /// Returns the segment after `seq`, if it has been out for longer than the timeout.
     fn expired(&self, c: &Connection, t: f64, seq: i64) -> Option<i64> {
-        (t - self.when(c, seq + 1).0 >= self.timeout).then_some(seq + 1)
+        (t - self.when(c, seq + 1).0 >= self.fine.timeout).then_some(seq + 1)
     }
 
     /// The timeout follows every sample of a segment sent once.
     fn sample(&mut self, rtt: f64) {
         if rtt > 0.0 {
-            let n = rtt - self.sa / 8.0;
-            self.sa += n;
-            self.sd += n.abs() - self.sd / 4.0;
-            self.timeout = (self.sa / 4.0 + self.sd) / 2.0;
-            self.timeout += self.timeout / 16.0;
+            let n = rtt - self.fine.sa / 8.0;
+            self.fine.sa += n;
+            self.fine.sd += n.abs() - self.fine.sd / 4.0;
+            self.fine.timeout = (self.fine.sa / 4.0 + self.fine.sd) / 2.0;
+            self.fine.timeout += self.fine.timeout / 16.0;
         }
     }
 
@@ -132,14 +138,14 @@ impl Vegas {
         let (acked, flight) = (ack.seq - c.highest_ack, c.flight());
         c.advance(now, ack);
         let t = self.clock(now);
-        if !self.answered {
-            self.answered = true;
-            self.sa = 8.0 * t;
-            self.sd = t;
-            self.timeout = (self.sa / 4.0 + self.sd) / 2.0;
+        if !self.fine.answered {
+            self.fine.answered = true;
+            self.fine.sa = 8.0 * t;
+            self.fine.sd = t;
+            self.fine.timeout = (self.fine.sa / 4.0 + self.fine.sd) / 2.0;
         }
-        if dupacks > 3 && c.window.cwnd > self.new_cwnd {
-            c.window.cwnd = self.new_cwnd; // it was inflated
+        if dupacks > 3 && c.window.cwnd > self.fine.new_cwnd {
+            c.window.cwnd = self.fine.new_cwnd; // it was inflated
             c.window.ssthresh = 2.0;
         }
         c.grow(now, acked, flight);
@@ -147,13 +153,13 @@ impl Vegas {
         if let Some(newest) = newest.filter(|s| s.times == 1) {
             self.sample(t - self.clock(newest.at));
         }
-        if self.worried <= 0 {
+        if self.fine.worried <= 0 {
             return None;
         }
-        self.worried -= 1;
+        self.fine.worried -= 1;
         let expired = self.expired(c, t, ack.seq);
         if expired.is_none() {
-            self.worried = 0;
+            self.fine.worried = 0;
         }
         expired
     }
@@ -185,14 +191,14 @@ impl Vegas {
 
     /// A segment is lost that was sent last at `sent`, and so often.
     fn lost(&mut self, c: &mut Connection, now: Time, sent: f64, times: u32) {
-        self.worried = 2.min(c.next - c.last_ack);
+        self.fine.worried = 2.min(c.next - c.last_ack);
         if times > 1 {
-            self.timeout *= 2.0;
+            self.fine.timeout *= 2.0;
         } else {
-            self.timeout += self.timeout / 8.0;
+            self.fine.timeout += self.fine.timeout / 8.0;
         }
         // Decrease only for a segment sent after the last decrease.
-        if self.changed >= sent {
+        if self.fine.changed >= sent {
             return;
         }
         let left = match c.usable(0.0) {
@@ -200,8 +206,8 @@ impl Vegas {
             w if times > 1 => w >> 1,
             w => w - (w >> 2),
         };
-        self.new_cwnd = left as f64;
-        self.changed = self.clock(now);
-        c.window.cwnd = self.new_cwnd + f64::from(self.dupacks);
+        self.fine.new_cwnd = left as f64;
+        self.fine.changed = self.clock(now);
+        c.window.cwnd = self.fine.new_cwnd + f64::from(self.dupacks);
     }
 }

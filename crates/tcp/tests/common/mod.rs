@@ -145,6 +145,11 @@ impl Story {
         self.give_ack(Ack { seq, bits, ..Ack::default() })
     }
 
+    /// An ACK from a receiver with room for `window` segments more.
+    pub fn offered(&mut self, seq: i64, window: u32) -> &mut Self {
+        self.give_ack(Ack { seq, window, ..Ack::default() })
+    }
+
     /// An ACK that tells of a mark.
     pub fn marked(&mut self, seq: i64, mark: Mark) -> &mut Self {
         let bits = self.bits(seq, mark, 1);

@@ -9,18 +9,18 @@ const NIL: u32 = u32::MAX;
 
 /// Where the ACKs of all lines wait: the event that each of them would have, and the place of the
 /// one behind it.
-pub(crate) type Waiting = Pool<(Event, u32)>;
+pub(crate) type HeldAcks = Pool<(Event, u32)>;
 
 /// A flow's line.
-pub(crate) struct Line {
+pub(crate) struct AckLine {
     first: u32,
     /// Of a line that is not empty.
     last: u32,
 }
 
-impl Line {
+impl AckLine {
     /// An empty line.
-    pub(crate) const EMPTY: Line = Line { first: NIL, last: NIL };
+    pub(crate) const EMPTY: AckLine = AckLine { first: NIL, last: NIL };
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -28,24 +28,24 @@ impl Line {
     }
 
     /// Puts an event at the end.
-    pub(crate) fn push(&mut self, waiting: &mut Waiting, event: Event) {
-        let place = waiting.put((event, NIL));
+    pub(crate) fn push(&mut self, held: &mut HeldAcks, event: Event) {
+        let place = held.put((event, NIL));
         if self.is_empty() {
             self.first = place;
         } else {
-            waiting.items[self.last as usize].1 = place;
+            held.items[self.last as usize].1 = place;
         }
         self.last = place;
     }
 
     /// Takes the first event out. Returns the one behind it.
-    pub(crate) fn step(&mut self, waiting: &mut Waiting) -> Option<Event> {
+    pub(crate) fn step(&mut self, held: &mut HeldAcks) -> Option<Event> {
         if self.is_empty() {
             return None;
         }
-        waiting.remove(self.first);
-        self.first = waiting.items[self.first as usize].1;
-        waiting.items.get(self.first as usize).map(|(event, _)| *event)
+        held.remove(self.first);
+        self.first = held.items[self.first as usize].1;
+        held.items.get(self.first as usize).map(|(event, _)| *event)
     }
 }
 
@@ -58,23 +58,23 @@ mod tests {
     /// Three lines in one pool, each against a deque.
     #[test]
     fn lines_keep_their_order() {
-        let mut waiting = Waiting::new((Event::FIRST, 0));
-        let mut lines = [Line::EMPTY, Line::EMPTY, Line::EMPTY];
+        let mut held = HeldAcks::new((Event::FIRST, 0));
+        let mut lines = [AckLine::EMPTY, AckLine::EMPTY, AckLine::EMPTY];
         let mut deques = [const { VecDeque::new() }; 3];
         let mut rng = Rng::stream(1, "waiting");
         for i in 0..3_000u64 {
             let (line, deque) = (&mut lines[i as usize % 3], &mut deques[i as usize % 3]);
             if rng.unit() < 0.5 {
                 let event = Event::first_at(Time::from_ticks(i));
-                line.push(&mut waiting, event);
+                line.push(&mut held, event);
                 deque.push_back(event);
             } else {
                 deque.pop_front();
-                assert_eq!(line.step(&mut waiting), deque.front().copied());
+                assert_eq!(line.step(&mut held), deque.front().copied());
             }
             assert_eq!(line.is_empty(), deque.is_empty());
-            assert_eq!(waiting.live(), deques.iter().map(VecDeque::len).sum::<usize>());
+            assert_eq!(held.live(), deques.iter().map(VecDeque::len).sum::<usize>());
         }
-        assert!(waiting.items.len() > 30, "they were long enough");
+        assert!(held.items.len() > 30, "they were long enough");
     }
 }
