@@ -52,15 +52,14 @@ def test_the_number_of_flows_follows_from_path_and_buffer(key: str) -> None:
 
 
 def test_the_buffer_is_one_bandwidth_delay_product() -> None:
-    from penstock.model.round_trips import least_s
-
     for experiment in rfc.EXPERIMENTS:
         if experiment.key in ("rtt-fairness", "series"):  # of the longest of its round trips
             continue
-        resolved = experiment.scenario(experiment.variants[0]).resolved
-        link = resolved["topology"]["bottleneck"]
+        made = experiment.scenario(experiment.variants[0])
+        link = made.resolved["topology"]["bottleneck"]
+        least_s = min(trip[0] for trip in made.core.round_trips_s if trip)
         rate = float(link["rate"].removesuffix(" Mbit/s")) * 1e6
-        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s(resolved) / (8 * 1500))
+        assert int(link["buffer"].removesuffix(" packets")) == int(rate * least_s / (8 * 1500))
 
 
 def test_every_form_is_another_scenario() -> None:

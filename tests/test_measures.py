@@ -12,7 +12,6 @@ import pytest
 
 import penstock as ps
 from penstock import _penstock
-from penstock.model.round_trips import least_s, span_s
 from penstock.runs import measures
 from penstock.runs.measures import Fates, measured, window_s
 
@@ -77,25 +76,54 @@ def scenario(**more: Any) -> ps.Scenario:
     return ps.Scenario(**{**usual, **more})
 
 
-def test_the_least_round_trip() -> None:
-    """There and back: 20 ms of the link, 5 ms of each access link; entries and egress may have their own."""
-    assert least_s(scenario().resolved) == pytest.approx(0.060)
-    assert window_s(scenario().resolved) == pytest.approx(0.6)
+def test_round_trips_lead_there_and_back() -> None:
+    """20 ms of the link, 5 ms of each access link; entries and egress may have their own."""
+    assert scenario().core.round_trips_s == [pytest.approx((0.060, 0.060))]
+    assert window_s(scenario().core) == pytest.approx(0.6)
     near = scenario(traffic=[ps.Ftp(), ps.Ftp(access_delay="1 ms")])
-    assert least_s(near.resolved) == pytest.approx(0.052)
+    assert near.core.round_trips_s == [pytest.approx((0.060, 0.060)), pytest.approx((0.052, 0.052))]
+    assert window_s(near.core) == pytest.approx(0.52)
     link = ps.Link(rate="2 Mbit/s", delay="20 ms", buffer=20)
-    assert least_s(scenario(topology=ps.ParkingLot(hops=3, link=link)).resolved) == pytest.approx(0.120)
-    far = scenario(traffic=[ps.Ftp(access_delay="7 ms"), ps.Ftp(access_delay="9 ms")])
-    assert span_s(far.resolved) == pytest.approx((0.064, 0.068)), "no flow uses the shared delay"
+    three = scenario(topology=ps.ParkingLot(hops=3, link=link))
+    assert three.core.round_trips_s == [pytest.approx((0.120, 0.120))]
+    far = scenario(traffic=[ps.Ftp(access_delay={"uniform": ["7 ms", "9 ms"]})])
+    assert far.core.round_trips_s == [pytest.approx((0.064, 0.068))], "no flow uses the shared delay"
     back = ps.Link(rate="2 Mbit/s", delay="20 ms", reverse_delay="5 ms", buffer=20)
-    assert least_s(scenario(topology=ps.Dumbbell(bottleneck=back)).resolved) == pytest.approx(0.025)
+    assert scenario(topology=ps.Dumbbell(bottleneck=back)).core.round_trips_s == [pytest.approx((0.025, 0.025))]
+
+
+GRAPH = """
+duration = "1 s"
+[topology]
+kind = "graph"
+link = [
+  { from = "A", to = "B", rate = "1 Mbit/s", delay = "1 ms", buffer = 9, one_way = true },
+  { from = "A", to = "C", rate = "1 Mbit/s", delay = "2 ms", buffer = 9, cost = 1 },
+  { from = "C", to = "B", rate = "1 Mbit/s", delay = "3 ms", reverse_delay = "7 ms", buffer = 9, cost = 1 },
+  { from = "B", to = "D", rate = "1 Mbit/s", delay = "5 ms", buffer = 9, one_way = true },
+]
+[[traffic]]
+kind = "ftp"
+from = "A"
+to = "B"
+[[traffic]]
+kind = "cbr"
+rate = "10 kbit/s"
+from = "A"
+to = "D"
+"""
+
+
+def test_round_trips_of_a_graph_lead_where_its_packets_go() -> None:
+    """1 ms from A to B, 7 + 2 ms back by C; from D there is no way back."""
+    found = ps.Scenario.from_toml(GRAPH).core.round_trips_s
+    assert found == [pytest.approx((0.010, 0.010)), None]
 
 
 def run(given: ps.Scenario, seed: int = 1) -> tuple[Any, dict[tuple[str, str], dict[float, float]]]:
-    resolved = given.resolved
-    (result,) = _penstock.run(given.core, [seed], 1, series_interval_s=window_s(resolved), events=True)
+    (result,) = _penstock.run(given.core, [seed], 1, series_interval_s=window_s(given.core), events=True)
     found: dict[tuple[str, str], dict[float, float]] = {}
-    for row in measured(result, resolved).to_pylist():
+    for row in measured(result, given.core).to_pylist():
         found.setdefault((row["measure"], row["of"]), {})[row["at"]] = row["value"]
     return result, found
 

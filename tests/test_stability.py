@@ -217,7 +217,7 @@ def test_longer_round_trips_and_fewer_flows_take_margin_from_red() -> None:
 def test_the_nonlinear_model_settles_or_swings_as_the_border_says(flows: int, settles: bool) -> None:
     """The equations themselves, integrated from a little beside the balance."""
     scenario = ps.Scenario.from_toml(text(flows=flows, delay="18 ms"))
-    link, _ = paths.path(scenario.resolved)
+    link, _ = paths.path(scenario.core, scenario.resolved)
     loop = one(text(flows=flows, delay="18 ms"))
     assert margins.margins(loop).stable == settles
     profile = profiles.red(100, 700, 0.05, gate="uniform", gentle_from=0.05)

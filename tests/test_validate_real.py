@@ -249,7 +249,7 @@ def test_the_figure_is_the_same_for_the_same_runs(bench: Bench, file: Path, caps
         assert run(capsys, file, "--runs", 2, "--seeds", 2, "--figure", figure)[0] == 0
     first, second = (figure.read_text("utf-8") for figure in figures)
     assert first == second
-    for text in ("utilization", "delay_p99_s", "real: queue, seed 1", "simulated: queue, seed 1"):
+    for text in ("Utilization", "99th-percentile delay", "real: queue, seed 1", "simulated: queue, seed 1"):
         assert text in first
 
 

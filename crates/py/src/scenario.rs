@@ -122,6 +122,13 @@ impl Scenario {
         self.inner.canonical_json()
     }
 
+    /// The shortest and the longest round trip of each entry of `[[traffic]]` over empty queues in
+    /// seconds, transmissions left out; `None` where no route leads back.
+    #[getter]
+    fn round_trips_s(&self) -> Vec<Option<(f64, f64)>> {
+        self.inner.round_trips_s()
+    }
+
     /// The kind of the discipline at the bottleneck, or `python:` and the name of the user's class.
     #[getter]
     fn aqm(&self) -> &str {

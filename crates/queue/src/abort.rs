@@ -1,8 +1,11 @@
 //! The way in which a custom discipline ends its run.
 
-use crate::user::UserError;
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a factory or a custom discipline may fail with.
+pub type UserError = Box<dyn Error + Send + Sync>;
 
 /// How a custom discipline ends the run that it is part of; the trait's methods return
 /// no errors. Clones belong to the same run.

@@ -15,7 +15,7 @@ mod stats;
 mod table;
 mod user;
 
-pub use abort::Abort;
+pub use abort::{Abort, UserError};
 pub use config::{AqmConfig, HostConfig, Keep, LinkConfig, Schedule, Trace};
 pub use error::LinkError;
 pub use link::{Arriving, Fate, Link, Sent, Served, Source};
@@ -24,4 +24,4 @@ pub use pipe::{Pipe, Queued};
 pub use ring::Ring;
 pub use stats::{DelayHistogram, LinkStats};
 pub use table::{Column, Table};
-pub use user::{Start, UserAqm, UserError};
+pub use user::{Start, UserAqm};

@@ -1,15 +1,11 @@
 //! Custom disciplines: made afresh for every run, behind the trait.
 
-use crate::abort::Abort;
+use crate::abort::{Abort, UserError};
 use penstock_aqm::{Aqm, Context};
 use penstock_units::param::Values;
 use penstock_units::Rng;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-
-/// What a factory or a custom discipline may fail with.
-pub type UserError = Box<dyn Error + Send + Sync>;
 
 type Factory = dyn Fn(Start<'_>) -> Result<Box<dyn Aqm + Send>, UserError> + Send + Sync;
 

@@ -275,6 +275,13 @@ impl Scenario {
         bps * self.duration_s() / 8000.0
     }
 
+    /// Returns the shortest and the longest round trip of each entry of `[[traffic]]` over empty
+    /// queues in seconds, transmissions left out; `None` where no route leads back.
+    pub fn round_trips_s(&self) -> Vec<Option<(f64, f64)>> {
+        let topology = &self.plan.topology;
+        self.plan.traffic.iter().map(|each| topology.round_trip_s(each)).collect()
+    }
+
     /// The names of the traffic groups, in the order of the results' groups.
     pub fn group_names(&self) -> Vec<String> {
         let entries = || self.plan.traffic.iter();

@@ -70,7 +70,7 @@ def _run_own(points: Sequence[Planned], folder: Path, jobs: int, total: Sweep, p
     with Store(folder, tables=TABLES) as kept:
         for each in points:
             missing = [s for s in each.seeds if not kept.has(run_key(each.point.identity, s), TABLES.marks)]
-            record = TABLES.recording(each.point.scenario)
+            record = TABLES.recording(each.scenario.core)
             for result in execute(each.scenario.core, missing, jobs, **record) if missing else ():
                 task = Task(run_key(each.point.identity, result.seed), each.point.scenario, result.seed, TABLES)
                 kept.put(each.point, result.seed, outcome(task, result, each.scenario.core))

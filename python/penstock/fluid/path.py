@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from penstock._penstock import parse_queue, parse_rate, parse_size
+from penstock._penstock import Scenario, parse_queue, parse_rate, parse_size
 from penstock.errors import ScenarioError
-from penstock.model.round_trips import of_group_s
 
 #: A scenario's table with every key's value in force.
 Table: TypeAlias = Mapping[str, Any]
@@ -72,8 +71,10 @@ class Path:
         return self.round_trip_s(queue) * self.capacity / self.flows
 
 
-def path(resolved: Table) -> tuple[Path, tuple[str, ...]]:
-    """Returns the path of a resolved scenario, and what of the scenario it leaves out.
+def path(core: Scenario, resolved: Table) -> tuple[Path, tuple[str, ...]]:
+    """Returns the path of a scenario, and what of the scenario it leaves out.
+
+    resolved: the scenario with every key's value.
 
     Raises `ScenarioError` where the model says nothing about such a scenario.
     """
@@ -82,7 +83,8 @@ def path(resolved: Table) -> tuple[Path, tuple[str, ...]]:
     flows = sum(each["flows"] for each in groups)
     packet = _common("size of a packet", [_wire_bytes(resolved, each) for each in groups])
     rate = parse_rate(link["rate"])
-    trips = [_rtt_s(resolved, each, packet, rate) for each in groups]
+    sending = _sending_s(resolved["topology"], packet, rate)
+    trips = [sum(core.round_trips_s[i] or ()) / 2 + sending for i in modelled(resolved)]
     if max(trips) > 1.1 * min(trips):
         notes.append("the groups' round trips differ: their mean is taken")
     made = Path(
@@ -175,10 +177,8 @@ def _growth(group: Table) -> float:
     return 0.5 if group["delayed_ack"] and group["growth"] == "acks" else 1.0
 
 
-def _rtt_s(resolved: Table, group: Table, packet: float, rate: float) -> float:
-    """Returns a group's mean round trip over empty queues, the packet's transmissions included."""
-    topology = resolved["topology"]
+def _sending_s(topology: Table, packet: float, rate: float) -> float:
+    """Returns how long a packet is sent on its links in all."""
     access = topology.get("access")
     egress = topology.get("egress") or access
-    sending = packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))
-    return sum(of_group_s(resolved, group)) / 2 + sending
+    return packet * 8 * (1 / rate + sum(1 / parse_rate(each["rate"]) for each in (access, egress) if each))

@@ -140,7 +140,7 @@ def points(scenario: Scenario, over: Mapping[str, Sequence[Any]]) -> Range:
 def judged(core: _penstock.Scenario, resolved: Table, at: Mapping[str, Any]) -> Case:
     """Returns one point with its balance and margins, or with the reason why it has none."""
     check_kind(resolved["aqm"]["kind"])
-    where, notes = path(resolved)
+    where, notes = path(core, resolved)
     slopes = None
     if resolved["aqm"]["kind"] == "rared":
         slopes = rared.of_path(where, resolved)
@@ -167,7 +167,7 @@ def axes(
         found[f"traffic.{chosen[0]}.flows"] = list(dict.fromkeys(round(n) for n in _values("--flows", flows, _flows)))
     if rtt is not None:
         link = resolved["topology"].get("bottleneck")
-        empty, _ = path(resolved)
+        empty, _ = path(scenario.core, resolved)
         if link["reverse_delay"] is not None:
             raise ScenarioError("--rtt: moves the bottleneck's delay, and here reverse_delay fixes half of it")
         rest = empty.rtt_s - 2 * seconds(link["delay"])

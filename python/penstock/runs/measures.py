@@ -18,10 +18,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.model.events import LET_IN, OUT, matched
-from penstock.model.round_trips import least_s
 from penstock.runs.recorded import recorded
 
 if TYPE_CHECKING:
@@ -61,9 +60,14 @@ BARE = 60
 Row = tuple[str, str, float, float]
 
 
-def window_s(scenario: Mapping[str, Any]) -> float:
+def window_s(scenario: _penstock.Scenario) -> float:
     """The window over which goodput is measured, seconds."""
-    return max(K * least_s(scenario), 1e-3)
+    return max(K * _least_s(scenario), 1e-3)
+
+
+def _least_s(scenario: _penstock.Scenario) -> float:
+    """The shortest round trip over empty queues, transmissions left out."""
+    return min(trip[0] for trip in scenario.round_trips_s if trip is not None)
 
 
 @dataclass(frozen=True)
@@ -122,15 +126,16 @@ class Fates:
 class _Run:
     """A run with what was recorded of it."""
 
-    def __init__(self, result: _penstock.RunResult, scenario: Mapping[str, Any]) -> None:
+    def __init__(self, result: _penstock.RunResult, made: _penstock.Scenario) -> None:
         import numpy as np
 
+        scenario = json.loads(made.resolved_json())
         self.zero_s = result.lead_in_s or 0.0
         measure = scenario["measure"]
         self.duration_s = _seconds(scenario["duration"])
         self.from_s = self.zero_s + _seconds(measure["from"])
         self.to_s = self.zero_s + (self.duration_s if measure["to"] is None else _seconds(measure["to"]))
-        self.rtt_s = least_s(scenario)
+        self.rtt_s = _least_s(made)
         self.fates = Fates.of(recorded(result, "events"))
         self.goodput = recorded(result, "goodput")
         self.fct = recorded(result, "fct")
@@ -150,11 +155,8 @@ def _seconds(text: str) -> float:
     return parse_duration(text)
 
 
-def measured(result: _penstock.RunResult, scenario: Mapping[str, Any]) -> pa.Table:
-    """The rows of a run that recorded `events` and the series at intervals of `window_s`.
-
-    scenario: resolved, as in a document.
-    """
+def measured(result: _penstock.RunResult, scenario: _penstock.Scenario) -> pa.Table:
+    """The rows of a run that recorded `events` and the series at intervals of `window_s`."""
     import pyarrow as pa
 
     rows = list(_rows(_Run(result, scenario)))
@@ -310,9 +312,3 @@ def _over_time(run: _Run) -> Iterator[Row]:
             yield "delay_over_time_s", "", at, value
     yield from (("rate_over_time_bps", "", at, 8 * x / width) for at, x in zip(starts, sizes.tolist(), strict=True))
     yield from (("losses_over_time", "", at, float(n)) for at, n in zip(starts, losses.tolist(), strict=True))
-
-
-def scenario_of(text: str) -> Mapping[str, Any]:
-    """A resolved scenario from its JSON text."""
-    found: Mapping[str, Any] = json.loads(text)
-    return found

@@ -37,13 +37,13 @@ class Tables:
         """Tables that a run has where it has what is wanted."""
         return (FLOWS,) * self.flows + (MEASURES,) * self.measures + SERIES[:1] * (self.series_s is not None)
 
-    def recording(self, scenario: str) -> dict[str, Any]:
-        """What the simulator is told to record in runs of a resolved scenario."""
+    def recording(self, scenario: _penstock.Scenario) -> dict[str, Any]:
+        """What the simulator is told to record in runs of a scenario."""
         if not self.measures:
             return {"series_interval_s": self.series_s}
-        from penstock.runs.measures import scenario_of, window_s
+        from penstock.runs.measures import window_s
 
-        return {"series_interval_s": self.series_s or window_s(scenario_of(scenario)), "events": True}
+        return {"series_interval_s": self.series_s or window_s(scenario), "events": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ class Engine(Protocol):
 def run_task(task: Task) -> Outcome:
     """Runs a task here. Raises nothing but `KeyboardInterrupt`: what goes wrong is in the outcome."""
     try:
-        result = _penstock.run(core(task.scenario), [task.seed], 1, **task.tables.recording(task.scenario))[0]
+        made = core(task.scenario)
+        result = _penstock.run(made, [task.seed], 1, **task.tables.recording(made))[0]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the extension is no Exception
@@ -105,18 +106,19 @@ def outcome(task: Task, result: _penstock.RunResult, made: _penstock.Scenario | 
 
     made: the scenario that ran, where its text cannot say it: with a discipline in Python.
     """
+    made = made or core(task.scenario)
     tables: dict[str, pa.Table] = {}
     if task.tables.flows:
         import pyarrow as pa
 
         tables[FLOWS] = pa.Table.from_pylist([{**flow, "flow": i} for i, flow in enumerate(result.flows)])
     if task.tables.measures:
-        from penstock.runs.measures import measured, scenario_of
+        from penstock.runs.measures import measured
 
-        tables[MEASURES] = measured(result, scenario_of(task.scenario))
+        tables[MEASURES] = measured(result, made)
     if task.tables.series_s is not None:
         tables |= {name: recorded(result, name) for name in SERIES}
-    return Outcome(task.key, numbers(made or core(task.scenario), result), None, result.events, tables)
+    return Outcome(task.key, numbers(made, result), None, result.events, tables)
 
 
 def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def run_key(point: str, seed: int) -> str:
 
 
 #: The Python files that make numbers which are kept; a test compares them with the imports.
-MAKERS = ("model/events.py", "model/round_trips.py", "runs/measures.py", "runs/recorded.py", "runs/tasks.py")
+MAKERS = ("model/events.py", "runs/measures.py", "runs/recorded.py", "runs/tasks.py")
 
 
 @cache

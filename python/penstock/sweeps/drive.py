@@ -377,7 +377,8 @@ def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
 
 def _run(tasks: Sequence[Task], watch: Watch) -> list[Outcome]:
     """Tasks that differ in their seeds only."""
-    scenario, record = core(tasks[0].scenario), tasks[0].tables.recording(tasks[0].scenario)
+    scenario = core(tasks[0].scenario)
+    record = tasks[0].tables.recording(scenario)
     try:
         seeds = [task.seed for task in tasks]
         results = _penstock.run(scenario, seeds, 1, progress=watch, **record)

@@ -12,7 +12,6 @@ from typing import Any
 
 from penstock import _penstock
 from penstock._penstock import parse_duration, parse_queue, parse_rate, parse_size
-from penstock.model.round_trips import span_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,12 @@ def facts(made: Sequence[_penstock.Scenario]) -> Facts:
     resolved = [json.loads(core.resolved_json()) for core in made]
     mean_packet = float(parse_size(resolved[0]["aqm"]["mean_packet"]))
     rates = [_rate_bps(each) / (8 * mean_packet) for each in resolved]
-    trips = [span_s(each) if each["topology"]["kind"] == "dumbbell" else None for each in resolved]
+    single = [core for core, each in zip(made, resolved, strict=True) if each["topology"]["kind"] == "dumbbell"]
+    trips = [trip for core in single for trip in core.round_trips_s if trip is not None]
     flows = [sum(int(t["flows"]) for t in each["traffic"] if t["kind"] == "ftp") for each in resolved]
-    known = [trip for trip in trips if trip is not None]
     return Facts(
         (min(rates), max(rates)),
-        (min(t[0] for t in known), max(t[1] for t in known)) if known else None,
+        (min(t[0] for t in trips), max(t[1] for t in trips)) if trips else None,
         (min(flows), max(flows)) if min(flows) > 0 else None,
         min(_penstock.room(core) for core in made),
         mean_packet,
