@@ -25,7 +25,7 @@ for flow in result.runs[0].flows:
 # A mistake is found before anything runs. The message says what would be right.
 try:
     ps.Scenario(
-        topology=ps.Dumbbell(bottleneck=ps.Link(rate="10 Mbit", delay="20 ms", buffer=50)),
+        topology=ps.Dumbbell(bottleneck=ps.Link(rate="10", delay="20 ms", buffer=50)),
         traffic=[ps.Ftp()],
     )
 except ps.ScenarioError as error:

@@ -20,7 +20,8 @@ FILES = {
 #: The packages from the lowest floor up. A package imports from its own floor only itself, and from those below.
 FLOORS = (
     {"_files", "_penstock", "_text", "errors"},
-    {"_json", "_names", "estimate"},
+    {"_json", "_names"},
+    {"judging"},
     {"model"},
     {"show"},
     {"runs"},

@@ -217,7 +217,7 @@ def test_figures(runs: Path) -> None:
     compared = show(runs, "loss_ratio", over="aqm.min_th", against="variant=drops")
     ax = draw(compared).axes[0]
     assert any(np.array_equal(line.get_ydata(), [0.0, 0.0]) for line in ax.lines), "a line at zero"
-    assert ax.get_ylabel() == "loss_ratio [percentage points]"
+    assert ax.get_ylabel() == "Loss [percentage points]"
     assert ax.get_title(loc="left") == "difference to variant drops"
     own = draw(show(runs, "loss_ratio", over="aqm.min_th", against="aqm.min_th=3")).axes[0]
     assert [tick.get_text() for tick in own.get_xticklabels()] == ["5 packets", "8 packets"]

@@ -136,10 +136,7 @@ def emulate(
     own = client is not None or server is not None
     if cc is not None and not own:
         raise ScenarioError("cc: it is own programs' (client, server); the scenario's flows have `tcp`")
-    if isinstance(scenario, Scenario):
-        base = scenario
-    else:
-        base = Scenario.load_link(scenario)[0] if own else Scenario.load(scenario)
+    base = scenario if isinstance(scenario, Scenario) else _read(scenario, own)
     lent = own and ends.in_foreground()
     options: dict[str, Any] = {
         "backend": backend,
@@ -162,6 +159,11 @@ def emulate(
         text = _in_processes(base, base.seed if seed is None else seed, json.dumps(options), rootless, lent, progress)
     run, emulation = _penstock.emulate_report(text)
     return Emulated(base, run, json.loads(emulation))
+
+
+def _read(file: str | Path, own: bool) -> Scenario:
+    """Returns the scenario of a file, which for own programs may be a link alone."""
+    return Scenario.load_link(file)[0] if own else Scenario.load(file)
 
 
 def mecn_program() -> str | None:

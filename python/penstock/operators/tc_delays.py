@@ -240,6 +240,24 @@ def cake_rtt_us(interval_s: float, rate_bps: float) -> int:
     return max(20, round(asked if asked >= 20 * least_target else (asked - least_target) / 0.95))
 
 
+#: What sch_cake reports of the line that `cake` writes, in its order, with blanks for what the line says.
+_CAKE: dict[str, object] = {
+    "bandwidth": None,
+    "diffserv": "besteffort",
+    "flowmode": "flows",
+    "nat": False,
+    "wash": False,
+    "ingress": False,
+    "ack-filter": "disabled",
+    "split_gso": True,
+    "rtt": None,
+    "raw": True,
+    "overhead": 0,
+    "memlimit": None,
+    "fwmark": "0",
+}
+
+
 def cake(wanted: Wanted) -> Line:
     """sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
     wants = wanted.aqm
@@ -288,21 +306,7 @@ def cake(wanted: Wanted) -> Line:
             "limit": min(1_000_000, limit),
         },
         buffer=f"{limit} packets",
-        readback={
-            "bandwidth": bytes_per_s,
-            "diffserv": "besteffort",
-            "flowmode": "flows",
-            "nat": False,
-            "wash": False,
-            "ingress": False,
-            "ack-filter": "disabled",
-            "split_gso": True,
-            "rtt": told,
-            "raw": True,
-            "overhead": 0,
-            "memlimit": memory,
-            "fwmark": "0",
-        },
+        readback=dict(_CAKE, bandwidth=bytes_per_s, rtt=told, memlimit=memory),
         tins=({"target_us": target_ns // 1000, "interval_us": interval_ns // 1000},),
         lost=tuple(_cake_lost(wanted, wants)),
         notes=("CAKE makes the rate itself: give it a little less than the line's",),

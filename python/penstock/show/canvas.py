@@ -131,9 +131,8 @@ def wrapped(name: str, width: int = NAME) -> str:
     """Returns a name over as many lines as it needs.
 
     >>> print(wrapped("topology.bottleneck.delay = 20 ms", 20))
-    topology.
-    bottleneck.delay =
-    20 ms
+    topology.bottleneck.
+    delay = 20 ms
     """
     # A key breaks after its points, a path after its slashes.
     pieces = visible(name).replace(".", ".\u200b").replace("/", "/\u200b").replace("_", "_\u200b").split("\u200b")

@@ -133,22 +133,13 @@ def tune(
 
     Raises `Error` for what makes no sense, before anything runs.
     """
-    if isinstance(scenario, Scenario):
-        base, file = scenario.set_all(set) if set else scenario, None
-    else:
-        base, file = Scenario.load(scenario, set), Path(scenario)
+    base, file = _read(scenario, set)
     kind = known(aqm, kinds(), "discipline")
-    if base.core.has_user_aqm:
-        raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
     goals, maximize, minimize = _listed(goals), _listed(maximize), _listed(minimize)
     aimed, judged = aims(goals, maximize, minimize), Judge.parse(judge)
-    if seeds < 2:
-        raise Error("--seeds: at least 2, since one seed has no interval")
-    if runs is not None and time is not None:
-        raise Error("--runs and --time: give one of them")
+    budget = _budget(runs, time, seeds)
     fixed = {key_name(path): value for path, value in (fix or {}).items()}
-    # The fixed keys belong to the tuned discipline, so that this is what the scenario has from here
-    # on.
+    # The fixed keys belong to the tuned discipline, so that the scenario has it from here on.
     changes = {"aqm.kind": kind, **{f"aqm.{name}": value for name, value in fixed.items()}}
     ready = base.set_all(changes) if fixed else base
     searched, first, changed = _candidates(kind, ready, aimed, vary, list(fixed))
@@ -163,7 +154,7 @@ def tune(
         changed=changed,
         space=searched,
         first=first,
-        budget=Budget(runs=runs or RUNS) if time is None else Budget(seconds=_seconds(time)),
+        budget=budget,
         seeds=range(ready.seed, ready.seed + seeds),
         asked={
             "file": file and file.name,
@@ -180,6 +171,25 @@ def tune(
         },
     )
     return _run(task, Path(out), jobs, scheduler, progress)
+
+
+def _read(scenario: Scenario | str | Path, changes: Mapping[str, object] | None) -> tuple[Scenario, Path | None]:
+    """Returns a scenario with its changes, and its file if it has one."""
+    if isinstance(scenario, Scenario):
+        base, file = scenario.set_all(changes) if changes else scenario, None
+    else:
+        base, file = Scenario.load(scenario, changes), Path(scenario)
+    if base.core.has_user_aqm:
+        raise ScenarioError("tune keeps scenarios as text, which no discipline written in Python is")
+    return base, file
+
+
+def _budget(runs: int | None, time: str | float | None, seeds: int) -> Budget:
+    if seeds < 2:
+        raise Error("--seeds: at least 2, since one seed has no interval")
+    if runs is not None and time is not None:
+        raise Error("--runs and --time: give one of them")
+    return Budget(runs=runs or RUNS) if time is None else Budget(seconds=_seconds(time))
 
 
 def _listed(given: Sequence[T | str] | str) -> Sequence[T | str]:
