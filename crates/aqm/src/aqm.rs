@@ -5,7 +5,7 @@ use crate::verdict::{Reason, Verdict};
 use penstock_units::Codepoints;
 use penstock_units::{Duration, Rng, Time};
 
-/// Where a discipline acts. Each way beyond the first costs an event for each packet.
+/// The places where a discipline acts. Each way beyond the first costs an event for each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// At arrivals alone. The queue is a FIFO, whose departures may be computed ahead of time.
@@ -35,7 +35,7 @@ impl Service {
     }
 }
 
-/// What a free transmitter is told.
+/// The answer to a free transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<P> {
     /// This packet goes next.
@@ -86,9 +86,9 @@ pub trait Aqm {
     // A discipline knows waiting packets by handles, small numbers that the driver gives and uses
     // again.
 
-    /// One of the waiting packets, drawn with equal chances, before the `arrive` of the packet to
-    /// compare it with. Not called while nothing waits. The handle is good for the first
-    /// [`Aqm::evict`] after that. Only with [`Service::Draws`].
+    /// The discipline is given one of the waiting packets, drawn with equal chances, before the
+    /// `arrive` of the packet to compare it with. This is not called while nothing waits. The
+    /// handle is good for the first [`Aqm::evict`] after that. Only with [`Service::Draws`].
     fn drawn(&mut self, _handle: u32, _waiting: &Packet) {}
 
     /// Called after every `arrive`, whatever its verdict: a waiting packet to drop, and why. The

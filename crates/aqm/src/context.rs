@@ -1,17 +1,17 @@
-//! What a discipline is made from besides its own parameters: the link, the parameters that all
-//! kinds share, and the unit of the queue.
+//! A discipline is made from its own parameters and from the things in this file: the link, the
+//! parameters that all kinds share, and the unit of the queue.
 
 use penstock_units::param::{Param, ParamError, Params, Value, Values};
 use penstock_units::{params, words, Bytes, Duration, QueueLen, Rate};
 
-/// What a discipline may know of the link that it stands on.
+/// The facts that a discipline may know of the link that it stands on.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// Rate of the link at the start.
     pub rate: Rate,
     /// Its propagation delay.
     pub delay: Duration,
-    /// What may wait.
+    /// The queue length that may wait.
     pub buffer: QueueLen,
 }
 
@@ -101,12 +101,12 @@ impl Unit {
         }
     }
 
-    /// The same length counted in bytes, or in packets, whatever the queue counts.
+    /// Returns the unit that counts in bytes, whatever the queue counts.
     pub(crate) fn in_bytes(self) -> Self {
         Unit::new(true, self.mean)
     }
 
-    /// See [`Unit::in_bytes`].
+    /// Returns the unit that counts in packets, whatever the queue counts.
     pub(crate) fn in_packets(self) -> Self {
         Unit::new(false, self.mean)
     }

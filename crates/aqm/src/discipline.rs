@@ -113,9 +113,9 @@ disciplines! {
     Custom(CustomParams) in family::custom, "RED's family recombined.";
 }
 
-/// What is done to a discipline whose type is known.
+/// An operation on a discipline whose type is known.
 pub trait Visit {
-    /// What that gives.
+    /// The result of the operation.
     type Output;
 
     /// Does it.

@@ -1,4 +1,4 @@
-//! What calls a discipline: the one place that knows the order of its methods.
+//! The driver calls a discipline. It is the one place that knows the order of its methods.
 //!
 //! An arriving packet: [`Aqm::drawn`] with a waiting packet, [`Aqm::arrive`], [`Aqm::evict`] until
 //! it names none, then [`Aqm::overflow`] if the packet finds no room, else [`Aqm::enqueued`]. A
@@ -16,7 +16,7 @@ use penstock_units::{Rng, Time};
 
 /// The waiting packets around a discipline.
 pub trait Line {
-    /// What the line keeps of a waiting packet.
+    /// The line's record of a waiting packet.
     type Waiting;
 
     /// Returns the queue as the discipline sees it.
@@ -40,9 +40,9 @@ pub trait Line {
     fn drop_head(&mut self, now: Time, waiting: Self::Waiting, reason: Reason);
 }
 
-/// What drives a discipline, which the caller keeps beside it.
+/// The driver of a discipline, which the caller keeps beside it.
 ///
-/// Of a kind [`Aqm::service`] is known when the program is compiled. It is asked of the discipline
+/// [`Aqm::service`] of a kind is known when the program is compiled. It is asked of the discipline
 /// wherever that is at hand, so that what a kind never does is not there.
 pub struct Driver {
     rng: Rng,

@@ -1,4 +1,4 @@
-//! How a kind of discipline is declared: its texts, its parameters, its state.
+//! A kind of discipline is declared by its texts, its parameters and its state.
 
 use penstock_units::param::{Param, Params};
 
@@ -9,23 +9,23 @@ pub struct Kind {
     pub name: &'static str,
     /// A line for a person.
     pub doc: &'static str,
-    /// Where it comes from.
+    /// The source that it comes from.
     pub source: &'static str,
     /// The algorithm in a few lines of plain text, in the source's symbols.
     pub equations: &'static str,
-    /// What it does to a queue, in plain words.
+    /// Its effect on a queue, in plain words.
     pub expect: &'static str,
-    /// Where it fails, and what was settled where its source is silent.
+    /// The cases where it fails, and the points settled where its source is silent.
     pub weaknesses: &'static str,
     /// Its parameters, besides [`crate::COMMON`]. Several kinds share a table, so this is a list of
     /// tables.
     pub params: &'static [&'static [Param]],
-    /// What it publishes.
+    /// The variables that it publishes.
     pub state: &'static [State],
     /// Defaults of shared tables that this kind changes: key, TOML literal (as for
     /// [`Param::default`]).
     pub defaults: &'static [(&'static str, &'static str)],
-    /// The same under `profile = "ns-2"`.
+    /// The defaults that this kind changes under `profile = "ns-2"`.
     pub ns2: &'static [(&'static str, &'static str)],
 }
 
@@ -34,7 +34,7 @@ pub struct Kind {
 pub struct State {
     /// Column name, unit included: `avg_pkts`.
     pub name: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub doc: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! What a discipline sees: a packet, and the queue that it arrives at.
+//! A discipline sees a packet and the queue that it arrives at.
 
 use penstock_units::Ecn;
 use penstock_units::Time;
 
-/// What a discipline sees of a packet.
+/// A packet as a discipline sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Size on the wire in bytes.
@@ -16,7 +16,7 @@ pub struct Packet {
     pub class: u8,
 }
 
-/// What a discipline sees of its queue. The packet in transmission has left the queue. It counts
+/// The queue as its discipline sees it. The packet in transmission has left the queue. It counts
 /// neither in the length nor against the limit (unless `count_in_service` says so).
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {

@@ -1,6 +1,6 @@
-//! A discipline by itself, open loop: the queue is held at a length whatever the discipline does to
-//! it, and what it does is counted. No sender answers, so this is the discipline's own curve from
-//! the queue to a signal, at the start and after a while.
+//! A probe runs a discipline by itself, in an open loop. The queue is held at a length whatever the
+//! discipline does to it, and its drops and marks are counted. No sender answers, so this is the
+//! discipline's own curve from the queue to a signal, at the start and after a while.
 //!
 //! The link sends without a pause, and with each packet that it takes another arrives: both see
 //! `queue` packets that wait. The queue stands from time 0 on. What the discipline drops is made
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 pub struct Held {
     /// Packets that wait.
     pub queue: u32,
-    /// What may wait: an arrival that finds no room is dropped.
+    /// The queue length that may wait: an arrival that finds no room is dropped.
     pub buffer: QueueLen,
     /// The link's rate.
     pub rate: Rate,
@@ -33,7 +33,7 @@ pub struct Held {
     pub flows: u32,
 }
 
-/// What became of packets.
+/// Counts of what became of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All of them.
@@ -94,25 +94,27 @@ pub fn probe(
 
 /// The packets that are held.
 enum Waiting {
-    /// All alike, and always as many. The discipline knows none of them.
+    /// The packets are all alike, and there are always as many. The discipline knows none of them.
     Alike,
-    /// In the order of their arrival: flow and time. The handle is the place. Always as many: a
-    /// packet that leaves or is evicted is made good, whatever the discipline does to arrivals.
+    /// The packets stand in the order of their arrival: flow and time. The handle is the place.
+    /// There are always as many: a packet that leaves or is evicted is made good, whatever the
+    /// discipline does to arrivals.
     Fifo(VecDeque<(u32, Time)>),
-    /// In the discipline's order: the same by handle, and the handles that are free.
+    /// The packets leave in the discipline's order: flow and time by handle, and the handles that
+    /// are free.
     Places { places: Vec<(u32, Time)>, free: Vec<u32> },
 }
 
 struct Shelf {
     held: Held,
     gap: Duration,
-    /// No room for one more than the held queue.
+    /// There is no room for one more than the held queue.
     full: bool,
     q: Queue,
     arrivals: u32,
     waiting: Waiting,
     evicted: u64,
-    /// Of this dequeue.
+    /// The packets that this dequeue dropped at the head.
     dropped_at_the_head: u64,
 }
 
@@ -262,7 +264,8 @@ impl<'a, A: Aqm + ?Sized> Bench<'a, A> {
         counts
     }
 
-    /// One dequeue. What is dropped at the head makes room, and the next packet follows.
+    /// Makes one dequeue. A packet that is dropped at the head makes room, and the next packet
+    /// follows.
     fn depart(&mut self, now: Time, let_in: bool, counts: &mut Counts) {
         self.line.dropped_at_the_head = 0;
         let served = self.driver.serve(self.aqm, now, &mut self.line);
@@ -282,7 +285,7 @@ impl<'a, A: Aqm + ?Sized> Bench<'a, A> {
         }
     }
 
-    /// Where the discipline orders the packets: up to the held length again.
+    /// Fills the queue up to the held length again, where the discipline orders the packets.
     fn fill(&mut self, now: Time, counts: &mut Counts) {
         let held = self.line.held.queue;
         let missing = held - self.line.q.pkts.min(held);
@@ -331,8 +334,8 @@ mod tests {
         flows: 5,
     };
 
-    /// What becomes of packets in the second that begins `from` seconds after the start: `runs`
-    /// times 1250 of them.
+    /// Counts what becomes of packets in the second that begins `from` seconds after the start:
+    /// `runs` times 1250 of them.
     fn counts(
         name: &str,
         set: &[(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! What the crate's tests share.
+//! The crate's tests share these helpers.
 
 use crate::{Context, Discipline, Kind, Packet, Queue, COMMON};
 use penstock_units::param::{ParamError, Params, Values};

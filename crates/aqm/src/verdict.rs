@@ -1,8 +1,8 @@
-//! What a discipline decides about a packet, and why.
+//! A discipline decides about each packet, and gives a reason.
 
 use penstock_units::Level;
 
-/// Why a packet was signalled.
+/// The reason why a packet was signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The discipline chose this packet, as a rule by chance.
@@ -13,7 +13,7 @@ pub enum Reason {
     Overflow,
 }
 
-/// What to do with a packet.
+/// The decision about a packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

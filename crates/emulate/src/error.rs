@@ -1,9 +1,9 @@
-//! What may go wrong.
+//! The errors of an emulation.
 
 use std::fmt;
 use std::io;
 
-/// Why an emulation did not start, or did not finish.
+/// The reason why an emulation did not start, or did not finish.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EmulateError {
@@ -15,7 +15,7 @@ pub enum EmulateError {
     Missing(String),
     /// A system call failed.
     System {
-        /// What was being done.
+        /// The action that failed.
         doing: String,
         /// The kernel's answer.
         error: io::Error,

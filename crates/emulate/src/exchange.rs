@@ -28,7 +28,7 @@ const EVENTS: usize = 256;
 /// no room for the report, it is found by asking.
 const LOOK_MS: u16 = 20;
 
-/// What a loop says.
+/// A message of a loop.
 #[derive(Debug)]
 pub enum Message {
     /// A connection failed; nothing more will come.
@@ -40,7 +40,7 @@ pub enum Message {
 /// A loop that has been prepared. It ends with the process.
 pub struct Running {
     go: Sender<u64>,
-    /// What it says.
+    /// Its messages.
     pub messages: Receiver<Message>,
 }
 
@@ -113,7 +113,7 @@ struct Post {
     listener: TcpListener,
 }
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Lane(usize),

@@ -1,5 +1,5 @@
-//! What the router sees of the flows that cross it: payload acknowledged, segments sent again,
-//! datagrams delivered.
+//! The router counts what it sees of the flows that cross it: payload acknowledged, segments sent
+//! again, datagrams delivered.
 //!
 //! It stands between the hosts, so it sees what both of them see, apart from what they still hold.
 //!
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 pub struct Known {
     /// The port of its listening end, which no other flow uses.
     pub port: u16,
-    /// Where its data come from.
+    /// The side that its data come from.
     pub sender: Side,
     /// Datagrams.
     pub udp: bool,
@@ -30,7 +30,7 @@ pub struct Known {
     pub every_connection: bool,
 }
 
-/// What was seen of a flow, over the measured window unless stated otherwise.
+/// The counts of a flow, over the measured window unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
     /// Payload newly acknowledged; for datagrams, delivered bytes on the wire.
@@ -41,9 +41,9 @@ pub struct Measured {
     pub sent: u64,
     /// Connections whose handshake ended.
     pub connections: u64,
-    /// What the receiver of the data sent again to ask for them: SYNs and requests.
+    /// Segments that the receiver of the data sent again to ask for them: SYNs and requests.
     pub repeats: u64,
-    /// Of a flow that the scenario does not describe: datagrams.
+    /// Whether a flow that the scenario does not describe carries datagrams.
     pub udp: bool,
 }
 
@@ -62,9 +62,9 @@ struct Connection {
 struct Half {
     /// The sequence number behind the last byte that was sent.
     next: Option<u32>,
-    /// Behind the last byte that was acknowledged.
+    /// The sequence number behind the last byte that was acknowledged.
     una: Option<u32>,
-    /// The FIN's.
+    /// The sequence number of the FIN.
     fin: Option<u32>,
     acked: u64,
 }
@@ -82,7 +82,7 @@ pub struct Flows {
     window: (Time, Time),
     /// Header bytes on packets of flows that the scenario does not describe.
     header: i32,
-    /// Which flows the router does not know from the scenario: a connection each.
+    /// The flows that the router does not know from the scenario: a connection each.
     others: u32,
 }
 
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!([of(&f.measured()[0]), of(&f.measured()[1])], [(true, 2, 256), (false, 1, 100)]);
     }
 
-    /// The same packets over two adjoining windows and over both: every count adds up.
+    /// The counts of two adjoining windows add up to those of one window over both.
     #[test]
     fn adjoining_windows_add_up() {
         let measured = |from: u64, to: u64| {

@@ -2,7 +2,7 @@
 
 use penstock_aqm::Ecn;
 
-/// Where the IP packet begins in what a port reads.
+/// The place where the IP packet begins in the bytes that a port reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// After an Ethernet header.
@@ -63,7 +63,7 @@ impl Ends {
     }
 }
 
-/// What the router reads in a TCP header.
+/// The fields that the router reads in a TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// Sequence number.

@@ -114,8 +114,8 @@ fn no_ipv6(host: &Namespace) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the kernel has what the flows ask for. It is asked as a program would, so that it may
-/// load a module.
+/// Checks that the kernel has the congestion controls that the flows ask for. It is asked as a
+/// program would, so that it may load a module.
 fn has_congestion_controls(host: &Namespace, plan: &TrafficPlan) -> Result<(), EmulateError> {
     let mut asked: Vec<&str> = plan.flows.iter().filter_map(|f| f.congestion).collect();
     asked.sort_unstable();
@@ -150,7 +150,7 @@ fn refused(host: &Namespace, key: &str, name: &str, e: &io::Error) -> EmulateErr
     ))
 }
 
-/// How often a connection is tried again whose program is gone.
+/// The setting for how often a connection is tried again whose program is gone.
 pub(crate) const ORPHANS: &str = "net/ipv4/tcp_orphan_retries";
 
 /// The host's TCP.

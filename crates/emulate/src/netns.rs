@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Where the privileges come from.
+/// The source of the privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Privilege {

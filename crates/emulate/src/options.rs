@@ -1,10 +1,10 @@
-//! What the caller of an emulation asks for, and what it is told meanwhile.
+//! The caller of an emulation gives options, and is told meanwhile how far it is.
 
 use crate::port::Backend;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How to emulate.
+/// The options of an emulation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
@@ -15,7 +15,7 @@ pub struct Options {
     /// The user's own program on the client's side instead of the scenario's traffic; empty: a
     /// shell.
     pub client: Option<Vec<String>>,
-    /// The same on the server's side, a line for the shell.
+    /// The user's own program on the server's side, a line for the shell.
     pub server: Option<String>,
     /// The bottleneck's forward direction is from the server to the client.
     pub download: bool,
@@ -36,7 +36,7 @@ pub struct Options {
     pub mecn: Option<PathBuf>,
 }
 
-/// How far it is.
+/// The progress of an emulation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Status {
     /// Seconds since the beginning; negative before it.

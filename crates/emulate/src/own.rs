@@ -1,5 +1,5 @@
-//! The user's own programs: a client, and a server that is started before it; how they start, what
-//! is said of their ends, and how they and all that they have started are ended.
+//! The user may run programs of their own: a client, and a server that is started before it. This
+//! module starts them, reports their ends, and ends them and all that they have started.
 
 use crate::diag::Diag;
 use crate::error::EmulateError;
@@ -19,11 +19,11 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration as Wall, Instant};
 
-/// How long a server may take to listen; one of datagrams never shows.
+/// The time that a server may take to listen; one of datagrams never shows.
 const READY: Wall = Wall::from_secs(2);
-/// How long programs have to end after SIGTERM.
+/// The time that programs have to end after SIGTERM.
 const GRACE: Wall = Wall::from_secs(1);
-/// How much is kept of what a server writes to its standard error.
+/// The number of bytes kept of what a server writes to its standard error.
 const KEPT: usize = 4096;
 
 /// The user's programs. What still runs of them is ended when this is dropped.
@@ -40,7 +40,7 @@ struct Server {
     line: String,
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
-    /// How and when it ended.
+    /// Its exit status, and the time of its end.
     ended: Option<(ExitStatus, Time)>,
 }
 

@@ -1,5 +1,5 @@
-//! What lies between the two hosts, in virtual time: access links, the bottleneck with its
-//! discipline, the way back.
+//! The path lies between the two hosts, in virtual time. It has access links, the bottleneck with
+//! its discipline, and the way back.
 //!
 //! Sans-IO: frames and the time come in, frames that are due go out. Departures are computed, not
 //! waited for, so a late wake-up moves packets but no lateness ever adds up, and the queue that the
@@ -88,7 +88,7 @@ pub struct Path {
     events: BinaryHeap<Reverse<(Time, u64, Task)>>,
     order: u64,
     due: Vec<(Time, u32)>,
-    /// What is seen of each flow.
+    /// The counts of each flow.
     pub flows: Flows,
 }
 
@@ -124,9 +124,9 @@ pub struct Counts {
     pub made_ect1: u64,
     /// IP packets from the left side that were given CE.
     pub made_ce: u64,
-    /// Of those from the left that were delivered with CE, segments that completed their
-    /// connection's handshake (its third packet was lost): Linux 6.18 leaves them out of what it
-    /// calls `received_ce`.
+    /// Segments that completed their connection's handshake (its third packet was lost), among
+    /// those from the left that were delivered with CE: Linux 6.18 leaves them out of what it calls
+    /// `received_ce`.
     pub handshake_ce: u64,
 }
 

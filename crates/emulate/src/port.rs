@@ -1,5 +1,5 @@
-//! Where the router reads and sends frames: a raw socket on its end of a wire, or the host's TUN
-//! device.
+//! The router reads and sends frames at a port: a raw socket on its end of a wire, or the host's
+//! TUN device.
 
 use crate::frame::Layer;
 use crate::path::SLOT;
@@ -7,7 +7,7 @@ use crate::sys;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How frames travel between the router and a host.
+/// The way in which frames travel between the router and a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {

@@ -24,7 +24,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration as Wall, Instant};
 
-/// How long the event loops may take to notice the run's end.
+/// The time that the event loops may take to notice the run's end.
 const NOTICE: Wall = Wall::from_secs(5);
 
 /// The programs of a run. They die with this process, the first of its process namespace.
@@ -33,9 +33,9 @@ pub(crate) struct Programs {
     senders: Vec<Sender>,
     /// The event loops of both hosts, where there are web or video.
     loops: Vec<Running>,
-    /// What is known of those flows' sockets.
+    /// The sockets of those flows.
     pub(crate) sockets: Sockets,
-    /// What the loops that have ended say.
+    /// The logs of the loops that have ended.
     logs: Vec<Log>,
     own: Option<Own>,
     mecn: Option<Child>,

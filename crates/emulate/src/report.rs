@@ -16,24 +16,24 @@ use penstock_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How the emulation went. Times in seconds.
+/// The course of the emulation. Times in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Emulation {
-    /// How frames reach the router.
+    /// The way in which frames reach the router.
     pub backend: Backend,
     /// The rights under which it ran.
     pub privilege: Privilege,
-    /// How the router's thread was scheduled.
+    /// The scheduling of the router's thread.
     pub priority: Priority,
     /// Bytes that the wire counts per packet in addition to IP's (the scenario's `overhead` minus
     /// 40).
     pub overhead_bytes: i32,
     /// The run's length.
     pub duration_s: f64,
-    /// Where the measured window began, from the scenario's time zero on; null where the run ended
-    /// before, and nothing was measured.
+    /// The beginning of the measured window, from the scenario's time zero on; null where the run
+    /// ended before, and nothing was measured.
     pub measured_from_s: Option<f64>,
-    /// Where it ended.
+    /// The end of the measured window.
     pub measured_to_s: Option<f64>,
     /// Frames of the whole run.
     pub frames: Counts,
@@ -56,7 +56,7 @@ pub struct Emulation {
     pub cpu_per_packet_s: Option<f64>,
     /// Whether the run may be believed; see [`Emulation::judge`].
     pub valid: bool,
-    /// Why the run is not valid, if it is not.
+    /// The reasons why the run is not valid, if it is not.
     pub invalid_because: Vec<String>,
     /// Frames that were due but could not be sent.
     pub unsent: u64,
@@ -79,9 +79,9 @@ pub struct Emulation {
     pub congestion: Vec<String>,
     /// By flow of the scenario: what the kernel said that it uses.
     pub kernel: Vec<KernelFlow>,
-    /// What the scenario asked for and is not in force.
+    /// The settings that the scenario asked for and that are not in force.
     pub notes: Vec<String>,
-    /// What the multi-level ECN programs counted.
+    /// The counts of the multi-level ECN programs.
     pub mecn: Option<serde_json::Value>,
     /// The exit code of the user's program, 128 + n if signal n ended it; null if the run's
     /// duration did.
@@ -143,7 +143,7 @@ impl Emulation {
 pub struct Report {
     /// The result, as the simulator would give it.
     pub result: RunResult,
-    /// How close the run came to the ideal path.
+    /// The distance of the run from the ideal path.
     pub emulation: Emulation,
 }
 
@@ -253,7 +253,7 @@ impl Report {
     }
 }
 
-/// What the kernel says of a flow at the window's ends.
+/// The kernel's figures of a flow at the window's ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowFacts {
     /// Timeouts within the window.
@@ -262,7 +262,7 @@ pub struct FlowFacts {
     pub srtt_s: Option<f64>,
 }
 
-/// What is measured at the end of a run.
+/// The measurements at the end of a run.
 pub struct Window<'a> {
     /// Its beginning and its end.
     pub from_to: (Time, Time),
@@ -276,11 +276,11 @@ pub struct Window<'a> {
     pub measured: &'a [Measured],
     /// Byte-limited transfers that ended, whenever that was.
     pub transfers: &'a [Transfer],
-    /// What web and video fetched, likewise.
+    /// The objects that web and video fetched, likewise.
     pub log: &'a Log,
     /// By flow of the scenario.
     pub facts: &'a [FlowFacts],
-    /// When the scenario's time zero was, after a lead-in.
+    /// The scenario's time zero, after a lead-in.
     pub zero: Option<Duration>,
     /// The longest queue at an access link, where it was longer than at the bottleneck.
     pub access: Option<AccessQueue>,

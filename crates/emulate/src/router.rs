@@ -17,16 +17,16 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration as Wall;
 
-/// How long the right side's answers are waited for at the end: Linux delays an ACK by 40 ms, or up
-/// to 200.
+/// The time for which the right side's answers are waited for at the end: Linux delays an ACK by 40
+/// ms, or up to 200.
 const ANSWER: Duration = Duration::from_millis(60);
 /// From when the loop is ready to its clock's zero: the others hear of it in this time.
 const LEAD_NS: u64 = 50_000_000;
 
-/// What the router's thread and the others share.
+/// The state that the router's thread and the others share.
 #[derive(Debug)]
 pub struct Shared {
-    /// When arrivals end, in nanoseconds of the router's clock; may be moved forward.
+    /// The end of arrivals, in nanoseconds of the router's clock; may be moved forward.
     pub until_ns: AtomicU64,
     /// Ends the loop at once.
     pub stop: AtomicBool,
@@ -75,7 +75,7 @@ impl Shared {
     }
 }
 
-/// How late frames left: the time at which the kernel was given them minus the time at which the
+/// The lateness of frames: the time at which the kernel was given them minus the time at which the
 /// ideal path would have delivered them.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
@@ -124,7 +124,7 @@ impl Lateness {
     }
 }
 
-/// What the loop returns at its end.
+/// The result that the loop returns at its end.
 pub struct Ran {
     /// The path, with all that was counted.
     pub path: Path,
@@ -133,7 +133,7 @@ pub struct Ran {
     /// The ports, still open: a TUN device disappears with its descriptor, and with it what its
     /// host's kernel knows of the path.
     pub ports: [Port; 2],
-    /// How the thread was scheduled.
+    /// The scheduling of the thread.
     pub priority: Priority,
     /// CPU of this thread, seconds.
     pub cpu_s: f64,
@@ -147,7 +147,7 @@ pub struct Ran {
     pub uncaptured: u64,
 }
 
-/// What one run of the loop needs.
+/// The things that one run of the loop needs.
 pub struct Loop<'a> {
     /// The access links and the bottleneck.
     pub path: Path,
@@ -166,10 +166,10 @@ pub struct Loop<'a> {
     /// If true, frames are captured when they are delivered, with the time at which that is due.
     /// Otherwise they are captured when they arrive.
     pub capture_out: bool,
-    /// What this thread shares with the others.
+    /// The state that this thread shares with the others.
     pub shared: &'a Shared,
-    /// When the clock shows zero, in nanoseconds of the monotonic clock. The loop sets it when it
-    /// runs.
+    /// The time at which the clock shows zero, in nanoseconds of the monotonic clock. The loop sets
+    /// it when it runs.
     pub zero_ns: u64,
 }
 
@@ -293,10 +293,10 @@ fn since(zero_ns: u64) -> Time {
     Time::from_nanos(sys::monotonic_ns().saturating_sub(zero_ns))
 }
 
-/// Which sides still send.
+/// The sides that still send.
 struct Doors {
     open: [bool; 2],
-    /// When the last frame from the left had passed after the end.
+    /// The time at which the last frame from the left had passed after the end.
     answered: Option<Time>,
     /// Frames longer than an MTU.
     oversized: u64,

@@ -242,7 +242,7 @@ fn transmission(config: &Config, header: i32) -> Duration {
     TxClock::new(config.links[config.bottleneck].rate).alone((1500 + header).max(1) as u32)
 }
 
-/// What is known in addition to what the router counted.
+/// The facts known in addition to the router's counts.
 struct Facts {
     privilege: Privilege,
     backend: Backend,
@@ -257,11 +257,11 @@ struct Facts {
     notes: Vec<String>,
 }
 
-/// What is run.
+/// The run as it was prepared.
 struct Prepared {
     config: Config,
     plan: TrafficPlan,
-    /// When the scenario's time zero is, where there is a lead-in: it takes its whole time.
+    /// The scenario's time zero, where there is a lead-in: the lead-in takes its whole time.
     zero: Option<Duration>,
 }
 

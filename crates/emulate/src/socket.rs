@@ -61,8 +61,8 @@ pub fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
     with_address(any, |to, length| unsafe { libc::bind(fd.as_raw_fd(), to, length) })
 }
 
-/// How many connections may wait to be accepted. Where there is no room for one, the kernel forgets
-/// its SYN, and the other end asks again after a second.
+/// The number of connections that may wait to be accepted. Where there is no room for one, the
+/// kernel forgets its SYN, and the other end asks again after a second.
 const BACKLOG: libc::c_int = 128;
 
 /// Listens at an address.

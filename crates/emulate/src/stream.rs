@@ -1,4 +1,5 @@
-//! What is known of the connections of web sessions and videos, which [`crate::exchange`] opens.
+//! These types hold the facts of the connections of web sessions and videos, which
+//! [`crate::exchange`] opens.
 
 use crate::socket;
 use std::io;
@@ -6,7 +7,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the connections of a flow are opened and used.
+/// The way in which the connections of a flow are opened and used.
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// The address of the end that listens.
@@ -51,7 +52,7 @@ pub struct Sending {
 pub struct Sockets(Arc<Mutex<Vec<Vec<Sending>>>>);
 
 impl Sockets {
-    /// None yet, of so many flows.
+    /// Returns room for the sockets of `flows` flows, without any yet.
     pub fn new(flows: usize) -> Self {
         Sockets(Arc::new(Mutex::new(vec![vec![]; flows])))
     }
@@ -69,7 +70,7 @@ impl Sockets {
     }
 }
 
-/// What both loops know of the flows.
+/// The facts of the flows that both loops know.
 #[derive(Clone, Debug, Default)]
 pub struct Shared {
     /// The sockets that send.
@@ -79,7 +80,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Of so many flows.
+    /// Returns the shared facts of `flows` flows.
     pub fn new(flows: usize) -> Self {
         let sizes = (0..flows).map(|_| AtomicU64::new(0)).collect();
         Shared { sockets: Sockets::new(flows), sizes }

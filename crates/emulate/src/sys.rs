@@ -289,7 +289,7 @@ pub fn wait(fds: &[BorrowedFd<'_>], most: Duration) {
     };
 }
 
-/// How a thread is scheduled.
+/// The scheduling of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {

@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 const FIRST_PORT: u16 = 20_000;
 /// The largest number of flows, limited by their ports.
 const MOST_FLOWS: usize = 40_000;
-/// Of an MTU of 1500 B, the payload and the timestamps.
+/// The payload and the timestamps of an MTU of 1500 B.
 const LARGEST_MSS: u32 = 1460;
 /// The ports that the kernel gives to other ends, first and last.
 pub const OTHER_PORTS: (u16, u16) = (FIRST_PORT + MOST_FLOWS as u16, u16::MAX);
@@ -28,10 +28,10 @@ pub const ADDRESSES: [[Ipv4Addr; 2]; 2] = [
     [Ipv4Addr::new(10, 9, 0, 2), Ipv4Addr::new(10, 9, 0, 4)],
 ];
 
-/// How a flow uses ECN.
+/// The way in which a flow uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnUse {
-    /// Not at all.
+    /// The flow does not use ECN.
     Off,
     /// RFC 3168.
     Classic,
@@ -44,17 +44,17 @@ pub enum EcnUse {
 /// A flow as a pair of programs.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What the router knows about the flow.
+    /// The router's knowledge of the flow.
     pub known: Known,
-    /// When the flow starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// When the flow stops.
+    /// The time at which the flow stops.
     pub stop: Time,
     /// The congestion control that the kernel is to use; `None` for datagrams.
     pub congestion: Option<&'static str>,
-    /// How the flow uses ECN.
+    /// The way in which the flow uses ECN.
     pub ecn: EcnUse,
-    /// Which programs carry the flow.
+    /// The programs that carry the flow.
     pub by: By,
 }
 
@@ -84,10 +84,10 @@ impl By {
     }
 }
 
-/// What the traffic of a scenario becomes.
+/// The traffic of a scenario as programs.
 #[derive(Clone, Debug)]
 pub struct TrafficPlan {
-    /// In the order of the scenario's flows.
+    /// The flows, in the order of the scenario.
     pub flows: Vec<Planned>,
     /// Whether TCP may use selective acknowledgements.
     pub sack: bool,
@@ -190,14 +190,14 @@ fn too_long(c: &Config) -> Vec<String> {
 struct Plan<'a> {
     f: &'a FlowConfig,
     port: u16,
-    /// When the run ends.
+    /// The end of the run.
     end: Time,
     /// Its entry of `[[traffic]]`.
     entry: Option<&'a TrafficView<'a>>,
 }
 
 impl Plan<'_> {
-    /// Where the flow stands in the scenario.
+    /// Returns the place of the flow in the scenario.
     fn place(&self) -> String {
         format!("traffic.{}", self.f.group)
     }
@@ -219,7 +219,7 @@ impl Plan<'_> {
         stop.unwrap_or(self.end).min(self.end)
     }
 
-    /// Whole seconds for iperf3, longer than the run, which ends it.
+    /// Returns whole seconds for iperf3, longer than the run, which ends it.
     fn seconds(&self, start: Time, stop: Option<Time>) -> String {
         (self.stop(stop).since(start).as_secs_f64().ceil() as u64 + 2).to_string()
     }

@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration as Wall, Instant};
 
-/// How often the kernels are asked about their connections.
+/// The interval at which the kernels are asked about their connections.
 const ASK: Wall = Wall::from_millis(250);
-/// How often the caller is informed.
+/// The interval at which the caller is informed.
 const TELL: Wall = Wall::from_millis(100);
-/// How long to wait for the last `tcp_info` of all sockets.
+/// The time to wait for the last `tcp_info` of all sockets.
 const SETTLE: Wall = Wall::from_secs(1);
 
-/// What is asked and recorded while the router runs.
+/// The watch asks and records while the router runs.
 pub(crate) struct Watch<'a> {
     hosts: &'a [Namespace; 2],
     /// The host on the right of the bottleneck.
@@ -271,7 +271,8 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// The same of a flow with many connections, of which each must have what was asked for.
+    /// Returns the mismatch of a flow with many connections, of which each must have what was asked
+    /// for.
     fn mismatch_of_many(&self, flow: usize, mecn: Option<&str>) -> Option<String> {
         let f = &self.plan.flows[flow];
         let side = f.known.sender as usize;
@@ -449,7 +450,7 @@ fn differs(f: &Planned, mecn: Option<&str>, congestion: &str, ecn: bool) -> Opti
         .then(|| format!("ECN {} was asked for, the kernel has it {}", say(wanted), say(ecn)))
 }
 
-/// What the hosts' kernels reported.
+/// The reports of the hosts' kernels.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) facts: Vec<FlowFacts>,

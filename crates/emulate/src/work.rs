@@ -1,5 +1,5 @@
-//! What web sessions and viewers of videos fetch, and when. Sans-IO: the time and the arrivals come
-//! in, objects to fetch come out.
+//! This module decides what web sessions and viewers of videos fetch, and when. It is sans-IO: the
+//! time and the arrivals come in, objects to fetch come out.
 //!
 //! The sizes, the times and the choice of a video's bitrate are the simulator's own, drawn from the
 //! same streams: with one seed both fetch the same objects.
@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// What arrived, and what the viewers saw.
+/// A record of what arrived, and of what the viewers saw.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     /// Objects and chunks, in the order of their ends.
@@ -26,7 +26,7 @@ pub struct Log {
 /// An object that a lane is to fetch now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Whose it is.
+    /// The lane that fetches it.
     pub lane: usize,
     /// Its size.
     pub bytes: u64,
@@ -39,13 +39,13 @@ struct Lane {
     /// The present object's size, and when it was begun.
     bytes: u64,
     began: Time,
-    /// How long to wait after it.
+    /// The time to wait after the present object.
     pause: Duration,
-    /// When the lane goes on by itself.
+    /// The time at which the lane goes on by itself.
     due: Time,
 }
 
-/// What decides for its lanes.
+/// A source, which decides for its lanes.
 enum Source {
     /// A browser's session, of several lanes.
     Browser(Browsing, Range<usize>),
@@ -55,12 +55,12 @@ enum Source {
     Video(Viewer, u64),
 }
 
-/// What the flows of one host fetch.
+/// The objects that the flows of one host fetch.
 #[derive(Default)]
 pub struct Work {
     lanes: Vec<Lane>,
     sources: Vec<Source>,
-    /// When something may be due, and on which lane. Some have been overtaken.
+    /// The times at which something may be due, each with its lane. Some have been overtaken.
     timers: BinaryHeap<Reverse<(Time, usize)>>,
     log: Log,
 }

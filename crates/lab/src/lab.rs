@@ -1,4 +1,4 @@
-//! What the page asks for.
+//! The lab answers the page's requests.
 
 use crate::session::Session;
 use crate::tables::{append, TABLES};

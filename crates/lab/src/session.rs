@@ -5,7 +5,7 @@ use penstock_sim::{App, Config, LinkConfig, Run, Schedule, Table};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
     /// The run goes on with it.
@@ -30,15 +30,15 @@ impl Did {
 
 /// One run of one discipline, with the changes that were made.
 pub struct Session {
-    /// What the sliders say.
+    /// The scenario as the sliders say it.
     scenario: Scenario,
     sample: Duration,
-    /// What runs, with the steps of rate and load that were made.
+    /// The configuration that runs, with the steps of rate and load that were made.
     config: Config,
     run: Run,
     /// Other parameters and buffers of the bottleneck, and since when.
     tuned: Vec<(Time, LinkConfig)>,
-    /// How many of them the run has come to.
+    /// The number of them that the run has come to.
     reached: usize,
     /// The time of the last change that put the run at its beginning again.
     latest: Time,
@@ -65,17 +65,17 @@ impl Session {
         &self.config
     }
 
-    /// What happens before this time has happened.
+    /// Returns the time before which everything has happened.
     pub fn now(&self) -> Time {
         self.run.now()
     }
 
-    /// Up to when the visitor has seen it, at least.
+    /// Returns the time up to which the visitor has seen it, at least.
     pub fn latest(&self) -> Time {
         self.latest.max(self.now())
     }
 
-    /// When the run ends.
+    /// Returns the time at which the run ends.
     pub fn end(&self) -> Time {
         self.run.end()
     }
@@ -179,8 +179,8 @@ impl Session {
         true
     }
 
-    /// As many long transfers of a group as wanted run from now on: some start, or the last ones
-    /// stop. Returns false where its flows are something else.
+    /// Lets as many long transfers of a group run from now on as are wanted: some start, or the
+    /// last ones stop. Returns false where its flows are something else.
     fn load(&mut self, group: u32, wanted: &Config) -> bool {
         let now = self.latest();
         let of = |c: &Config| {

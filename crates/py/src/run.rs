@@ -83,8 +83,8 @@ fn interval(seconds: f64) -> PyResult<Duration> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// In front of the queue of the link of that name or, with `:out` after it, behind that queue.
-/// Where no link is called so, "bottleneck" is the link that the metrics describe.
+/// Returns the tap in front of the queue of the link of that name or, with `:out` after it, behind
+/// that queue. Where no link is called so, "bottleneck" is the link that the metrics describe.
 fn tap(config: &penstock_sim::Config, name: &str) -> PyResult<penstock_sim::Tap> {
     let (link, out) = name.strip_suffix(":out").map_or((name, false), |link| (link, true));
     let named = config.links.iter().position(|l| l.name == link);
@@ -185,8 +185,8 @@ fn raw<'py, T: Copy, const N: usize>(
     })
 }
 
-/// What pickle carries of a result: seed, events, metrics, groups, flows, links, bands, pages,
-/// tables, lead-in, capture, the longest queue at an access link.
+/// The parts of a result that pickle carries: seed, events, metrics, groups, flows, links, bands,
+/// pages, tables, lead-in, capture, the longest queue at an access link.
 type Pickled<'py> = (
     u64,
     u64,
@@ -201,7 +201,7 @@ type Pickled<'py> = (
     Option<Bound<'py, PyBytes>>,
     Option<AccessParts>,
 );
-/// Of all groups, and of each that has pages.
+/// The metrics of pages: of all groups, and of each that has pages.
 type PickledPages = (Vec<Option<f64>>, Vec<(u32, Vec<Option<f64>>)>);
 /// Name, type, numbers, words: as [`RunResult::table`] gives them.
 type PickledColumn<'py> = (String, String, Bound<'py, PyBytes>, Vec<String>);

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How often the caller is asked whether to go on, and told how far the runs are.
+/// The interval at which the caller is asked whether to go on, and told how far the runs are.
 const WAKE: Duration = Duration::from_millis(50);
 
-/// How far the runs are.
+/// The progress of the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Simulated time of all runs so far, seconds.
@@ -23,7 +23,7 @@ pub struct Progress {
 /// A run that has ended, with its number.
 type Ended<P, T> = (usize, Result<RunResult, BatchError<P, T>>);
 
-/// Why a batch has no results.
+/// The reason why a batch has no results.
 #[derive(Debug)]
 pub enum BatchError<P, T> {
     /// A configuration could not be prepared.

@@ -1,4 +1,4 @@
-//! What a form shows that changes a scenario: its keys with their declarations and their values.
+//! A form that changes a scenario shows its keys with their declarations and their values.
 
 use crate::keys;
 use crate::list;

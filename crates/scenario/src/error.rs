@@ -17,7 +17,7 @@ struct Facts {
     problem: Problem,
 }
 
-/// What is wrong.
+/// The kind of problem.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -39,14 +39,14 @@ pub enum Problem {
     },
     /// A value of another type, or outside its range.
     Value {
-        /// What the value must be.
+        /// A description of the values that are allowed.
         allowed: String,
     },
     /// A quantity that cannot be read.
     Quantity(QuantityError),
     /// A required key is absent.
     Missing {
-        /// What its value must be.
+        /// A description of the values that are allowed.
         allowed: String,
     },
     /// A value that does not go together with another, or that this version cannot do.
@@ -98,7 +98,7 @@ impl ScenarioError {
     pub fn found_value(&self) -> Option<&str> {
         self.0.found.as_deref()
     }
-    /// What is wrong with it.
+    /// Returns the problem.
     pub fn problem(&self) -> &Problem {
         &self.0.problem
     }
@@ -118,8 +118,8 @@ impl Problem {
         }
     }
 
-    /// What is allowed in place of what was found: keys, words or units, or one description of the
-    /// values. Empty where the problem names none.
+    /// Returns what is allowed in place of what was found: keys, words or units, or one description
+    /// of the values. Empty where the problem names none.
     pub fn allowed(&self) -> Vec<&str> {
         match self {
             Problem::UnknownKey { allowed, .. } | Problem::UnknownWord { allowed, .. } => {

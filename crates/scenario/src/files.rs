@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 /// Longer files are refused.
 const LONGEST: u64 = 1 << 28;
 
-/// What the columns of a CSV file may be called; none that names another unit.
+/// The names that the columns of a CSV file may have; none names another unit.
 const TIME: &[&str] = &["t_s", "t", "time_s", "time"];
 const SIZE: &[&str] = &["bytes", "size_bytes", "size", "length"];
 
-/// Where a scenario's files are.
+/// The folder of a scenario's files.
 pub(crate) struct Files {
     folder: PathBuf,
 }

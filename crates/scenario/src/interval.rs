@@ -16,7 +16,7 @@ pub struct Estimate {
     pub half: Option<f64>,
     /// The interval's ends, from the bounds' least to their most; `None` below two values.
     pub ends: Option<(f64, f64)>,
-    /// How many values there are.
+    /// The number of values.
     pub n: usize,
 }
 

@@ -1,4 +1,5 @@
-//! Which keys may stand in each table of a scenario, and which kinds the tables name.
+//! This module finds the keys that may stand in each table of a scenario, and the kinds that the
+//! tables name.
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
@@ -15,7 +16,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Tables of parameters that one table of the scenario may hold.
 pub(crate) type Params = Vec<&'static [Param]>;
 
-/// What one table of a scenario may hold.
+/// The keys that one table of a scenario may hold.
 pub(crate) struct Keys {
     path: String,
     own: Params,
@@ -238,7 +239,7 @@ pub(crate) fn at_path(root: &Node, path: &str, value: &Node) -> Result<Value> {
     keys.check(key, value)?.ok_or_else(|| keys.unknown(key, value.origin))
 }
 
-/// What may stand under a section's path.
+/// Returns the keys that may stand under a section's path.
 fn keys_of(root: &Node, section: &str, origin: Origin) -> Result<Keys> {
     let top = || Keys::new("", vec![Top::TABLE]).sections(SECTIONS);
     let segments: Vec<&str> = section.split('.').collect();

@@ -1,4 +1,4 @@
-//! What `penstock list` prints, from the declarations.
+//! `penstock list` prints these lists, which are made from the declarations.
 
 use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
@@ -63,7 +63,7 @@ pub(crate) fn param(p: &Param) -> Json {
     out
 }
 
-/// One word for a type, for programs.
+/// Returns one word for a type, for programs.
 fn type_name(ty: &Ty) -> &'static str {
     match ty {
         Ty::Bool => "bool",

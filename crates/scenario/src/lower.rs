@@ -310,7 +310,7 @@ fn starts(spec: StartSpec, n: u32, seed: u64, name: &str) -> Vec<Time> {
     (0..n).map(one).collect()
 }
 
-/// What a flow sends, or the connections of a browser's session.
+/// Returns what a flow sends, or the connections of a browser's session.
 fn apps(traffic: &Traffic, start: Time) -> Vec<App> {
     let Source::Web(tcp, web, Some(browser)) = &traffic.source else {
         return vec![app(traffic, start)];

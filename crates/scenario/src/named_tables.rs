@@ -29,7 +29,7 @@ params! {
 
 const CLASS: &Param = &Classes::TABLE[0];
 
-/// What `class = { … }` gives.
+/// Returns the value that `class = { … }` gives.
 fn read(text: &str) -> Result<Value, String> {
     let node = Node::from_literal(text, Origin::Unknown).expect("TOML");
     check::value(&node, CLASS, "aqm.class").map_err(|e| e.to_string())

@@ -6,10 +6,10 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// In a place without lines: JSON, or a default.
+    /// The value was written in a place without lines: JSON, or a default.
     #[default]
     Unknown,
     /// A line of the file, from 1.

@@ -9,7 +9,7 @@ use penstock_sim::AqmConfig;
 use penstock_units::param::Params as _;
 use penstock_units::{Duration, QueueLen, Rng};
 
-/// How the discipline is probed; the link is the scenario's.
+/// The settings with which the discipline is probed; the link is the scenario's.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// Packets in the queue.
@@ -20,9 +20,10 @@ pub struct Probe {
     pub capable: bool,
     /// The number of flows, which all send equally.
     pub flows: u32,
-    /// When counting begins, each time for `window`. The queue has been held from the start.
+    /// The times at which counting begins, each time for `window`. The queue has been held from the
+    /// start.
     pub from: Vec<Duration>,
-    /// How long packets are counted, from each time in `from`.
+    /// The time for which packets are counted, from each time in `from`.
     pub window: Duration,
     /// The number of runs that are added up, each with a separate random stream.
     pub runs: u64,

@@ -30,7 +30,7 @@ enum Law {
     Integer,
 }
 
-/// What the ends count.
+/// The quantity that the ends count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unit {
     Number,

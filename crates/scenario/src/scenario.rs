@@ -83,8 +83,8 @@ impl Scenario {
         Scenario::from_toml_with(text, file_name, &[])
     }
 
-    /// The same with keys changed, as [`Scenario::set_all`] does, before anything is checked: what a
-    /// change replaces need not be right.
+    /// Reads a scenario with keys changed, as [`Scenario::set_all`] does, before anything is
+    /// checked: what a change replaces need not be right.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -183,9 +183,9 @@ impl Scenario {
         put(root, path, value).map_err(|e| e.in_file(self.file.as_deref()))
     }
 
-    /// The same scenario under another discipline at the bottleneck, as `compare` runs it: the kind
-    /// takes its own keys of `[aqm]` (or of the table that a link of a graph has instead), and for
-    /// `mecn` and `amecn` the flows that use ECN use its multi-level form.
+    /// Returns this scenario with another discipline at the bottleneck, as `compare` runs it: the
+    /// kind takes its own keys of `[aqm]` (or of the table that a link of a graph has instead), and
+    /// for `mecn` and `amecn` the flows that use ECN use its multi-level form.
     ///
     /// # Errors
     /// If there is no such kind, or its keys do not fit.

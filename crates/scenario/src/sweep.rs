@@ -19,7 +19,7 @@ pub struct Axis {
     pub values: Vec<Json>,
 }
 
-/// How the values of the ranges are chosen.
+/// The way in which the values of the ranges are chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     /// The number of points; for a grid, of values of each axis.
@@ -48,7 +48,7 @@ impl Scenario {
         axes.filter_map(|(path, node)| Range::read(&self.root, &path, node).ok()).collect()
     }
 
-    /// How the values of ranges are chosen; `None` where there is no range.
+    /// Returns how the values of ranges are chosen; `None` where there is no range.
     pub fn design(&self) -> Option<Design> {
         let sweep = self.root.child("sweep")?;
         let mut values = Values::defaults(DesignKeys::TABLES, &[], false);
@@ -118,7 +118,7 @@ impl Scenario {
         }
     }
 
-    /// What a variant changes.
+    /// Returns the keys that a variant changes, with their values.
     fn changes(&self, variant: Option<&str>) -> Result<Vec<(String, Node)>, ScenarioError> {
         let Some(name) = variant else { return Ok(vec![]) };
         let found = self

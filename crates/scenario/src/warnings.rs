@@ -1,4 +1,4 @@
-//! What a reader of a run's numbers has to know, and would not see in them.
+//! Warnings tell a reader of a run's numbers what the numbers do not show.
 
 use crate::plan::{Plan, Traffic};
 use crate::scenario::Scenario;

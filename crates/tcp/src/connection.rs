@@ -1,4 +1,4 @@
-//! What all senders share: sequence numbers, the window, the timers.
+//! All senders share a connection: sequence numbers, the window, the timers.
 //!
 //! RFC 5681, RFC 6298, RFC 3168, RFC 3042. `sending.rs` puts segments on the wire, `recovery/`
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
@@ -17,7 +17,7 @@ use crate::timers::{Timer, Timers};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
-/// What a sender asks of its surroundings.
+/// The services that a sender asks of its surroundings.
 pub trait Io {
     /// Sends a segment, which may leave its host at `not_before`, or now if that has passed. Times
     /// never go back from one segment to the next.
@@ -26,7 +26,7 @@ pub trait Io {
     fn random(&mut self) -> f64;
 }
 
-/// What a sender has done so far: reported, never consulted.
+/// The counts of what a sender has done so far: reported, never consulted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent, retransmissions included.
@@ -70,8 +70,9 @@ pub(crate) enum Event {
     Exited,
 }
 
-/// What all senders share, whatever repairs their losses. The fields that every ACK touches come
-/// first: with thousands of flows an ACK costs one cache miss per line that it touches.
+/// The state that all senders share, whatever repairs their losses. The fields that every ACK
+/// touches come first: with thousands of flows an ACK costs one cache miss per line that it
+/// touches.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
@@ -102,15 +103,15 @@ pub(crate) struct Connection {
     /// Segments that duplicate ACKs have reported and no cumulative one yet, where the control
     /// watches and there is no log.
     pub(crate) told: u32,
-    /// What the present ACK says of marks.
+    /// The marks that the present ACK reports.
     pub(crate) mark: Mark,
-    /// What the last cut for a mark answered (multi-level ECN).
+    /// The mark that the last cut answered (multi-level ECN).
     pub(crate) cut_level: Mark,
     /// The count of marks that the ACE field reported last, modulo eight (AccECN).
     pub(crate) marks_known: u8,
-    /// Why it was cut.
+    /// The reason why the window was cut last.
     pub(crate) last_event: Event,
-    /// What both ends have agreed on.
+    /// The use of ECN that both ends have agreed on.
     pub(crate) agreed: Ecn,
     /// The next new segment says that the window was reduced.
     pub(crate) cwr: bool,
@@ -126,7 +127,7 @@ pub(crate) struct Connection {
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
     pub(crate) initial_window: f64,
-    /// Of each segment under way, where somebody asks for it.
+    /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
 }
 

@@ -1,6 +1,6 @@
-//! Pacing: when a segment may leave its host, as Linux has it since 4.20 (earliest departure time).
-//! The sender hands segments to the network ahead of that time, and the network waits. A flow whose
-//! ACKs come no faster than its pace needs no timer for it.
+//! Pacing decides when a segment may leave its host, as Linux has it since 4.20 (earliest departure
+//! time). The sender hands segments to the network ahead of that time, and the network waits. A
+//! flow whose ACKs come no faster than its pace needs no timer for it.
 //!
 //! - `tcp_update_skb_after_send`: a segment that leaves late may make up for it, but for no more
 //!   than half of its own time.
@@ -9,7 +9,7 @@
 use penstock_units::param::{Param, Params, Values};
 use penstock_units::{Duration, Rate, Time};
 
-/// What a program may ask of pacing. It is no key of a scenario.
+/// The pacing that a program may ask for. It is no key of a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacingParams {
     /// Segments leave the host no faster than this, evenly spaced (Linux: `SO_MAX_PACING_RATE`).
@@ -30,13 +30,14 @@ impl Params for PacingParams {
     fn write(&self, _out: &mut Values) {}
 }
 
-/// What may wait at the host, where that is more than two segments (`sk_pacing_shift`).
+/// The time's worth of data that may wait at the host, where that is more than two segments
+/// (`sk_pacing_shift`).
 const AHEAD: Duration = Duration::from_millis(1);
 
 /// The clock of a paced sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    /// When the next segment may leave.
+    /// The time at which the next segment may leave.
     next: Time,
 }
 

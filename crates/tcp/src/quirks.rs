@@ -1,7 +1,8 @@
-//! What ns-2 2.35 does where RFCs say otherwise, or nothing: all that `loss_recovery = "ns-2"` asks
-//! for, in one place. Peculiarities that users may choose one by one are parameters.
+//! ns-2 2.35 has quirks where RFCs say otherwise, or nothing. This file holds all that
+//! `loss_recovery = "ns-2"` asks for, in one place. Peculiarities that users may choose one by one
+//! are parameters.
 
-/// Which book-keeping a connection follows: the RFCs', or ns-2's.
+/// The book-keeping that a connection follows: the RFCs', or ns-2's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quirks {
     ns2: bool,

@@ -19,13 +19,13 @@ pub struct Receiver {
     /// The use of ECN that it is capable of. The SYN settles `feedback`.
     ecn: Ecn,
     feedback: Feedback,
-    /// What the next ACK says. The feedback decides until when.
+    /// The mark that the next ACK reports. The feedback decides until when.
     level: Mark,
     /// Packets marked CE, modulo eight, and those since the last ACK (AccECN).
     marks: u8,
     unsaid: u8,
     echo_survives: bool,
-    /// When a held-back ACK is due; [`Time::NEVER`]: none is held back.
+    /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
     delay: Option<Duration>,
     sack: bool,
@@ -35,7 +35,7 @@ pub struct Receiver {
     codepoints: Codepoints,
 }
 
-/// How ACKs speak of marks.
+/// The way in which ACKs report marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,
@@ -50,7 +50,7 @@ enum Feedback {
     Count,
 }
 
-/// What the receiver does with a segment.
+/// The receiver's answer to a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub enum Reply {

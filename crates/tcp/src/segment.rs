@@ -1,4 +1,4 @@
-//! What the two ends hand to each other: segments one way, ACKs the other. A connection's data are
+//! The two ends hand segments to each other one way, and ACKs the other. A connection's data are
 //! cut into segments once, so that both ends count segments instead of bytes.
 
 use crate::ecn::bits::Bits;
@@ -27,14 +27,14 @@ pub struct Segment {
 pub struct Block {
     /// First segment.
     pub left: i64,
-    /// One past the last.
+    /// One past the last segment.
     pub right: i64,
 }
 
 /// The most SACK blocks that fit into one ACK beside timestamps (RFC 2018, section 3; ns-2).
 pub const MAX_BLOCKS: usize = 3;
 
-/// What an ACK says.
+/// The contents of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// The highest segment received in order; −1 for none.
@@ -48,7 +48,7 @@ pub struct Ack {
     pub window: u32,
     /// SACK blocks, the most recent first.
     pub blocks: [Block; MAX_BLOCKS],
-    /// How many of them are set.
+    /// The number of blocks that are set.
     pub n_blocks: u8,
 }
 
@@ -66,7 +66,7 @@ impl Default for Ack {
 }
 
 impl Ack {
-    /// See [`Ack::window`].
+    /// The value of [`Ack::window`] while the receiver's whole buffer is free.
     pub const ALL_ROOM: u32 = u32::MAX;
 
     /// Returns whether it says nothing but its number and its ECN fields.

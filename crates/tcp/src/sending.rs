@@ -1,4 +1,4 @@
-//! Sending: which segment goes next, and what its header says.
+//! This module chooses the segment that goes next, and fills in its header.
 
 use crate::connection::{Connection, Io};
 use crate::ecn::bits::{self, Bits, Ecn};

@@ -1,4 +1,4 @@
-//! What a sender remembers of each segment under way, kept only where its control or its way of
+//! A sender keeps a record of each segment under way, but only where its control or its way of
 //! recovery asks for that. Delivery rates are estimated as in draft-ietf-ccwg-bbr, section 4.1, and
 //! in Linux's `tcp_rate.c`, in segments.
 
@@ -10,27 +10,28 @@ use std::collections::VecDeque;
 /// A segment that was sent and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// When it was sent last.
+    /// The time at which it was sent last.
     pub(crate) at: Time,
-    /// How often it was sent.
+    /// The number of times that it was sent.
     pub(crate) times: u32,
     /// An ACK has reported it.
     arrived: bool,
-    /// How many segments had been delivered when it was sent, and when the last of them was.
+    /// The number of segments that had been delivered when it was sent, and the time when the last
+    /// of them was.
     delivered: u64,
     delivered_at: Time,
-    /// When the segment was sent that was delivered last at that time.
+    /// The time at which the segment was sent that was delivered last at that time.
     first_sent: Time,
     /// It was sent while the application, and not the window, limited sending.
     app_limited: bool,
 }
 
-/// How fast a connection delivered segments between the sending of one and its delivery.
+/// The rate at which a connection delivered segments between the sending of one and its delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryRate {
     /// Segments delivered.
     pub delivered: u64,
-    /// In this time: that of their sending or that of their ACKs, whichever is longer.
+    /// The time of their sending or that of their ACKs, whichever is longer.
     pub interval: Duration,
     /// Segments that had been delivered when the interval began: a round trip is over when this
     /// reaches what had been delivered at its start.
@@ -39,7 +40,7 @@ pub struct DeliveryRate {
     pub app_limited: bool,
 }
 
-/// What an ACK says of the segments under way.
+/// The news that an ACK has of the segments under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
     /// The last segment that it newly acknowledges.
@@ -56,9 +57,10 @@ pub(crate) struct SentLog {
     /// The number of the first.
     first: i64,
     segments: VecDeque<Sent>,
-    /// What ACKs have reported above the cumulative one: finds what is new in a block.
+    /// The segments that ACKs have reported above the cumulative one: the scoreboard finds what is
+    /// new in a block.
     reported: Scoreboard,
-    /// How many of the segments under way those are.
+    /// The number of the segments under way that those are.
     above: u64,
     delivered: u64,
     delivered_at: Time,
@@ -66,7 +68,7 @@ pub(crate) struct SentLog {
     /// Until so many segments are delivered, rates are limited by the application; 0: they are not.
     limited_until: u64,
     rate: Option<DeliveryRate>,
-    /// What the last ACK said.
+    /// The news of the last ACK.
     newest: Option<Sent>,
 }
 

@@ -2,7 +2,7 @@
 
 use penstock_units::Time;
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// Retransmission: nothing has been acknowledged for too long (RFC 6298).
@@ -13,12 +13,12 @@ pub enum Timer {
     Release,
 }
 
-/// When each timer expires; [`Time::NEVER`]: it does not run.
+/// The times at which the timers expire; [`Time::NEVER`]: a timer does not run.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers([Time; 3]);
 
 impl Timers {
-    /// None runs.
+    /// No timer runs.
     pub(crate) const IDLE: Timers = Timers([Time::NEVER; 3]);
 
     /// Returns when a timer expires; [`Time::NEVER`]: it does not run.

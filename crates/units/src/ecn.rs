@@ -1,4 +1,4 @@
-//! The ECN field of a packet, and how marks are written into it.
+//! This file has the ECN field of a packet, and writes marks into it.
 
 /// The two ECN bits of the IP header (RFC 3168, section 5). What ECT(1) means is a matter of what a
 /// connection's ends have agreed on.
@@ -29,7 +29,7 @@ impl Ecn {
     }
 }
 
-/// How strong a mark is. A marker never lowers a mark that an earlier router set.
+/// The strength of a mark. A marker never lowers a mark that an earlier router set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Multi-level ECN's first level: ECT(1) on the wire.

@@ -1,6 +1,6 @@
 //! Units of Penstock: integer time, rates, sizes, queue lengths; the ECN field; named random
-//! streams; the one declaration of a parameter ([`param::Param`]) from which TOML, Python, schema, lists, docs and
-//! error messages are made.
+//! streams; the one declaration of a parameter ([`param::Param`]) from which TOML, Python, schema,
+//! lists, docs and error messages are made.
 //!
 //! This crate depends on no other. It never reads a clock and never prints.
 

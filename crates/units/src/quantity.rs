@@ -41,7 +41,7 @@ pub enum QuantityError {
     /// A number followed by something else.
     #[error("unknown unit \"{}\"; allowed: {}; nearest: {nearest}", shorten(.found), .allowed.join(", "))]
     UnknownUnit {
-        /// What was found in the unit's place.
+        /// The text found in the unit's place.
         found: String,
         /// Units that are accepted.
         allowed: &'static [&'static str],
@@ -51,13 +51,13 @@ pub enum QuantityError {
     /// A number followed by a unit that is not read in one way alone.
     #[error("unit \"{found}\" is ambiguous: {readings}; allowed: {}; nearest: {nearest}", .allowed.join(", "))]
     AmbiguousUnit {
-        /// What was found in the unit's place.
+        /// The text found in the unit's place.
         found: String,
-        /// How it is read, and what to write instead.
+        /// The ways in which it is read, and the spelling to write instead.
         readings: &'static str,
         /// Units that are accepted.
         allowed: &'static [&'static str],
-        /// What is most probably meant.
+        /// The unit that is most probably meant.
         nearest: &'static str,
     },
     /// Zero, where it makes no sense.
@@ -73,7 +73,7 @@ pub enum QuantityError {
     OutOfRange {
         /// The whole text.
         found: String,
-        /// What is wrong with the value.
+        /// The problem with the value.
         problem: &'static str,
         /// Units that are accepted.
         allowed: &'static [&'static str],

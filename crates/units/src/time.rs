@@ -29,7 +29,7 @@ impl Time {
     pub const fn from_nanos(ns: u64) -> Self {
         Time(ns.saturating_mul(TICKS_PER_NANO))
     }
-    /// Whole nanoseconds since the start.
+    /// Returns whole nanoseconds since the start.
     pub const fn as_nanos(self) -> u64 {
         self.0 / TICKS_PER_NANO
     }
@@ -84,7 +84,7 @@ impl Duration {
     pub const fn from_ticks(ticks: u64) -> Self {
         Duration(ticks)
     }
-    /// Whole nanoseconds.
+    /// Returns whole nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0 / TICKS_PER_NANO
     }
@@ -159,8 +159,8 @@ pub enum QueueLen {
     Bytes(u64),
 }
 
-/// When the packets of one transmitter have left it, exactly: what does not fill a tick is carried
-/// to the next packet of the same busy period.
+/// The exact times at which the packets of one transmitter have left it: what does not fill a tick
+/// is carried to the next packet of the same busy period.
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
     bps: u64,

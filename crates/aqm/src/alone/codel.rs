@@ -116,12 +116,12 @@ impl Control {
     }
 }
 
-/// What the call before, of the same dequeue, dropped for.
+/// The reason why the call before, of the same dequeue, dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AfterDrop {
-    /// To enter the dropping state.
+    /// It entered the dropping state.
     Entry,
-    /// In it.
+    /// It was in the dropping state already.
     Next,
 }
 
@@ -253,7 +253,7 @@ impl Aqm for Codel {
         Service::AtDeparture
     }
 
-    /// When it came.
+    /// Each packet keeps the time at which it came.
     fn packet_bytes(&self) -> usize {
         size_of::<Time>()
     }

@@ -185,7 +185,7 @@ impl Aqm for FqCodel {
         size_of_val(self) + self.flows.heap_bytes()
     }
 
-    /// When it came, and its place in its queue.
+    /// Each packet keeps the time at which it came, and its place in its queue.
     fn packet_bytes(&self) -> usize {
         size_of::<Time>() + Isolation::<Vars>::PACKET_BYTES
     }

@@ -141,7 +141,7 @@ pub struct Pie {
     accu_prob: f64,
     qdelay_old: f64,
     burst_allowance: Duration,
-    /// What the last packet to leave has waited; 0 if it left nothing behind.
+    /// The time that the last packet to leave has waited; 0 if it left nothing behind.
     sojourn: f64,
     measurement: Option<Measurement>,
     /// Seconds that `dq_threshold` bytes take to leave; 0 until measured.
@@ -307,7 +307,7 @@ impl Aqm for Pie {
         self.next = now + self.t_update;
     }
 
-    /// When it came, where that is how the delay is known.
+    /// Each packet keeps the time at which it came, where the delay is known from that.
     fn packet_bytes(&self) -> usize {
         if self.timestamps {
             size_of::<Time>()

@@ -142,7 +142,7 @@ pub struct Floyd {
     pub beta: f64,
     /// Target range, as fractions of the way from `min_th` to `max_th`.
     pub target: (f64, f64),
-    /// No decrease below the first, no increase above the second.
+    /// `max_p` does not decrease below the first, nor increase above the second.
     pub bounds: (f64, f64),
     /// At arrivals it restarts only on a change, as in ns-2.
     pub(crate) clock: Clock,
@@ -182,7 +182,7 @@ impl Floyd {
         })
     }
 
-    /// One adaptation. Returns whether it changed anything.
+    /// Adapts once. Returns whether that changed anything.
     fn adapt(&self, avg: f64, r: &mut Ramp) -> bool {
         let part = |f: f64| r.min_th + f * (r.max_th - r.min_th);
         let (low, high) = self.bounds;

@@ -249,7 +249,7 @@ pub struct Profiles {
     square: Square,
     power: Power,
     two: TwoLevel,
-    /// Where each class has a ramp of its own.
+    /// The ramps of the classes, where each class has one of its own.
     classes: Option<Classes>,
 }
 
@@ -305,7 +305,7 @@ impl Profile for Profiles {
 /// An adapter of the family.
 #[derive(Clone, Debug)]
 pub enum AnyAdapter {
-    /// Nothing: RED.
+    /// It adapts nothing: RED.
     None,
     /// ARED: `max_p` by a timer.
     Ared(Floyd),

@@ -116,7 +116,7 @@ params! {
 pub type Mecn = Composed<TwoLevel, ()>;
 
 impl<A: 'static> Composed<TwoLevel, A> {
-    /// What MECN and its descendants publish.
+    /// The columns that MECN and its descendants publish.
     pub(crate) const LEVELS: &'static [Column<Self>; 5] = &[
         Self::AVG,
         column("p1_max", "The ceiling of the incipient ramp in force.", |d| d.ramp.max_p),
@@ -130,7 +130,7 @@ impl<A: 'static> Composed<TwoLevel, A> {
 
 /// Columns that the recombined family publishes too: name and doc.
 pub(crate) const P2_MAX: (&str, &str) = ("p2_max", "The ceiling of the moderate ramp in force.");
-/// See [`P2_MAX`].
+/// The column of the moderate probability, which the recombined family publishes too.
 pub(crate) const P2: (&str, &str) =
     ("p2", "The moderate probability before the gate (above max_th: the severe one), likewise.");
 
@@ -149,7 +149,7 @@ impl Mecn {
 }
 
 impl<P, A> Composed<P, A> {
-    /// The same with MECN's signal.
+    /// Returns this discipline with MECN's signal.
     pub(crate) fn with_two_marks(mut self, p: &TwoRamps) -> Self {
         if let Signal::Classic(classic) = self.signal {
             self.signal = Signal::Levels {
@@ -165,7 +165,7 @@ impl<P, A> Composed<P, A> {
 /// MECN's profile: the first ramp is RED's, from `min_th` to `max_th`; the second is here.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoLevel {
-    /// Where the second ramp begins.
+    /// The average at which the second ramp begins.
     pub mid_th: f64,
     /// The second ramp's ceiling.
     pub p2_max: f64,

@@ -189,7 +189,7 @@ pub struct Exponent {
     bounds: (f64, f64),
     step: f64,
     status: Status,
-    /// Where a timer drives it: not at crossings.
+    /// The clock, where a timer drives the exponent and crossings do not.
     clock: Option<Clock>,
 }
 

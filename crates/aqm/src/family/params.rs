@@ -1,4 +1,5 @@
-//! What the user sets of any member of the family, and how it becomes the family's parts.
+//! This file declares the parameters that the members of the family share, and makes the family's
+//! parts from them.
 
 use crate::context::{Common, Context, Unit};
 use crate::kind::Column;
@@ -173,7 +174,7 @@ impl Base {
     }
 }
 
-/// What every member is made from besides its own parameters.
+/// The values that every member is made from besides its own parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) unit: Unit,

@@ -99,7 +99,7 @@ pub struct Classes {
     ratio: f64,
     /// The buffer, in the unit of the queue.
     limit: f64,
-    /// That of the packet that arrived last.
+    /// The ramp of the packet that arrived last.
     pub(crate) ramp: Ramp,
 }
 

@@ -171,7 +171,7 @@ const COLUMNS: &[Column<Rared>; 5] = &[
 /// Columns that the recombined family publishes too: name and doc.
 pub(crate) const PKTS: (&str, &str) =
     ("climb_pkts", "Packets decided by max_p_climb since the start.");
-/// See [`PKTS`].
+/// The column of the marks among these packets, which the recombined family publishes too.
 pub(crate) const MARKS: (&str, &str) = ("climb_marks", "Of these, packets that were marked.");
 
 impl Rared {
@@ -194,10 +194,10 @@ impl Rared {
 /// RARED's switch: is the queue climbing at this arrival?
 #[derive(Clone, Debug)]
 pub struct Climb {
-    /// In units of the queue per second.
+    /// The slope's threshold, in units of the queue per second.
     slope_th: f64,
     max_p: f64,
-    /// As the ceiling of the ramp.
+    /// `max_p_climb` is the ceiling of the ramp.
     ramp: bool,
     instantaneous: bool,
     /// Only while the queue itself is above `max_th`, and this long not again after a signal.

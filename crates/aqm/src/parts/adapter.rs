@@ -1,4 +1,4 @@
-//! Adapters: what retunes the profile, and when. Each is one paper's contribution and is in that
+//! Adapters retune the profile, and decide when. Each is one paper's contribution and is in that
 //! paper's file. This file has what they share.
 
 use crate::context::at_least_a_microsecond;
@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 use penstock_units::param::ParamError;
 use penstock_units::{params, words, Duration, Time};
 
-/// How an adapter decides a packet in place of the profile in force.
+/// The way in which an adapter decides a packet in place of the profile in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Instead {
     /// By an independent coin.
@@ -16,7 +16,7 @@ pub enum Instead {
     Ceiling(f64),
 }
 
-/// What retunes a member of the family with profile `P`. It moves the ramp, or numbers of the
+/// An adapter retunes a member of the family with profile `P`. It moves the ramp, or numbers of the
 /// profile itself.
 pub trait Adapter<P> {
     /// A packet arrived.
@@ -29,7 +29,7 @@ pub trait Adapter<P> {
         None
     }
 
-    /// What became of a packet that was decided by [`Adapter::instead`].
+    /// The adapter is told what became of a packet that was decided by [`Adapter::instead`].
     fn decided(&mut self, _verdict: Verdict) {}
 
     /// Returns when [`Adapter::tick`] is due.
@@ -201,7 +201,8 @@ impl Clock {
     }
 }
 
-/// Where the average is relative to the thresholds. Adapters that answer crossings act on entering.
+/// The region of the average, relative to the thresholds. Adapters that answer crossings act on
+/// entering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// `avg < min_th`.

@@ -25,11 +25,11 @@ use penstock_units::{Rng, Time};
 pub struct Composed<P: 'static, A: 'static> {
     pub(crate) estimator: Ewma,
     pub(crate) profile: P,
-    /// One per level: a signal restarts the count of its own level only.
+    /// The gates, one for each level: a signal restarts the count of its own level only.
     pub(crate) gates: [Gate; 2],
     pub(crate) signal: Signal,
     pub(crate) adapter: A,
-    /// What the adapter moves.
+    /// The ramp, which the adapter moves.
     pub(crate) ramp: Ramp,
     pub(crate) unit: Unit,
     pub(crate) early_min_queue: f64,

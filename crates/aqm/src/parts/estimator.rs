@@ -1,4 +1,4 @@
-//! Estimators: how the average follows the queue.
+//! Estimators make the average follow the queue.
 //!
 //! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN
 //! 1(4), 1993, Fig. 2; automatic weights: Floyd, Gummadi, Shenker, "Adaptive RED", 2001; ns-2 2.35.

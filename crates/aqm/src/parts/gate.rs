@@ -1,4 +1,4 @@
-//! Gates: how a probability becomes a verdict for this packet.
+//! Gates turn a probability into a verdict for this packet.
 //!
 //! Floyd, Jacobson 1993, section 7 ("method 2": uniform gaps) and Fig. 2; `wait` is ns-2's default.
 
@@ -17,7 +17,7 @@ words! {
     }
 }
 
-/// How packet sizes enter.
+/// The way in which packet sizes enter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sizes {
     /// They do not.

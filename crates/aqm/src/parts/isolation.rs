@@ -7,9 +7,9 @@
 
 use penstock_units::Rng;
 
-/// No packet, no queue.
+/// The number that stands for no packet and no queue.
 const NONE: u32 = u32::MAX;
-/// No flow has this number.
+/// A number that no flow has.
 const NOBODY: u64 = u64::MAX;
 
 /// A hash of flows, perturbed for each run (RFC 8290, section 4.1.1).
@@ -71,7 +71,7 @@ impl Chain {
     }
 }
 
-/// What every chain needs to know of the waiting packets.
+/// The facts of the waiting packets that every chain needs.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     /// By handle: the handle of the packet behind, and the size.
@@ -117,7 +117,7 @@ impl Chains {
     }
 }
 
-/// What stands on a [`List`] by its number.
+/// An item that stands on a [`List`] by its number.
 pub trait Listed {
     /// The number of the one behind it on its list.
     fn next(&mut self) -> &mut u32;
@@ -186,12 +186,12 @@ impl List {
     }
 }
 
-/// One flow's queue, and what decides in it. It begins at a cache line, since a packet of each flow
-/// comes between two of the same.
+/// One flow's queue, and the control that decides in it. It begins at a cache line, since a packet
+/// of each flow comes between two of the same.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub struct FlowQueue<C> {
-    /// What decides in this queue.
+    /// The control that decides in this queue.
     pub control: C,
     /// Its packets. `bytes` counts the packet whose turn it is until [`Isolation::leaves`].
     pub packets: Chain,

@@ -1,4 +1,4 @@
-//! What disciplines are made of. No part knows a discipline.
+//! Disciplines are made of these parts. No part knows a discipline.
 //!
 //! The five parts of RED and its descendants:
 //!

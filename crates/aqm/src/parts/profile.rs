@@ -7,7 +7,7 @@ use penstock_units::Time;
 /// An arrival as an adapter and a profile see it: the average has taken it in, nothing is decided.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// When.
+    /// The time of the arrival.
     pub now: Time,
     /// The new average.
     pub avg: f64,
@@ -29,7 +29,7 @@ pub struct Ramp {
     pub max_p: f64,
 }
 
-/// Where the average lies on the profile.
+/// The place of the average on the profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Point {
     /// Below the profile.
@@ -127,7 +127,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::testing::PKT;
 
-    /// Where `avg` lies.
+    /// Returns the place of `avg` on the profile.
     pub(crate) fn at(mut profile: impl Profile, avg: f64, ramp: &Ramp) -> Point {
         profile.at(&Arrival { now: Time::ZERO, avg, q: avg, pkt: &PKT }, ramp)
     }

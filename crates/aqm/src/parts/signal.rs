@@ -1,4 +1,4 @@
-//! Signals: drop or mark, given the packet's ECN capability.
+//! A signal is a drop or a mark, depending on the packet's ECN capability.
 
 use crate::packet::Packet;
 use crate::verdict::{Reason, Verdict};
@@ -47,7 +47,7 @@ impl Classic {
     }
 }
 
-/// How strong the profile's point asks the signal to be.
+/// The strength of the signal that the profile's point asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The first level, or the only one.
@@ -58,18 +58,18 @@ pub enum Severity {
     Severe,
 }
 
-/// How the family signals.
+/// The way in which the family signals.
 #[derive(Clone, Debug)]
 pub enum Signal {
-    /// One level: CE.
+    /// The signal has one level: CE.
     Classic(Classic),
     /// Two levels (AMECN paper, Table 1): incipient, and CE for moderate; severe congestion drops.
     Levels {
-        /// What both levels have in common with classic ECN.
+        /// The part that both levels have in common with classic ECN.
         classic: Classic,
         /// Severe congestion marks moderate instead.
         mark_severe: bool,
-        /// How the marks are written.
+        /// The code points in which the marks are written.
         codepoints: Codepoints,
     },
 }

@@ -1,4 +1,4 @@
-//! What a scenario says of its paths before anything runs.
+//! These are facts that a scenario states about its paths before anything runs.
 
 use super::topology::Topology;
 use super::traffic::Traffic;

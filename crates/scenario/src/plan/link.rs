@@ -1,4 +1,4 @@
-//! Links: what a table says of both directions, and the discipline of each.
+//! A link's table describes both directions, and the discipline of each.
 
 use super::section::{Defaults, Section};
 use crate::check::duration;

@@ -1,4 +1,5 @@
-//! One table of the scenario: its values with defaults filled in, and what is said of a bad one.
+//! One table of the scenario gives its values with defaults filled in, and the errors about bad
+//! ones.
 
 use crate::check;
 use crate::error::{nearest, Problem, ScenarioError};
@@ -14,7 +15,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Defaults that a kind or a variant has instead of its tables': key and TOML literal.
 pub(super) type Own = &'static [(&'static str, &'static str)];
 
-/// Which defaults are in force.
+/// The defaults that are in force.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Defaults {
     pub ns2: bool,

@@ -297,7 +297,7 @@ impl GraphLinks<'_> {
 struct Nodes {
     names: Vec<String>,
     by_name: BTreeMap<String, u32>,
-    /// Whether all are listed; else links name them.
+    /// Whether all routers are listed; else links name them.
     listed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The entries of `[[traffic]]`: where their data go, and what they send.
+//! Each entry of `[[traffic]]` says where its data go, and what it sends.
 
 use super::section::{Defaults, Section};
 use super::topology::{Topology, LONGEST_ROUTE};
@@ -68,7 +68,7 @@ impl Traffic {
     }
 }
 
-/// What a group sends.
+/// The data that a group sends.
 #[derive(Clone)]
 pub(crate) enum Source {
     Ftp(Arc<TcpParams>, Ftp),
@@ -97,7 +97,7 @@ impl Source {
         matches!(self, Source::Voip(..))
     }
 
-    /// How its sessions fetch, where they are those of a browser.
+    /// Returns how its sessions fetch, where they are those of a browser.
     pub fn browser(&self) -> Option<&Browser> {
         match self {
             Source::Web(_, _, browser) => browser.as_ref(),
@@ -188,8 +188,8 @@ fn check_times(section: &Section, values: &Values, group: &Group) -> Result<()> 
     Ok(())
 }
 
-/// What the kind says that the group sends. `values` takes what follows from it: a web entry's
-/// flows, the hash of a replayed file.
+/// Returns what the kind says that the group sends. `values` takes what follows from it: a web
+/// entry's flows, the hash of a replayed file.
 fn source(
     section: &Section,
     values: &mut Values,

@@ -20,7 +20,7 @@ pub(crate) struct TopologyKind {
     pub shape: fn(&Values) -> Shape,
 }
 
-/// What the keys of a kind of topology say of it.
+/// The facts that the keys of a kind of topology give.
 #[derive(Clone)]
 pub(crate) enum Shape {
     Dumbbell,
@@ -95,7 +95,7 @@ params! {
     }
 }
 
-/// What routers and links of a graph are, for schema and lists.
+/// The text that says what routers of a graph are, for schema and lists.
 pub(crate) const NODE_DOC: &str =
     "The routers of a graph. Left out: those that the links name, in the order in which they name them.";
 pub(crate) const GRAPH_LINK_DOC: &str = "The links of a graph. Each is called \"a-b\" forward and \"b-a\" back, and has these keys, those of `bottleneck, \
@@ -168,7 +168,7 @@ params! {
     }
 }
 
-/// What access and egress are, for schema and lists.
+/// The texts that say what access and egress are, for schema and lists.
 pub(crate) const SIDES: &[(&str, &str)] = &[
     ("access", "Links of the hosts on the sources' (left) side; left out: the hosts are the router itself."),
     (

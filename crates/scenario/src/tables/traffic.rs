@@ -17,7 +17,7 @@ pub(crate) struct TrafficKind {
     pub sends: Sends,
 }
 
-/// What a kind of traffic sends.
+/// The data that a kind of traffic sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sends {
     Ftp,

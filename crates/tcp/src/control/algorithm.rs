@@ -1,5 +1,5 @@
-//! What a congestion control is asked, and what it is told. Every method has a default, Reno's, so
-//! that a control states only what it does differently.
+//! This trait states what a congestion control is asked, and what it is told. Every method has a
+//! default, Reno's, so that a control states only what it does differently.
 
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
@@ -73,7 +73,7 @@ impl Growth<'_> {
     }
 }
 
-/// What a cut answers.
+/// The event that a cut answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Loss,
@@ -105,7 +105,7 @@ pub(crate) struct Cut {
 /// differs. A control that is none replaces the answers themselves. The timer and the repair of
 /// losses are not its business.
 pub(crate) trait CongestionControl: Sized {
-    /// What a user sets.
+    /// The parameters that a user sets.
     type Params;
 
     /// Whether the answer to marks depends on how many there are.

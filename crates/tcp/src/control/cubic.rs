@@ -43,17 +43,17 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What CUBIC keeps beside the common state.
+/// The state that CUBIC keeps beside the common state.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     p: CubicParams,
     /// The window before the last cut, or less (4.7); 0 before the first.
     w_max: f64,
-    /// When the curve is back at W_max, from the start of the stage.
+    /// The time at which the curve is back at W_max, from the start of the stage.
     k: f64,
     w_est: f64,
     cwnd_prior: f64,
-    /// When this stage of congestion avoidance began; `None` before it has.
+    /// The time at which this stage of congestion avoidance began; `None` before it has.
     epoch: Option<Time>,
     last_ack: Time,
     after_timeout: bool,

@@ -33,7 +33,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What DCTCP keeps beside the common state: 3.3's variables, in segments.
+/// The state that DCTCP keeps beside the common state: 3.3's variables, in segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
     g: f64,

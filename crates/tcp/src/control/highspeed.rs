@@ -64,7 +64,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What HighSpeed keeps: the constants of its response function.
+/// The state that HighSpeed keeps: the constants of its response function.
 #[derive(Clone, Debug)]
 pub(crate) struct HighSpeed {
     p: HighSpeedParams,

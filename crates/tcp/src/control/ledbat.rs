@@ -87,7 +87,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What LEDBAT keeps beside the common state.
+/// The state that LEDBAT keeps beside the common state.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledbat {
     p: LedbatParams,

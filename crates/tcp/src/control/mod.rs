@@ -1,4 +1,5 @@
-//! Congestion controls: how the window grows in congestion avoidance, and what a cut leaves of it.
+//! A congestion control decides how the window grows in congestion avoidance, and what a cut leaves
+//! of it.
 //!
 //! One file per control, and one line in the list at the end of this file. A file holds the
 //! control's parameters, its row of [`VARIANTS`], its state and its equations; the list makes the

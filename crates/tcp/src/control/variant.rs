@@ -1,4 +1,4 @@
-//! What users see of a variant: the row that each control writes beside its algorithm.
+//! Users see a variant as a row that each control writes beside its algorithm.
 
 use crate::recovery::kind::Recovery;
 use penstock_units::param::Param;
@@ -8,19 +8,19 @@ use penstock_units::param::Param;
 pub struct VariantInfo {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// One line.
+    /// A line for a person.
     pub doc: &'static str,
-    /// Where it comes from.
+    /// The source that it comes from.
     pub source: &'static str,
-    /// How it repairs losses; `None`: as the key `recovery` says.
+    /// The way in which it repairs losses; `None`: as the key `recovery` says.
     pub recovery: Option<Recovery>,
     /// The parameters that only some variants read, this one among them.
     pub own: &'static [&'static [Param]],
     /// Defaults that differ from those of [`PARAMS`](crate::PARAMS): key and TOML literal.
     pub defaults: &'static [(&'static str, &'static str)],
-    /// The same under `profile = "ns-2"`.
+    /// Defaults that differ from those of `PARAMS` under `profile = "ns-2"`.
     pub ns2: &'static [(&'static str, &'static str)],
-    /// What Linux calls this control, where it has it.
+    /// Linux's name of this control, where Linux has it.
     pub linux: Option<&'static str>,
 }
 

@@ -52,7 +52,8 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What Vegas keeps beside the common state. Times are in seconds since the first segment.
+/// The state that Vegas keeps beside the common state. Times are in seconds since the first
+/// segment.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
     p: VegasParams,
@@ -65,7 +66,7 @@ pub(crate) struct Vegas {
     begin_time: f64,
     sum_rtt: f64,
     n_rtt: u32,
-    /// What each ACK of this round trip adds to cwnd.
+    /// The segments that each ACK of this round trip adds to cwnd.
     step: f64,
     /// Slow start grows every other round trip.
     grow_now: bool,

@@ -58,7 +58,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     ..VARIANT
 };
 
-/// What Westwood keeps beside the common state. Rates are in segments per second.
+/// The state that Westwood keeps beside the common state. Rates are in segments per second.
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
     p: WestwoodParams,

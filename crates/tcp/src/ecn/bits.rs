@@ -22,7 +22,7 @@ penstock_units::words! {
 pub struct Bits(u8);
 
 impl Bits {
-    /// None of them.
+    /// No bit is set.
     pub const NONE: Bits = Bits(0b000);
     /// ECN-Echo.
     pub const ECE: Bits = Bits(0b001);
@@ -57,7 +57,7 @@ impl Bits {
     }
 }
 
-/// How strongly a packet is marked, or how strong a mark an ACK reports.
+/// The strength of a packet's mark, or of the mark that an ACK reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// No mark.

@@ -1,4 +1,5 @@
-//! Explicit congestion notification: what the two ends say to each other, and what a mark costs.
+//! Explicit congestion notification settles what the two ends say to each other, and what a mark
+//! costs.
 //!
 //! [`bits`] holds the vocabulary and the negotiation on the SYN; each of the other files is one way
 //! of telling marks.

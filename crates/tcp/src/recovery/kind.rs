@@ -1,4 +1,4 @@
-//! Which way of repairing losses a connection uses, and the parameters of all of them.
+//! A connection uses one of these ways of repairing losses. The parameters of all of them are here.
 
 use penstock_units::param::{Param, Ty, Value, Values, PARAM};
 

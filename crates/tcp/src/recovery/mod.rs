@@ -1,5 +1,5 @@
-//! How losses are found and repaired. One file per way, and one line in the list of [`kind`]: a
-//! value with the state that it needs, which works on what all senders share.
+//! Recovery finds and repairs losses. Each way has one file, and one line in the list of [`kind`].
+//! It is a value with the state that it needs, and works on what all senders share.
 //!
 //! [`kind`] and [`scoreboard`] lie below the [`Connection`]; the other files lie above it.
 

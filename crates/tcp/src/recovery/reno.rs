@@ -12,7 +12,7 @@ use penstock_units::Time;
 pub(crate) struct Reno {
     pub(crate) dupacks: u32,
     pub(crate) in_recovery: bool,
-    /// What duplicate ACKs have added to the window.
+    /// The segments that duplicate ACKs have added to the window.
     pub(crate) inflation: f64,
 }
 

@@ -1,13 +1,13 @@
-//! What a sender knows from selective acknowledgements, and which segment that makes the next one.
-//! RFC 6675; with `loss_recovery = "ns-2"` the pipe of Fall and Floyd.
+//! The scoreboard holds what a sender knows from selective acknowledgements, and chooses the next
+//! segment from that. RFC 6675; with `loss_recovery = "ns-2"` the pipe of Fall and Floyd.
 
 use crate::segment::{Ack, Block};
 
 /// A segment is lost once this many above it have arrived (DupThresh).
 pub(crate) const DUP_THRESH: i64 = 3;
 
-/// What the receiver has reported above the cumulative ACK: disjoint blocks, ascending. There are
-/// few, however large the window.
+/// The segments that the receiver has reported above the cumulative ACK: disjoint blocks,
+/// ascending. There are few, however large the window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     blocks: Vec<Block>,
@@ -97,7 +97,7 @@ impl Scoreboard {
     }
 }
 
-/// Where a sender stands, as far as repairs care.
+/// The position of a sender, as far as repairs care.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edges {
     pub(crate) highest_ack: i64,
@@ -109,7 +109,7 @@ pub(crate) struct Edges {
     pub(crate) edge: i64,
 }
 
-/// What ACKs have reported, and what has been sent again of it.
+/// The segments that ACKs have reported, and those that have been sent again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     pub(crate) board: Scoreboard,

@@ -25,9 +25,9 @@ struct Fine {
     timeout: f64,
     /// ACKs after a retransmission that look for further losses.
     worried: i64,
-    /// What an inflated window returns to.
+    /// The window that an inflated one returns to.
     new_cwnd: f64,
-    /// When the window was cut last.
+    /// The time at which the window was cut last.
     changed: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::{Bytes, Duration, QueueLen, Rate};
 ///
 /// [`words!`](crate::words) implements it for enums whose variants are words.
 pub trait Field: Sized {
-    /// What may be written. A declaration narrows it with `ty`, for example to a range.
+    /// The values that may be written. A declaration narrows it with `ty`, for example to a range.
     const TY: Ty;
 
     /// Returns the checked value of a key, which is `None` where the key is automatic.

@@ -5,7 +5,7 @@ use crate::{Duration, Rate};
 /// A delay for each of a group's flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DelaySpec {
-    /// The same for all.
+    /// All flows have this one.
     Fixed(Duration),
     /// Drawn per flow.
     Uniform(Duration, Duration),
@@ -16,7 +16,7 @@ pub enum DelaySpec {
 /// A start time for each of a group's flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StartSpec {
-    /// The same for all.
+    /// All flows have this one.
     Fixed(Duration),
     /// Drawn per flow.
     Uniform(Duration, Duration),
@@ -76,7 +76,7 @@ pub enum RateSchedule {
     Cycle {
         /// The rates, one after the other, and again.
         rates: Vec<Option<Rate>>,
-        /// How long each holds.
+        /// The time for which each holds.
         every: Duration,
     },
     /// A mahimahi trace: the file, and the hash that its content must have, where that is known.

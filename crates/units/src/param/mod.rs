@@ -22,7 +22,7 @@ pub use value::{ParamError, Value, Values};
 pub struct Param {
     /// The key in TOML and the keyword in Python.
     pub name: &'static str,
-    /// What it may hold.
+    /// The values that it may hold.
     pub ty: Ty,
     /// The unit, `"1"` for a pure number, empty where the value carries it.
     pub unit: &'static str,
@@ -31,7 +31,7 @@ pub struct Param {
     pub default: Option<&'static str>,
     /// The default under `profile = "ns-2"`, where it differs.
     pub ns2: Option<&'static str>,
-    /// What an absent value means when there is no default: a formula, or `"required"`.
+    /// The meaning of an absent value when there is no default: a formula, or `"required"`.
     pub auto: &'static str,
     /// Paper, RFC section or program that the default and meaning come from.
     pub source: &'static str,

@@ -1,9 +1,9 @@
-//! What a parameter may hold.
+//! The type of a parameter says which values it may hold.
 
 use super::{DelaySpec, Param, StartSpec, Value, Values};
 use crate::{parse_duration, parse_queue, parse_rate, parse_size, QueueLen};
 
-/// What a parameter may hold, and in which range.
+/// The values that a parameter may hold, and their range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ty {
     /// `true` or `false`.
@@ -60,7 +60,7 @@ pub enum Ty {
     Tables(&'static [Param]),
 }
 
-/// What a declaration says as `auto` of a key that must be given.
+/// The text that a declaration gives as `auto` of a key that must be given.
 pub const REQUIRED: &str = "required";
 
 /// A number in [min, max].

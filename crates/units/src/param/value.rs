@@ -49,7 +49,7 @@ pub struct Values(BTreeMap<&'static str, Value>);
 pub struct ParamError {
     /// The key.
     pub name: &'static str,
-    /// What is wrong, for a person: "must be below max_th (15)".
+    /// The problem, for a person: "must be below max_th (15)".
     pub problem: String,
 }
 
@@ -61,7 +61,7 @@ impl ParamError {
 }
 
 impl Values {
-    /// No values.
+    /// Returns a set without values.
     pub fn new() -> Self {
         Self::default()
     }

@@ -124,7 +124,7 @@ const SIZES_AMBIGUOUS: &[Ambiguous] = &[
     ),
 ];
 
-/// One kind of quantity: what its parser needs to know.
+/// One kind of quantity, as its parser needs to know it.
 pub(crate) struct Kind {
     /// Units, this project's own spellings first.
     pub units: &'static [Unit],

@@ -1,10 +1,10 @@
-//! The recombined family against its members.
+//! These tests compare the recombined family with its members.
 
 use crate::testing::build;
 use crate::{kind, Ecn, Packet, Queue};
 use penstock_units::{Rng, Time};
 
-/// What a discipline makes of a queue that wanders over its whole profile: verdicts and all
+/// Returns what a discipline makes of a queue that wanders over its whole profile: verdicts and all
 /// that it publishes under `names`.
 fn trace(
     name: &str,

@@ -1,4 +1,4 @@
-//! Queues, rounds and evictions by hand.
+//! These tests work queues, rounds and evictions out by hand.
 
 use super::*;
 
