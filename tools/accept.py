@@ -1,4 +1,4 @@
-"""What README and docs/ promise, with its budgets, and the table of what was measured.
+"""Tries what README and docs/ promise, with its budgets, and the table of what was measured.
 
 `make accept` runs the tests marked `accept` (`tests/test_promises.py`) on a fresh clone of the last
 commit, which lies in `out/accept/clone`. Each test is about the promises whose names begin with its
@@ -41,12 +41,12 @@ class Promise:
         return ", ".join(f"{s} {self.shown(end)}" for s, end in ends if end is not None) or "–"
 
     def keeps(self, value: float) -> bool:
-        """Whether a value is within the budget; NaN is not."""
+        """Returns whether a value is within the budget; NaN is not."""
         above = self.least is None or value >= self.least
         return above and (self.most is None or value <= self.most)
 
     def shown(self, value: float) -> str:
-        """A value with its unit."""
+        """Returns a value with its unit."""
         whole = value == int(value) or value >= 1000
         return f"{value:.0f} {self.unit}".rstrip() if whole else f"{value:.3g} {self.unit}".rstrip()
 
@@ -111,11 +111,11 @@ class Table:
         self.rows = {row[0]: row[-3:] for row in rows if row[0] in promises and len(row) == 6}
 
     def names(self, test: str) -> list[str]:
-        """The promises that a test measures."""
+        """Returns the promises that a test measures."""
         return [name for name in self.promises if name.split()[0] == test]
 
     def kept(self, test: str, commit: str) -> bool:
-        """Whether all promises of a test were measured at this commit, and kept."""
+        """Returns whether all promises of a test were measured at this commit, and kept."""
         rows = [self.rows.get(name, ("**", "", "")) for name in self.names(test)]
         return all(row[2] == commit and "**" not in row[0] for row in rows)
 
@@ -131,7 +131,7 @@ class Table:
         part.replace(self.page)
 
     def text(self) -> str:
-        """The page."""
+        """Returns the page."""
         none = ("**not measured**", "", "")
         lines = [
             " | ".join(["", name, promise.text, promise.budget, *self.rows.get(name, none), ""])
@@ -162,7 +162,8 @@ class Trial:
     lacking: str | None = None
 
     def bin(self, program: str) -> Path:
-        """A program of the checkout's virtual environment, which is made where there is none."""
+        """Returns a program of the checkout's virtual environment, which is made where there is
+        none."""
         path = self.checkout / ".venv" / "bin" / program
         if not path.exists():
             self.run("make", "setup")
@@ -233,13 +234,14 @@ class Trial:
 
 
 def ratios(table: str) -> dict[str, float]:
-    """How many times as fast as ns-2 each case is, from the table of `make bench`."""
+    """Returns how many times as fast as ns-2 each case is, from the table of `make bench`."""
     rows = re.findall(r"^\| (B\d) \|.*\| ([\d.]+)× \|$", table, re.MULTILINE)
     return {case: float(ratio) for case, ratio in rows}
 
 
 def clone(root: Path) -> Path:
-    """A clone of the last commit. One of the same commit that is there already is gone on with."""
+    """Returns a clone of the last commit. One of the same commit that is there already is gone on
+    with."""
     place, here = root / "out" / "accept" / "clone", git(root, "rev-parse", "HEAD")
     if not place.exists() or git(place, "rev-parse", "HEAD") != here:
         shutil.rmtree(place, ignore_errors=True)
@@ -249,6 +251,6 @@ def clone(root: Path) -> Path:
 
 
 def git(where: Path, *arguments: str) -> str:
-    """What git prints."""
+    """Returns what git prints."""
     command: Sequence[str | Path] = ["git", "-C", where, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Where Chromium is, and the options with which it runs without a screen and asks nobody for
+"""Finds where Chromium is, and the options with which it runs without a screen and asks nobody for
 updates.
 """
 

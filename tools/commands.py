@@ -86,7 +86,7 @@ DOCUMENTS_HEAD = (
 
 
 def commands() -> dict[str, tuple[click.Command, click.Context]]:
-    """Every command with a context to ask it in."""
+    """Returns every command with a context to ask it in."""
     top = click.Context(program, info_name="penstock", **program.context_settings)
     found = {name: program.get_command(top, name) for name in COMMANDS}
     return {
@@ -97,25 +97,25 @@ def commands() -> dict[str, tuple[click.Command, click.Context]]:
 
 
 def paragraphs(command: click.Command) -> list[str]:
-    """What a command's help says, a string for each paragraph."""
+    """Returns what a command's help says, a string for each paragraph."""
     text = (command.help or "").replace("\b\n", "")
     return [" ".join(each.split()) for each in re.split(r"\n\s*\n", text) if each.strip()]
 
 
 def usage(command: click.Command, context: click.Context) -> str:
-    """`penstock run [OPTIONS] FILE`."""
+    """Returns `penstock run [OPTIONS] FILE`."""
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 
 def options(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
-    """Each option as it is written, and what it does."""
+    """Returns each option as it is written, and what it does."""
     asked = (each for each in command.get_params(context) if isinstance(each, click.Option))
     rows = (each.get_help_record(context) for each in asked)
     return [(row[0], " ".join(row[1].split())) for row in rows if row]
 
 
 def markdown() -> str:
-    """The text of `docs/commands.md`."""
+    """Returns the text of `docs/commands.md`."""
     lines = [
         "# Commands",
         "",
@@ -145,7 +145,7 @@ def _cell(text: str) -> str:
 
 
 def man() -> str:
-    """The man page `penstock.1`."""
+    """Returns the man page `penstock.1`."""
     first = "active queue management: simulate, compare, emulate"
     lines = [
         f'.TH PENSTOCK 1 "" "penstock {_penstock.__version__}" "User Commands"',
@@ -174,7 +174,7 @@ def _troff(text: str) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Every file that is made here, by its path in the repository."""
+    """Returns every file that is made here, by its path in the repository."""
     made = {
         Path("docs/commands.md"): markdown(),
         SHARE / "man/man1/penstock.1": man(),

@@ -33,7 +33,7 @@ REAL = ("penstock emulate",)
 
 
 def listed(command: str) -> str | None:
-    """The reason why a command is not run; `None` where it is."""
+    """Returns the reason why a command is not run; `None` where it is."""
     for key, reason in LISTED.items():
         if command == key or (key.endswith("*") and command.startswith(key[:-1])):
             return reason
@@ -41,12 +41,12 @@ def listed(command: str) -> str | None:
 
 
 def documents(root: Path) -> list[Path]:
-    """README, and every page whose blocks are read."""
+    """Returns README and every page whose blocks are read."""
     return [root / "README.md", *sorted((root / "docs").rglob("*.md")), root / "bpf" / "README.md"]
 
 
 def commands(block: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every command of a block, and the output that the block shows below it."""
+    """Yields every command of a block, and the output that the block shows below it."""
     lines = re.sub(r"\\\n\s*", "", block).splitlines()
     prompts = any(line.startswith("$ ") for line in lines)
     command, output = None, []
@@ -66,7 +66,8 @@ def _without_comment(line: str) -> str:
 
 
 def missing(expected: tuple[str, ...], output: str) -> list[str]:
-    """The shown lines that the output lacks. Spaces do not count; a … stands for anything."""
+    """Returns the shown lines that the output lacks. Spaces do not count; a … stands for
+    anything."""
     there = {" ".join(line.split()) for line in output.splitlines()}
     return [line for line in expected if not _among(" ".join(line.split()), there)]
 

@@ -62,13 +62,14 @@ def call(*command: str | Path, cwd: Path | None = None, **environment: str) -> s
 
 
 def installed(target: str) -> bool:
-    """Whether Rust's standard library for a target is there."""
+    """Returns whether Rust's standard library for a target is there."""
     folder = call("rustc", "--print", "target-libdir", "--target", target).strip()
     return Path(folder).is_dir()
 
 
 def profile(maturin: Path, target: str, path: str) -> Path | None:
-    """What a training run says of the code, for profile-guided optimisation; None without its tool.
+    """Returns what a training run says of the code, for profile-guided optimisation; None without
+    its tool.
 
     maturin's own `--pgo` fails with Zig, which does not know an option of instrumented builds. So
     the instrumented library is linked as usual; it stays on this machine.
@@ -94,7 +95,7 @@ def profile(maturin: Path, target: str, path: str) -> Path | None:
 
 
 def build() -> list[Path]:
-    """The source archive and a wheel for every target that can be built here."""
+    """Returns the source archive and a wheel for every target that can be built here."""
     shutil.rmtree(DIST, ignore_errors=True)
     maturin = Path(sys.executable).parent / "maturin"
     path = f"{maturin.parent}:{os.environ['PATH']}"
@@ -121,7 +122,7 @@ def build() -> list[Path]:
 
 
 def check_contents(wheel: Path) -> None:
-    """A wheel has the extension, the man page and the completions, and no test."""
+    """Checks that a wheel has the extension, the man page and the completions, and no test."""
     with zipfile.ZipFile(wheel) as file:
         names = file.namelist()
     assert any(name.endswith("_penstock.abi3.so") for name in names), names

@@ -56,7 +56,7 @@ Row = dict[str, str]
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
-    """The lines of the summary: a row of the table for each question."""
+    """Yields the lines of the summary: a row of the table for each question."""
     names = list(dict.fromkeys(row["candidate"] for row in rows))
     seeds = max(int(row["n"] or 0) for row in rows)
     yield "# Every discipline, judged by RFC 7928"
@@ -101,7 +101,7 @@ def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
-    """The lines of the page's table: a discipline each."""
+    """Returns the lines of the page's table: a discipline each."""
     kept = {
         (row["candidate"], row["experiment"], row["form"], row["measure"]): row for row in numbers
     }
@@ -117,7 +117,7 @@ def papers_table(numbers: Sequence[Row], answers: Sequence[Row]) -> list[str]:
 
 
 def _digits(x: float) -> str:
-    """At least two digits, and no more after the point than they need."""
+    """Returns at least two digits, and no more after the point than they need."""
     return f"{x:.1f}" if abs(x) < 9.95 else f"{x:.0f}"
 
 

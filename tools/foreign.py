@@ -54,7 +54,7 @@ class Foreign:
         subprocess.run([*line, wheel], check=True)
 
     def run(self, *arguments: str | Path, cwd: Path) -> str:
-        """What Python prints to its standard output."""
+        """Returns what Python prints to its standard output."""
         line = [*self._line, *map(str, arguments)]
         return subprocess.run(line, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
 

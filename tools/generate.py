@@ -94,7 +94,7 @@ Spec = Mapping[str, Any]
 
 
 def source() -> str:
-    """The text of `kinds.py`."""
+    """Returns the text of `kinds.py`."""
     read = {
         name: json.loads(_penstock.list_json(name))
         for name in ("aqm", "tcp", "traffic", "topology")
@@ -198,7 +198,7 @@ def _traffic(rows: Sequence[Row], tcp: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _based(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """The classes of kinds, with their bases in front."""
+    """Returns the classes of kinds, with their bases in front."""
     parents = {name: parent for name, parent, _, _ in BASES}
     place = {row["name"]: _place({p["name"] for p in row["params"]}) for row in rows}
     known: dict[str, dict[str, Row]] = {"Table": {}}
@@ -223,14 +223,14 @@ def _based(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _chain(name: str, parents: Mapping[str, str]) -> Iterator[str]:
-    """A base, and what it stands on."""
+    """Yields a base, and what it stands on."""
     while name != "Table":
         yield name
         name = parents[name]
 
 
 def _place(keys: set[str]) -> str:
-    """The base of a row with these keys."""
+    """Returns the base of a row with these keys."""
     fits = ["Table"]
     for name, parent, key, _ in BASES:
         if key in keys and parent in fits:
@@ -249,7 +249,8 @@ def _class(
     inner: Sequence[tuple[str, str, str]] = (),
     base: str = "Table",
 ) -> str:
-    """The text of one class. inner: fields that are tables themselves, with type and meaning."""
+    """Returns the text of one class. inner: fields that are tables themselves, with type and
+    meaning."""
     lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}({base}):"]
     lines += [*_wrapped(f'"""{row["doc"]}', 4, 4), ""]
     for key in ("expect", "weaknesses"):
@@ -289,7 +290,7 @@ def _type(p: Row) -> str:
 
 
 def _described(p: Row) -> str:
-    """Meaning, range, unit, default and source in one paragraph."""
+    """Returns meaning, range, unit, default and source in one paragraph."""
     text: str = p["doc"].rstrip(".") + f"; {p['range']}"
     if p["unit"] not in ("", "1"):
         text += f"; unit: {p['unit']}"

@@ -1,4 +1,4 @@
-"""How often intervals hold the true mean, and how wide they are.
+"""Measures how often intervals hold the true mean, and how wide they are.
 
     python tools/intervals.py
 
@@ -62,7 +62,7 @@ QUANTITIES: Mapping[str, tuple[Draw, Bounds]] = {
 
 
 def students(values: Array, bounds: Bounds) -> Ends:
-    """Student's t, whatever the bounds."""
+    """Returns Student's t, whatever the bounds."""
     n = values.shape[1]
     half = stats.t.isf(0.025, n - 1) * values.std(axis=1, ddof=1) / np.sqrt(n)
     mean = values.mean(axis=1)
@@ -70,13 +70,13 @@ def students(values: Array, bounds: Bounds) -> Ends:
 
 
 def cut(values: Array, bounds: Bounds) -> Ends:
-    """The same, cut at the bounds."""
+    """Returns Student's t, cut at the bounds."""
     low, high = students(values, bounds)
     return np.maximum(low, 0.0), np.minimum(high, 1.0 if bounds == SHARE else np.inf)
 
 
 def on_logarithms(values: Array, bounds: Bounds) -> Ends:
-    """Student's t on the logit of a share, on the logarithm of what has one bound."""
+    """Returns Student's t on the logit of a share, on the logarithm of what has one bound."""
     low, high = students(values, bounds)
     mean, half = (low + high) / 2, (high - low) / 2
     slope = np.maximum(mean * (1 - mean) if bounds == SHARE else mean, 1e-300)
@@ -90,7 +90,7 @@ def on_logarithms(values: Array, bounds: Bounds) -> Ends:
 
 
 def ours(values: Array, bounds: Bounds) -> Ends:
-    """What Penstock says: on the root, or on the arcsine of the root."""
+    """Returns what Penstock says: on the root, or on the arcsine of the root."""
     found = [Estimate.of(row, bounds) for row in values.tolist()]
     return np.array([each.low for each in found]), np.array([each.high for each in found])
 

@@ -47,7 +47,8 @@ def add_target() -> bool:
 
 
 def from_source() -> dict[str, str] | None:
-    """How to build the standard library along with the engine: variables of the environment.
+    """Returns how to build the standard library along with the engine: variables of the
+    environment.
 
     It takes a Rust that has the library's source beside it (Debian: `rustc-web`, `rust-web-src`)
     and a linker. None where one of them is missing.
@@ -66,7 +67,7 @@ def from_source() -> dict[str, str] | None:
 
 
 def _sysroot(compiler: str) -> Path | None:
-    """The folder of a Rust, where there is one."""
+    """Returns the folder of a Rust, where there is one."""
     if shutil.which(compiler) is None:
         return None
     said = subprocess.run([compiler, "--print", "sysroot"], capture_output=True, text=True)
@@ -107,7 +108,7 @@ def number(module: bytes, at: int) -> tuple[int, int]:
 
 
 def sections(module: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each section of a module: its kind, and its bytes with their header."""
+    """Yields each section of a module: its kind, and its bytes with their header."""
     at = 8
     while at < len(module):
         size, inside = number(module, at + 1)

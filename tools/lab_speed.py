@@ -1,4 +1,4 @@
-"""How fast the lab goes: `python tools/lab_speed.py`, after `make lab`. It needs Chromium.
+"""Measures how fast the lab goes: `python tools/lab_speed.py`, after `make lab`. It needs Chromium.
 
 It opens the page in headless Chromium with 100 flows through a link of 10 Mbit/s, at 20 and at 50
 times real time, while everything is drawn, and prints for each: simulated seconds in a second,
@@ -51,7 +51,7 @@ TOLD = """({ ...seen, drawn: page.drawn, seconds: (performance.now() - seen.from
 
 
 def row(name: str, numbers: list[float]) -> str:
-    """Median and percentiles of milliseconds."""
+    """Returns the median and percentiles of milliseconds."""
     ordered = sorted(numbers)
     shares = {"median": 0.5, "95 %": 0.95, "99 %": 0.99, "most": 1.0}
     said = (
@@ -87,7 +87,7 @@ def measure(speed: int, seconds: float) -> bool:
 
 
 def busy(browser: Browser) -> float:
-    """Seconds that the page's main thread has worked: scripts, layout, painting."""
+    """Returns seconds that the page's main thread has worked: scripts, layout, painting."""
     metrics = browser.call("Performance.getMetrics")["metrics"]
     return next(float(each["value"]) for each in metrics if each["name"] == "TaskDuration")
 

@@ -84,12 +84,12 @@ VIEWS = {
 
 
 def view(kind: str) -> View:
-    """What the figure of a kind shows."""
+    """Returns what the figure of a kind shows."""
     return VIEWS.get(kind, View())
 
 
 def probed(kind: str) -> Probe:
-    """What a kind's figure is drawn from."""
+    """Returns what a kind's figure is drawn from."""
     shown = view(kind)
     scenario = probing.scenario(kind).set_all(
         {f"aqm.{key}": value for key, value in shown.set.items()}
@@ -100,23 +100,23 @@ def probed(kind: str) -> Probe:
 
 
 def rows() -> list[Row]:
-    """Every kind as it is declared."""
+    """Returns every kind as it is declared."""
     listed: list[Row] = json.loads(_penstock.list_json("aqm"))
     return listed
 
 
 def page(row: Row, probe: Probe) -> str:
-    """The text of one kind's page."""
+    """Returns the text of one kind's page."""
     return "\n".join(_page(row, probe)).rstrip() + "\n"
 
 
 def index(text: str) -> str:
-    """The index with its table written again."""
+    """Returns the index with its table written again."""
     return filled(text, MAKER, table(["", "kind", "what it is", "source"], _index(), "l"))
 
 
 def write(docs: Path) -> None:
-    """All pages and figures into their places under `docs`."""
+    """Writes all pages and figures into their places under `docs`."""
     from penstock import _files
 
     for row in rows():
@@ -131,7 +131,7 @@ def write(docs: Path) -> None:
 
 
 def first_picture(readme: Path) -> str:
-    """The queues of the README's first scenario, under the disciplines that it compares."""
+    """Returns the queues of the README's first scenario, under the disciplines that it compares."""
     toml = re.search(r'```toml title="first.toml"\n(.*?)```', readme.read_text("utf-8"), re.DOTALL)
     assert toml is not None, "the README begins with a scenario, first.toml"
     compared = runner.compare(
@@ -194,7 +194,7 @@ def _caption(kind: str, probe: Probe) -> str:
 
 
 def _prose(text: str) -> str:
-    """A paragraph as Markdown."""
+    """Returns a paragraph as Markdown."""
     text = re.sub(r"(?<!`)\*", r"\\*", text)
     return re.sub(r"docs/(\w+\.md)", r"[\1](../\1)", text)
 
@@ -209,6 +209,6 @@ def _index() -> Iterator[tuple[str, ...]]:
 
 
 def digest(probe: Probe) -> str:
-    """A short name for what a figure shows."""
+    """Returns a short name for what a figure shows."""
     shown = json.dumps([probe.axis, probe.points, probe.after_s, probe.counts])
     return hashlib.sha256(shown.encode()).hexdigest()[:16]

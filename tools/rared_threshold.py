@@ -87,14 +87,14 @@ class Place:
         return max(5, round(self.pipe / 8))
 
     def scenario_keys(self) -> Any:
-        """The discipline's keys as the model reads them."""
+        """Returns the discipline's keys as the model reads them."""
         from penstock.fluid.loops import Keys
 
         resolved = ps.Scenario.load(BASE).set_all(self.changes()).resolved
         return Keys(resolved["aqm"], resolved["topology"]["bottleneck"], PACKET)
 
     def changes(self) -> dict[str, Any]:
-        """The keys of the scenario here."""
+        """Returns the keys of the scenario here."""
         return {
             "topology.bottleneck.rate": f"{self.mbit} Mbit/s",
             "topology.bottleneck.delay": f"{(self.trip_ms - 4) / 2:g} ms",
@@ -112,7 +112,7 @@ class Place:
 
 
 def places() -> Iterator[Place]:
-    """Every link."""
+    """Yields every link."""
     for mbit, trip_ms, weight in itertools.product(RATES_MBIT, TRIPS_MS, WEIGHTS):
         yield Place(mbit, trip_ms, weight)
 
@@ -127,7 +127,7 @@ def main() -> None:
 
 
 def swept() -> Mapping[tuple[Place, str, str], Mapping[int, float | None]]:
-    """Place, threshold and metric → seed → value."""
+    """Returns place, threshold and metric → seed → value."""
     listed = [
         (place, name, {**place.changes(), "aqm.slope_th": slope})
         for place in places()
@@ -153,7 +153,7 @@ def swept() -> Mapping[tuple[Place, str, str], Mapping[int, float | None]]:
 
 
 def _is(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a run is that of a place and a threshold."""
+    """Returns whether a run is that of a place and a threshold."""
     told = ("topology.bottleneck.rate", "topology.bottleneck.delay", "aqm.w_q")
     same = all(str(row[path]) == str(wanted[path]) for path in told)
     return same and float(row["aqm.slope_th"]) == wanted["aqm.slope_th"]
@@ -165,7 +165,7 @@ Label = tuple[Place, str, str]
 def comparisons(
     runs: Mapping[tuple[Place, str, str], Mapping[int, float | None]],
 ) -> Iterator[tuple[Label, Paired]]:
-    """The rule against each of the others, at every place, by every metric."""
+    """Yields the rule against each of the others, at every place, by every metric."""
     for place, other, metric in itertools.product(places(), AGAINST, METRICS):
         yield (
             (place, other, metric),
@@ -174,7 +174,7 @@ def comparisons(
 
 
 def better(label: Label, found: Paired) -> int:
-    """1 where the rule is better, −1 where it is worse, 0 where the runs do not tell."""
+    """Returns 1 where the rule is better, −1 where it is worse, 0 where the runs do not tell."""
     difference = found.difference
     assert isinstance(difference, Estimate)
     if found.p_adjusted is None or found.p_adjusted >= 0.05 or not difference.mean:
@@ -184,7 +184,7 @@ def better(label: Label, found: Paired) -> int:
 
 
 def rows(compared: Mapping[Label, Paired]) -> list[str]:
-    """A line for each place: the threshold, and what it changes against 20 packets/s."""
+    """Returns a line for each place: the threshold, and what it changes against 20 packets/s."""
     lines = []
     for place in places():
         cells = [
@@ -213,7 +213,7 @@ FIXED_NAME = AGAINST[0]
 
 
 def counts(compared: Mapping[Label, Paired]) -> list[str]:
-    """How often the rule is better and worse."""
+    """Returns how often the rule is better and worse."""
     lines = []
     for other, (metric, (name, _, _)) in itertools.product(AGAINST, METRICS.items()):
         found = [
@@ -232,7 +232,7 @@ def counts(compared: Mapping[Label, Paired]) -> list[str]:
 
 
 def figure(compared: Mapping[Label, Paired]) -> Any:
-    """Each metric's difference to 20 packets/s over the rule's threshold."""
+    """Returns each metric's difference to 20 packets/s over the rule's threshold."""
     import matplotlib.pyplot as plt
 
     with style.context():

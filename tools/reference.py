@@ -54,7 +54,7 @@ SECTIONS = (
 
 
 def source() -> str:
-    """The text of `docs/reference.md`."""
+    """Returns the text of `docs/reference.md`."""
     lines = [HEAD, units()]
     shared = shared_keys(json.loads(_penstock.list_json("aqm")))
     for title, what in SECTIONS:
@@ -70,7 +70,7 @@ def source() -> str:
 
 
 def units() -> str:
-    """The section of units, from what the parsers themselves list."""
+    """Returns the section of units, from what the parsers themselves list."""
     rows = []
     for name, read in READ.items():
         try:
@@ -81,7 +81,7 @@ def units() -> str:
 
 
 def shared_keys(kinds: Iterable[Row]) -> frozenset[str]:
-    """Keys that every discipline takes: told once."""
+    """Returns keys that every discipline takes: told once."""
     names = [{p["name"] for p in kind["params"]} for kind in kinds]
     return frozenset(set.intersection(*names))
 

@@ -1,4 +1,4 @@
-"""What MkDocs does besides its own work for `make site`.
+"""Defines what MkDocs does besides its own work for `make site`.
 
 - A link that leads out of `docs/`, to a scenario, an example or a folder, leads on the site to a
   page made from that file. So the site is complete by itself, wherever it stands.

@@ -1,4 +1,4 @@
-"""What the documents show, in the order of each page: files, commands and pieces of Python.
+"""Reads what the documents show, in the order of each page: files, commands and pieces of Python.
 
 A fence with a title is a file: it is written before what follows on its page. A console block is
 typed line by line. A Python block runs after those above it, in one interpreter for each page; a
@@ -107,11 +107,11 @@ class Piece:
 
     @property
     def slow(self) -> bool:
-        """Whether it is left to `make accept`."""
+        """Returns whether it is left to `make accept`."""
         return self.kind == "command" and any(fnmatch.fnmatchcase(self.text, key) for key in SLOW)
 
     def lacks(self) -> str | None:
-        """The reason why this machine cannot run it; `None` where it can."""
+        """Returns the reason why this machine cannot run it; `None` where it can."""
         program = self.text.split()[0] if self.kind == "command" else ""
         if program in PROGRAMS and shutil.which(program) is None:
             return f"no {program}: apt-get install {PROGRAMS[program]}"
@@ -138,7 +138,7 @@ def pieces(root: Path, page: Path) -> Iterator[Piece]:
 
 
 def commands(root: Path) -> list[Piece]:
-    """Every command that the documents show."""
+    """Returns every command that the documents show."""
     return [
         each
         for page in console.documents(root)

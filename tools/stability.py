@@ -45,7 +45,7 @@ def fill(name: str, lines: Iterable[str]) -> None:
 
 
 def judged(scenario: ps.Scenario | Path, label: str) -> Stability:
-    """A scenario's range with its runs."""
+    """Returns a scenario's range with its runs."""
     with Bar(label) as bar:
         return ps.stability(scenario, simulate=True, seeds=SEEDS, progress=bar)
 
@@ -61,7 +61,7 @@ class Seen:
 
     @property
     def flows(self) -> float:
-        """N."""
+        """The number of flows N."""
         return self.case.path.flows
 
     @property
@@ -77,13 +77,13 @@ class Seen:
 
     @property
     def lively(self) -> bool:
-        """Whether the model's queue has the rhythm of one that oscillates."""
+        """Returns whether the model's queue has the rhythm of one that oscillates."""
         expected = self.swing.expected_rhythm
         return not self.margins.stable or (expected is not None and expected >= OSCILLATES)
 
 
 def seen(found: Stability) -> list[Seen]:
-    """The points of a range that have a balance and runs."""
+    """Returns the points of a range that have a balance and runs."""
     return [
         Seen(case, case.loop, case.margins, case.swing)
         for case in found.cases
@@ -92,7 +92,7 @@ def seen(found: Stability) -> list[Seen]:
 
 
 def mean(estimate: Estimate) -> float:
-    """The mean of an estimate that has one."""
+    """Returns the mean of an estimate that has one."""
     assert estimate.mean is not None
     return estimate.mean
 
@@ -101,7 +101,7 @@ def mean(estimate: Estimate) -> float:
 
 
 def red() -> None:
-    """The map, the spectra, the standard deviations, and their numbers."""
+    """Writes the map, the spectra, the standard deviations, and their numbers."""
     found = judged(SCENARIOS / "red.toml", "red")
     points = seen(found)
     style.save(map_of(found), str(FIGURES / "red-map.png"))
@@ -114,7 +114,7 @@ def red() -> None:
 
 
 def red_grid(points: Sequence[Seen]) -> list[str]:
-    """Phase margin and rhythm, a line for each number of flows."""
+    """Returns phase margin and rhythm, a line for each number of flows."""
     trips = sorted({each.trip_ms for each in points})
     place = {(each.flows, each.trip_ms): cell(each) for each in points}
     rows = [
@@ -125,23 +125,23 @@ def red_grid(points: Sequence[Seen]) -> list[str]:
 
 
 def cell(each: Seen) -> str:
-    """A point: the phase margin, and the rhythm of its runs, bold where they oscillate."""
+    """Returns a point: the phase margin, and the rhythm of its runs, bold where they oscillate."""
     return f"{degrees(each)} / {bold(each)}"
 
 
 def degrees(each: Seen) -> str:
-    """The phase margin."""
+    """Returns the phase margin."""
     return "none" if math.isinf(each.lacks) else f"{each.lacks:+.0f}°"
 
 
 def bold(each: Seen) -> str:
-    """The rhythm of the runs, bold where they oscillate."""
+    """Returns the rhythm of the runs, bold where they oscillate."""
     rhythm = f"{mean(each.swing.rhythm):.2f}"
     return f"**{rhythm}**" if each.swing.oscillates else rhythm
 
 
 def red_numbers(points: Sequence[Seen]) -> list[str]:
-    """Balance, scatter and frequency: model and runs, grouped by phase margin."""
+    """Returns balance, scatter and frequency: model and runs, grouped by phase margin."""
     bands = ((-math.inf, -30), (-30, 0), (0, 30), (30, 60), (60, math.inf))
     rows = []
     for low, high in bands:
@@ -180,7 +180,7 @@ def red_numbers(points: Sequence[Seen]) -> list[str]:
 
 
 def signals(points: Sequence[Seen]) -> list[str]:
-    """The rhythm of points that should oscillate, by the number of signals in a swing."""
+    """Returns the rhythm of points that should oscillate, by the number of signals in a swing."""
     rows = []
     for low, high in ((0, 3), (3, 10), (10, 30), (30, math.inf)):
         inside = [
@@ -198,7 +198,7 @@ def signals(points: Sequence[Seen]) -> list[str]:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the ends."""
+    """Returns the median, and the ends."""
     if not values:
         return "–"
     ordered = sorted(values)
@@ -213,7 +213,7 @@ RULES: Mapping[str, Callable[[Seen], bool]] = {
 
 
 def agreement(ranges: Mapping[str, Sequence[Seen]]) -> list[str]:
-    """How often the runs do what the model says, by both of its rules."""
+    """Returns how often the runs do what the model says, by both of its rules."""
     sure = {
         f"{name}, without doubtful points": [p for p in points if not p.case.doubts]
         for name, points in ranges.items()
@@ -237,7 +237,7 @@ def agreement(ranges: Mapping[str, Sequence[Seen]]) -> list[str]:
 
 
 def spectra(points: Sequence[Seen]) -> Any:
-    """The spectra of four points."""
+    """Returns the spectra of four points."""
     place = {(each.trip_ms, each.flows): each.case for each in points}
     with style.context():
         figure, axes = _axes(1, len(SPECTRA), (11.0, 3.3), sharey=True)
@@ -246,7 +246,7 @@ def spectra(points: Sequence[Seen]) -> Any:
 
 
 def scatter(points: Sequence[Seen]) -> Any:
-    """Standard deviation and rhythm: what the runs have over what the model expects."""
+    """Returns standard deviation and rhythm: what the runs have over what the model expects."""
     stable = [p for p in points if p.margins.stable and not p.case.doubts]
     deviations = [(expected_sd(p.loop), mean(p.swing.sd_pkts)) for p in stable]
     rhythms = [(p.swing.expected_rhythm or 0.0, mean(p.swing.rhythm)) for p in stable]
@@ -280,7 +280,7 @@ def _axes(
 
 
 def others() -> None:
-    """PI, REM and AMECN on a few points."""
+    """Compares PI, REM and AMECN on a few points."""
     ranges = {
         name: seen(judged(SCENARIOS / f"{key}.toml", key))
         for key, name in (("pi", "PI"), ("rem", "REM"), ("amecn", "AMECN"))
@@ -306,7 +306,7 @@ ROW = [
 
 
 def row(name: str, each: Seen) -> list[str]:
-    """A line about one point."""
+    """Returns a line about one point."""
     crossover, expected = each.margins.crossover_rad_s, each.swing.expected_rhythm
     sd = f"{expected_sd(each.loop):.0f}" if each.margins.stable else "–"
     return [
@@ -325,7 +325,7 @@ def row(name: str, each: Seen) -> list[str]:
 
 
 def gates() -> None:
-    """RED's three gates at the same D, drops instead of marks, and a slow average."""
+    """Compares RED's three gates at the same D, drops instead of marks, and a slow average."""
     base = ps.Scenario.load(SCENARIOS / "red.toml")
     forms: Mapping[str, Mapping[str, Any]] = {
         "uniform, max_p 0.05": {},
@@ -349,7 +349,7 @@ def gates() -> None:
 
 
 def rared() -> None:
-    """RARED's threshold: the rule, 20 packets/s, and neither."""
+    """Compares RARED's thresholds: the rule, 20 packets/s, and neither."""
     import rared_threshold
 
     rared_threshold.main()

@@ -18,7 +18,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` when the block ends well, and leaves nothing when it does not.
+    """Opens a binary file that takes the place of `path` when the block ends well, and leaves nothing when it does not.
 
     Written under another name in the same folder, flushed to the disk, then renamed: a reader, a full disk or a
     Ctrl-C never meets half a file.

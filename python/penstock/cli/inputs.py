@@ -1,4 +1,4 @@
-"""What a user gave: read, and refused before anything runs if it cannot work."""
+"""Reads what a user gave, and refuses it before anything runs if it cannot work."""
 
 from __future__ import annotations
 

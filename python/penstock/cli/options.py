@@ -39,17 +39,17 @@ pcap = click.option("--pcap", type=PATH, metavar="FILE", help="Capture packets (
 
 
 def changes(text: str = "Change a key: aqm.min_th=7.") -> Callable[[F], F]:
-    """`--set KEY=VALUE`, any number of times."""
+    """Adds `--set KEY=VALUE`, any number of times."""
     return click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help=text)
 
 
 def as_json(instead_of: str = "a table") -> Callable[[F], F]:
-    """`--json`."""
+    """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON document instead of {instead_of}.")
 
 
 def out(text: str, default: Path | None = None) -> Callable[[F], F]:
-    """`--out DIR`."""
+    """Adds `--out DIR`."""
     shown = default is not None
     return click.option("--out", type=PATH, metavar="DIR", default=default, show_default=shown, help=text)
 
@@ -57,24 +57,24 @@ def out(text: str, default: Path | None = None) -> Callable[[F], F]:
 def seeds(
     text: str = "Runs, one per seed.", default: int | None = 1, range_: click.IntRange = SEEDS
 ) -> Callable[[F], F]:
-    """`--seeds N`."""
+    """Adds `--seeds N`."""
     return click.option("--seeds", type=range_, default=default, metavar="N", help=text)
 
 
 def series(text: str = "Sampling interval of the series that --out writes.") -> Callable[[F], F]:
-    """`--series TIME`."""
+    """Adds `--series TIME`."""
     return click.option("--series", metavar="TIME", help=text)
 
 
 def figure(text: str = "Draw it: .svg, .png or .pdf.") -> Callable[[F], F]:
-    """`--figure FILE` and `--style FILE`."""
+    """Adds `--figure FILE` and `--style FILE`."""
     drawn = click.option("--figure", type=PATH, metavar="FILE", help=text)
     styled = click.option("--style", metavar="FILE", help="Draw it by this style sheet of matplotlib, or one's name.")
     return lambda command: drawn(styled(command))
 
 
 def simulation(command: F) -> F:
-    """What `run` and `compare` share."""
+    """Adds what `run` and `compare` share."""
     shared = [
         file,
         seeds(),

@@ -1,4 +1,4 @@
-"""What a command prints and writes."""
+"""Prints and writes what a command prints and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--figure` and `--style` ask for."""
+"""Reads what `--figure` and `--style` ask for."""
 
 from __future__ import annotations
 

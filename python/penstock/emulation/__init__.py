@@ -63,7 +63,7 @@ class Emulated(Result):
         self._document: str | None = None
 
     def json(self) -> str:
-        """The document of `penstock run --json`, with `emulation` beside its other parts."""
+        """Returns the document of `penstock run --json`, with `emulation` beside its other parts."""
         if self._document is None:
             document = json.loads(super().json())
             document["emulation"] = self.emulation
@@ -71,7 +71,7 @@ class Emulated(Result):
         return self._document
 
     def _with_table(self, name: str) -> tuple[_penstock.RunResult, ...]:
-        """The run; what it did not record is gone."""
+        """Returns the run; what it did not record is gone."""
         if name not in self.runs[0].tables:
             raise ValueError(
                 f'the emulation recorded no {name}: emulate(..., series="10 ms") records queue, cwnd and rtt'
@@ -80,7 +80,7 @@ class Emulated(Result):
 
     @property
     def valid(self) -> bool:
-        """Whether the machine kept up."""
+        """Returns whether the machine kept up."""
         return bool(self.emulation["valid"])
 
 
@@ -167,7 +167,7 @@ def _read(file: str | Path, own: bool) -> Scenario:
 
 
 def mecn_program() -> str | None:
-    """The program that makes multi-level ECN's two ends, if it has been built."""
+    """Returns the program that makes multi-level ECN's two ends, if it has been built."""
     here = Path(__file__).parent
     places = [here / "bin" / "penstock-mecn", here.parents[1] / "target" / "release" / "penstock-mecn"]
     return next((str(place) for place in places if place.is_file()), None)
@@ -238,7 +238,7 @@ def _in_processes(
 
 
 def _outer(scenario: Scenario, seed: int, options: str, rootless: bool, parent: int, answer: int, status: int) -> None:
-    """In the first child: leaves the network, makes the second, and waits for it. Never returns.
+    """Runs in the first child: leaves the network, makes the second, and waits for it. Never returns.
 
     Of the signals that end processes, both children hear SIGTERM alone, which the caller sends.
     """
@@ -263,7 +263,7 @@ def _outer(scenario: Scenario, seed: int, options: str, rootless: bool, parent: 
 
 
 def _inner(scenario: Scenario, seed: int, options: str, privilege: str, answer: int, status: int) -> None:
-    """In the second: emulates. Never returns."""
+    """Runs in the second child: emulates. Never returns."""
     code = 1
     try:
         signal.signal(signal.SIGTERM, _terminated)

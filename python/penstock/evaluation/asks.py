@@ -1,4 +1,4 @@
-"""What is asked of the numbers: each function returns one that gives one number a seed for a candidate."""
+"""Computes what is asked of the numbers: each function returns one that gives one number a seed for a candidate."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def _at(experiment_key: str, variant: str = "", ecn: bool = False) -> Callable[[
 
 
 def metric(experiment_key: str, name: str, variant: str = "", ecn: bool = False) -> Ask:
-    """A metric of the run."""
+    """Returns a metric of the run."""
     where = _at(experiment_key, variant, ecn)
     return lambda numbers, candidate: numbers.metric(where(candidate), name)
 
 
 def measure(experiment_key: str, name: str, percent: float = NONE, of: str = "", variant: str = "") -> Ask:
-    """A measure, or a quantile of one."""
+    """Returns a measure, or a quantile of one."""
     where = _at(experiment_key, variant)
     return lambda numbers, candidate: numbers.quantile(where(candidate), name, percent, of)
 
 
 def goodput(experiment_key: str, group: int, variant: str = "") -> Ask:
-    """The goodput of a traffic entry, bits per second."""
+    """Returns the goodput of a traffic entry, bits per second."""
     where = _at(experiment_key, variant)
     return lambda numbers, candidate: numbers.group(where(candidate), group, "goodput_bps")
 
 
 def ratio(above: Ask, below: Ask) -> Ask:
-    """One number over another of the same seed."""
+    """Returns one number over another of the same seed."""
 
     def asked(numbers: Numbers, candidate: str) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -50,7 +50,7 @@ def ratio(above: Ask, below: Ask) -> Ask:
 
 
 def share(part: Ask, other: Ask) -> Ask:
-    """A part of the sum of two."""
+    """Returns a part of the sum of two."""
     return ratio(part, lambda numbers, candidate: part(numbers, candidate) + other(numbers, candidate))
 
 
@@ -61,7 +61,7 @@ def _mean_between(series: tuple[Array, Array], since: float, until: float) -> fl
 
 
 def phases(experiment_key: str, high: Sequence[tuple[float, float]], low: Sequence[tuple[float, float]]) -> Ask:
-    """The mean delay in some phases over that in others. Each span leaves out the phase's first half."""
+    """Returns the mean delay in some phases over that in others. Each span leaves out the phase's first half."""
     where = _at(experiment_key)
 
     def asked(numbers: Numbers, candidate: str) -> Array:
@@ -75,7 +75,7 @@ def phases(experiment_key: str, high: Sequence[tuple[float, float]], low: Sequen
 
 
 def during(experiment_key: str, spans: Sequence[tuple[float, float]]) -> Ask:
-    """The mean delay in some spans, seconds."""
+    """Returns the mean delay in some spans, seconds."""
     where = _at(experiment_key)
 
     def asked(numbers: Numbers, candidate: str) -> Array:
@@ -86,7 +86,7 @@ def during(experiment_key: str, spans: Sequence[tuple[float, float]]) -> Ask:
 
 
 def settling(experiment_key: str) -> Ask:
-    """Seconds after a change until the delay stays for 2 s within a quarter, or 5 ms, of where the phase ends.
+    """Returns seconds after a change until the delay stays for 2 s within a quarter, or 5 ms, of where the phase ends.
 
     The mean over the changes. A phase in which it never does counts whole.
     """
@@ -117,7 +117,7 @@ def _settles(at: Array, value: Array, begin: float, end: float) -> float:
 
 
 def tuning(experiment_key: str, name: str) -> Ask:
-    """By how much halving or doubling the worst control value changes a metric, relative to the usual one.
+    """Returns by how much halving or doubling the worst control value changes a metric, relative to the usual one.
 
     Paired by seed, on the seeds that the control values ran with.
     """
@@ -137,7 +137,8 @@ def tuning(experiment_key: str, name: str) -> Ask:
 
 
 def unsteadiness(experiment_key: str) -> Ask:
-    """The coefficient of variation of the delay, mean by mean of short spans, in the measured window (RFC 5166)."""
+    """Returns the coefficient of variation of the delay, mean by mean of short spans, in the measured window (RFC
+    5166)."""
     of = experiment(experiment_key)
     where = _at(experiment_key)
     until = of.scenario(of.variants[0]).duration_s
@@ -158,7 +159,7 @@ DELTA = 0.3
 
 
 def convergence(experiment_key: str, old: str, arrivals: Sequence[tuple[str, float, float]]) -> Ask:
-    """Seconds until flows that join have, each, a δ-fair part of what those have that were there.
+    """Returns seconds until flows that join have, each, a δ-fair part of what those have that were there.
 
     The mean of the arrivals.
 
@@ -192,5 +193,5 @@ def convergence(experiment_key: str, old: str, arrivals: Sequence[tuple[str, flo
 
 
 def product(one: Ask, other: Ask) -> Ask:
-    """One number times another of the same seed."""
+    """Returns one number times another of the same seed."""
     return lambda numbers, candidate: one(numbers, candidate) * other(numbers, candidate)

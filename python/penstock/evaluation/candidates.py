@@ -1,4 +1,4 @@
-"""What is judged: a discipline by name, one of a user's own, or either with other settings."""
+"""Names what is judged: a discipline by name, one of a user's own, or either with other settings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Candidate:
     changes: Mapping[str, object] | None = None
 
     def under(self, scenario: Scenario, both_ways: bool = False) -> Scenario:
-        """The scenario under this discipline, in both directions if so asked."""
+        """Returns the scenario under this discipline, in both directions if so asked."""
         changed = scenario.set_all(self.changes) if self.changes else scenario
         if self.own is not None:
             made = changed.with_aqm(self.own)
@@ -57,18 +57,18 @@ class Candidate:
 
 
 def _reversed(scenario: Scenario) -> dict[str, object]:
-    """The changes that give the way back the discipline of the way forward."""
+    """Returns the changes that give the way back the discipline of the way forward."""
     kept = {key: value for key, value in scenario.resolved["aqm"].items() if key != "reverse" and value is not None}
     return {f"aqm.reverse.{key}": value for key, value in kept.items()}
 
 
 def kinds() -> list[str]:
-    """The names of the built-in disciplines."""
+    """Returns the names of the built-in disciplines."""
     return [kind["name"] for kind in json.loads(_penstock.list_json("aqm")) if kind["name"] != NO_DISCIPLINE]
 
 
 def candidates(named: Sequence[str | Aqm | type[Aqm]], changes: Mapping[str, object] | None = None) -> list[Candidate]:
-    """DropTail, then what is named, each once.
+    """Returns DropTail, then what is named, each once.
 
     named: kinds, `"all"`, `"my_aqm.py:Mine"` (a class or an instance in that file), or objects.
     changes: for all but DropTail.
@@ -147,7 +147,7 @@ class _Loaded:
         self.brought.update({each: _held(each) for each in {*sys.modules} - {*before} if not installed(each)})
 
     def stands(self) -> bool:
-        """Whether the files are as they were."""
+        """Returns whether the files are as they were."""
         return all(_held(each) == held for each, held in self.brought.items())
 
     def unload(self) -> None:
@@ -160,7 +160,7 @@ _LOADED: dict[Path, _Loaded] = {}
 
 
 def _imported(file: Path) -> ModuleType:
-    """The file as a module that worker processes can find again by its name.
+    """Returns the file as a module that worker processes can find again by its name.
 
     It finds the modules beside it. It is loaded again, with them, where a file of theirs has changed.
     """
@@ -195,13 +195,13 @@ def _imported(file: Path) -> ModuleType:
 
 
 def _file(module: str) -> Path | None:
-    """Where a loaded module comes from."""
+    """Returns where a loaded module comes from."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return None if file is None else Path(file).resolve()
 
 
 def _held(module: str) -> bytes | None:
-    """What the file of a loaded module holds."""
+    """Returns what the file of a loaded module holds."""
     file = _file(module)
     try:
         return None if file is None else file.read_bytes()

@@ -1,4 +1,4 @@
-"""What a discipline costs whoever builds it (RFC 7928, section 11), and what there is to set (section 12)."""
+"""Measures what a discipline costs whoever builds it (RFC 7928, section 11), and what there is to set (section 12)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def _recorded() -> Mapping[str, Any]:
 
 
 def costs(candidates: Sequence[Candidate]) -> Costs:
-    """Built-in disciplines as the benchmarks recorded them; those in Python are timed here and now."""
+    """Returns the costs of built-in disciplines as the benchmarks recorded them; those in Python are timed here and
+    now."""
     recorded = _recorded()
     declared = {each["name"]: each for each in json.loads(_penstock.list_json("aqm"))}
     common = {param["name"] for param in declared[BASELINE]["params"]}

@@ -62,14 +62,14 @@ class Evaluation:
         return self.document
 
     def answer(self, question: str, candidate: str) -> Answer:
-        """One answer. Raises `Error` for a question or candidate that does not exist."""
+        """Returns one answer. Raises `Error` for a question or candidate that does not exist."""
         known(question, [q.key for q in self.questions], "question")
         known(candidate, self.names, "candidate")
         return self.judgement.answers[question, candidate].answer
 
 
 def chosen(only: Sequence[str], quick: bool) -> list[Experiment]:
-    """The scenarios named, or all. Raises `Error` for a name that does not exist."""
+    """Returns the scenarios named, or all. Raises `Error` for a name that does not exist."""
     keys = [each.key for each in EXPERIMENTS]
     for name in only:
         known(name, keys, "scenario of RFC 7928")

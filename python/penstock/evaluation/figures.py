@@ -49,7 +49,7 @@ class Drawing:
 
 
 def looks(names: Sequence[str]) -> dict[str, style.Look]:
-    """The look of each candidate: DropTail is always the same."""
+    """Returns the look of each candidate: DropTail is always the same."""
     others = [name for name in names if name != BASELINE]
     return {name: style.look(i) for i, name in enumerate(others)} | {
         BASELINE: style.Look(colour=style.MUTED, line="solid", marker="x")
@@ -62,7 +62,7 @@ def _axes(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
 
 
 def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """Delay and goodput: a point a run, the median, the ellipse that holds half of the runs (2.7)."""
+    """Draws delay and goodput: a point a run, the median, the ellipse that holds half of the runs (2.7)."""
     if len(names) > FEW:
         return _planes(numbers, names)
     with style.context():
@@ -85,12 +85,12 @@ def plane(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def _place(numbers: Numbers, where: Where) -> tuple[Array, Array]:
-    """Where the runs are in the plane: milliseconds and Mbit/s."""
+    """Returns where the runs are in the plane: milliseconds and Mbit/s."""
     return 1e3 * numbers.metric(where, "delay_mean_s"), numbers.metric(where, "goodput_bps") / 1e6
 
 
 def _planes(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """The plane of each candidate, with the medians of the others in grey."""
+    """Draws the plane of each candidate, with the medians of the others in grey."""
     medians = {
         (name, key): [float(np.median(each)) for each in _place(numbers, Where(name, key))]
         for name in names
@@ -121,7 +121,7 @@ def _planes(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def _small_multiples(count: int) -> tuple[Figure, list[Axes]]:
-    """A panel each, all with the same axes."""
+    """Returns a panel each, all with the same axes."""
     columns = min(5 if count > 12 else 4, count)
     rows = -(-count // columns)
     size = (2.2 * columns if columns > 1 else 8.0, 1.75 * rows + 0.5)
@@ -147,7 +147,7 @@ class _Panel:
 
 
 def _rows(numbers: Numbers, names: Sequence[str], panels: Sequence[_Panel]) -> Figure:
-    """A row for each candidate: median, the middle half, and 5 to 95 %, mean of the runs' quantiles."""
+    """Draws a row for each candidate: median, the middle half, and 5 to 95 %, mean of the runs' quantiles."""
     with style.context():
         figure, axes = _row_axes(len(panels), names)
         colour = style.look(0).colour
@@ -181,7 +181,8 @@ def _row_axes(columns: int, names: Sequence[str]) -> tuple[Figure, list[Axes]]:
 
 
 def _ellipse(ax: Axes, x: Array, y: Array, colour: str) -> None:
-    """The ellipse of the normal law that fits best, which holds the share `INSIDE`; its tilt is the covariance."""
+    """Draws the ellipse of the normal law that fits best, which holds the share `INSIDE`; its tilt is the
+    covariance."""
     from matplotlib.patches import Ellipse
 
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -193,7 +194,7 @@ def _ellipse(ax: Axes, x: Array, y: Array, colour: str) -> None:
 
 
 def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """The distribution of the queueing delay under mild, medium and heavy congestion."""
+    """Draws the distribution of the queueing delay under mild, medium and heavy congestion."""
     if len(names) > FEW:
         label = "Delay [ms]"
         return _rows(
@@ -211,7 +212,7 @@ def delays(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """The goodput of both categories over the second one's round trip (6.2)."""
+    """Draws the goodput of both categories over the second one's round trip (6.2)."""
     of = experiment("rtt-fairness")
     if len(names) > FEW:
         return _shares(numbers, names)
@@ -237,7 +238,7 @@ def round_trips(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """The share that the second category gets, at four of its round trips."""
+    """Draws the share that the second category gets, at four of its round trips."""
     of = experiment("rtt-fairness")
     shown = [variant for variant in of.variants if variant.at in (5, 50, 200, 560)]
     with style.context():
@@ -259,7 +260,7 @@ def _shares(numbers: Numbers, names: Sequence[str]) -> Figure:
 
 
 def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
-    """The queueing delay over time, mean of the runs, with the changes marked."""
+    """Returns the queueing delay over time, mean of the runs, with the changes marked."""
 
     def draw(numbers: Numbers, names: Sequence[str]) -> Figure:
         of = experiment(key)
@@ -284,7 +285,7 @@ def over_time(key: str) -> Callable[[Numbers, Sequence[str]], Figure]:
 
 
 def pages(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """The distribution of the time of whole pages in the four mixes of 7.2."""
+    """Draws the distribution of the time of whole pages in the four mixes of 7.2."""
     if len(names) > FEW:
         label = "Time of a page [s]"
         return _rows(numbers, names, [_Panel(f"Mix {_roman(key)}", label, key, "page_s", "web") for key in MIXES])
@@ -304,7 +305,7 @@ def _roman(key: str) -> str:
 
 
 def mix(numbers: Numbers, names: Sequence[str]) -> Figure:
-    """What the call's packets wait, and how long a page takes, in the traffic mix (9.1)."""
+    """Draws what the call's packets wait, and how long a page takes, in the traffic mix (9.1)."""
     shown = [
         _Panel("A call's packets", "Delay [ms]", "mix", "delay_s", "call", 1e3),
         _Panel("Web pages", "Time of a page [s]", "mix", "page_s", "web"),
@@ -330,7 +331,7 @@ MIXES = ("bursts-i", "bursts-ii", "bursts-iii", "bursts-iv")
 def _distribution(
     ax: Axes, numbers: Numbers, names: Sequence[str], key: str, measure: str, of: str, scale: float
 ) -> None:
-    """A measure's distribution in an experiment's first form, mean of the runs' quantiles."""
+    """Draws a measure's distribution in an experiment's first form, mean of the runs' quantiles."""
     for name, look in looks(names).items():
         found = [numbers.quantile(Where(name, key), measure, q, of) for q in QUANTILES]
         at = [scale * float(np.mean(each)) for each in found]
@@ -339,7 +340,7 @@ def _distribution(
 
 
 def _mean_series(numbers: Numbers, name: str, key: str) -> tuple[list[float], list[float]]:
-    """Seconds, and the mean over the runs of the delay in that second, in milliseconds."""
+    """Returns seconds, and the mean over the runs of the delay in that second, in milliseconds."""
     total: dict[int, list[float]] = {}
     for at, value in numbers.over_time(Where(name, key), "delay_over_time_s"):
         for t, v in zip(at.tolist(), value.tolist(), strict=True):

@@ -336,7 +336,8 @@ class _Told:
             self.put(each, (*place, key if isinstance(key, str) else repr(key)[:30]))
 
     def _set(self, value: Iterable[Any], place: Sequence[str]) -> None:
-        """Each element by itself, in the order of their hashes: a set has none, and Python's changes by process."""
+        """Writes each element by itself, in the order of their hashes: a set has none, and Python's changes by
+        process."""
         self._word("set")
         self.put(type(value), place)
         hashes = []
@@ -349,7 +350,7 @@ class _Told:
         self.put(dict(getattr(value, "__dict__", {})), place)
 
     def _instance(self, value: Any, place: Sequence[str]) -> None:
-        """The class, and the state that a copy gets."""
+        """Writes the class, and the state that a copy gets."""
         try:
             reduce = copyreg.dispatch_table.get(type(value))
             made: Any = reduce(value) if reduce is not None else value.__reduce_ex__(4)
@@ -388,7 +389,7 @@ def _article(value: object) -> str:
 
 
 def _found(module: str, name: str) -> object:
-    """What has that name in a module that is loaded."""
+    """Returns what has that name in a module that is loaded."""
     at: object = sys.modules.get(module)
     for part in name.split("."):
         at = getattr(at, part, None)
@@ -396,7 +397,7 @@ def _found(module: str, name: str) -> object:
 
 
 def installed(module: str) -> bool:
-    """Whether a module is Python's own or of an installed package, this one included."""
+    """Returns whether a module is Python's own or of an installed package, this one included."""
     return _version(module) is not None
 
 
@@ -413,7 +414,7 @@ def _in_folders(file: str) -> bool:
 
 
 def _version(module: str) -> str | None:
-    """The version of what is Python's own or installed; `None` for the user's own modules."""
+    """Returns the version of what is Python's own or installed; `None` for the user's own modules."""
     top = module.partition(".")[0]
     if top == "penstock":
         return f"{simulator()} {sources()}"
@@ -438,7 +439,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _chains(code: types.CodeType) -> Iterator[tuple[str, ...]]:
-    """The globals that code names, each with the attributes that are asked of it at once."""
+    """Yields the globals that code names, each with the attributes that are asked of it at once."""
     for each in _nested(code):
         chain: list[str] = []
         for step in dis.get_instructions(each):
@@ -461,7 +462,7 @@ def _chains(code: types.CodeType) -> Iterator[tuple[str, ...]]:
 
 
 def _imports(code: types.CodeType, package: str) -> Iterator[str]:
-    """The modules that code imports itself."""
+    """Yields the modules that code imports itself."""
     for each in _nested(code):
         before: list[Any] = [0, None]
         for step in dis.get_instructions(each):

@@ -1,4 +1,4 @@
-"""The answers: each question of each candidate, its interval, and what may be said of it.
+"""Finds the answers: each question of each candidate, its interval, and what may be said of it.
 
 A test per answer, Student's t on one number a seed: is the mean on the yes side of the rule's bound? Where the bound is
 DropTail's number, the two are paired by seed. The tests of all answers are corrected together for their number
@@ -64,7 +64,7 @@ class Judgement:
     best: Mapping[str, Sequence[str]]
 
     def of(self, question: Question, candidate: str) -> Judged:
-        """One answer."""
+        """Returns one answer."""
         return self.answers[question.key, candidate]
 
 
@@ -112,7 +112,7 @@ def _estimate(question: Question, values: Array) -> Estimate:
 
 
 def _p_value(margin: Array) -> float | None:
-    """Of the hypothesis that its mean is zero; `None` where there is nothing to test."""
+    """Returns the p value of the hypothesis that its mean is zero; `None` where there is nothing to test."""
     return 1.0 if len(margin) == 1 else p_value(margin.tolist())
 
 
@@ -125,7 +125,7 @@ def _corrected(tests: Mapping[Key, float | None]) -> dict[Key, float | None]:
 
 
 def _best(question: Question, asked: Mapping[tuple[str, str], Array], candidates: Sequence[str]) -> list[str]:
-    """The candidate with the best mean and those from which it does not differ beyond chance."""
+    """Returns the candidate with the best mean and those from which it does not differ beyond chance."""
     sign = 1 if question.lower_is_better else -1
     found = {c: _estimate(question, asked[question.key, c]).mean for c in candidates}
     means = {c: sign * mean for c, mean in found.items() if mean is not None}

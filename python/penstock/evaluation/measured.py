@@ -69,17 +69,17 @@ COLUMNS: Sequence[Column] = (
 
 
 def places(numbers: Numbers, candidate: str) -> list[Where]:
-    """Where a candidate ran with its usual control values."""
+    """Returns where a candidate ran with its usual control values."""
     return [where for where in numbers.seeds if where.candidate == candidate and not where.knob]
 
 
 def form(where: Where) -> str:
-    """The form of a scenario in words; empty for the file as it is."""
+    """Returns the form of a scenario in words; empty for the file as it is."""
     return ", ".join(part for part in (where.variant, "ECN" if where.ecn else "") if part)
 
 
 def rows(numbers: Numbers, candidate: str) -> list[dict[str, Any]]:
-    """For the page."""
+    """Returns the rows for the page."""
     found = []
     for where in places(numbers, candidate):
         estimates = [_estimate(column, numbers, where) for column in COLUMNS]
@@ -99,7 +99,7 @@ def _estimate(column: Column, numbers: Numbers, where: Where) -> Estimate:
 
 
 def measured_csv(numbers: Numbers, candidates: Sequence[str]) -> str:
-    """Every number, a row each, in the unit named."""
+    """Returns every number, a row each, in the unit named."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(

@@ -1,4 +1,4 @@
-"""What came of an evaluation's runs, as arrays with one number a seed."""
+"""Reads what came of an evaluation's runs, as arrays with one number a seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Numbers:
 
     @cached_property
     def seeds(self) -> Mapping[Where, Sequence[int]]:
-        """Of each place the seeds that it ran with."""
+        """Returns the seeds that each place ran with."""
         return {each.where: each.seeds for each in self.plan.points}
 
     @cached_property
@@ -46,7 +46,7 @@ class Numbers:
         }
 
     def groups(self, where: Where) -> Sequence[str]:
-        """The names of a scenario's traffic entries."""
+        """Returns the names of a scenario's traffic entries."""
         return self._groups[where]
 
     @cached_property
@@ -65,7 +65,7 @@ class Numbers:
 
     @cached_property
     def _measured(self) -> Mapping[str, Mapping[tuple[str, str], tuple[Array, Array]]]:
-        """Run → (measure, of) → places and values."""
+        """Returns run → (measure, of) → places and values."""
         wanted = {key for keys in self._keys.values() for key in keys}
         found: dict[str, dict[tuple[str, str], tuple[Array, Array]]] = {}
         parts = [(each, part) for each in self.folders for part in store.parts(each, MEASURES)]
@@ -91,15 +91,15 @@ class Numbers:
         _ = self._runs, self._measured
 
     def metric(self, where: Where, name: str) -> Array:
-        """A metric of `penstock run`; NaN where it does not apply."""
+        """Returns a metric of `penstock run`; NaN where it does not apply."""
         return np.array([_number(self._runs[key][name]) for key in self._keys[where]])
 
     def group(self, where: Where, group: int, name: str) -> Array:
-        """A metric of a traffic entry."""
+        """Returns a metric of a traffic entry."""
         return np.array([_number(self._runs[key]["groups"][group][name]) for key in self._keys[where]])
 
     def quantile(self, where: Where, measure: str, percent: float, of: str = "") -> Array:
-        """A measure's quantile; NaN where there was nothing to measure."""
+        """Returns a measure's quantile; NaN where there was nothing to measure."""
         return np.array([self._at(key, measure, percent, of) for key in self._keys[where]])
 
     def _at(self, key: str, measure: str, percent: float, of: str) -> float:
@@ -108,11 +108,11 @@ class Numbers:
         return float(found[0]) if len(found) else NONE
 
     def value(self, where: Where, measure: str, of: str = "") -> Array:
-        """A measure that is one number."""
+        """Returns a measure that is one number."""
         return self.quantile(where, measure, NONE, of)
 
     def over_time(self, where: Where, measure: str, of: str = "") -> list[tuple[Array, Array]]:
-        """A series of each run: times in seconds from time zero, and values."""
+        """Returns a series of each run: times in seconds from time zero, and values."""
         none = np.zeros(0), np.zeros(0)
         return [self._measured.get(key, {}).get((measure, of), none) for key in self._keys[where]]
 

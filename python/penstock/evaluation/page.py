@@ -56,12 +56,12 @@ class Evaluated:
 
     @property
     def best_is(self) -> Mapping[str, Sequence[str]]:
-        """Question → candidates."""
+        """Returns question → candidates."""
         return self.judgement.best
 
 
 def file_of(name: str) -> str:
-    """The name of a candidate's page.
+    """Returns the name of a candidate's page.
 
     >>> file_of("my_aqm.Mine")
     'my_aqm.Mine.html'
@@ -104,7 +104,7 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 
 def said(judged: Judged) -> str:
-    """An answer's number, in its question's unit: `"12.8 ± 0.4 ms"`."""
+    """Returns an answer's number, in its question's unit: `"12.8 ± 0.4 ms"`."""
     question = judged.question
     text = number(judged.estimate, question.scale)
     return f"{text} {question.unit}".rstrip() if judged.estimate.mean is not None else "–"
@@ -161,7 +161,7 @@ def _one(done: Evaluated, name: str) -> dict[str, Any]:
 
 
 def _against(judged: Judged) -> str:
-    """The paired difference to DropTail, in words."""
+    """Returns the paired difference to DropTail, in words."""
     if judged.against is None or judged.against.mean is None:
         return ""
     if not judged.differs:
@@ -171,7 +171,7 @@ def _against(judged: Judged) -> str:
 
 
 def _best(done: Evaluated, question: Question) -> str:
-    """The best number, and whose it is; where several cannot be told apart, how many."""
+    """Returns the best number, and whose it is; where several cannot be told apart, how many."""
     best = done.best_is[question.key]
     if not best:
         return "–"
@@ -186,7 +186,7 @@ def _doc(name: str) -> str:
 
 
 def _knobs(done: Evaluated, name: str) -> list[dict[str, Any]]:
-    """Each control value varied: what it does to three metrics."""
+    """Returns each control value varied: what it does to three metrics."""
     numbers = done.numbers
     found = []
     for where in numbers.seeds:
@@ -208,14 +208,14 @@ def _knobs(done: Evaluated, name: str) -> list[dict[str, Any]]:
 
 
 def _cost(done: Evaluated, name: str) -> dict[str, Any]:
-    """What a candidate costs, each number as text."""
+    """Returns what a candidate costs, each number as text."""
     cost = done.costs.of[name]
     held = (cost.ns, cost.instructions, cost.state_bytes, cost.packet_bytes, cost.values)
     return {"name": name, "cells": ["–" if n is None else f"{n:,}" for n in held]}
 
 
 def _carried(done: Evaluated, name: str) -> list[dict[str, Any]]:
-    """The scenarios that real packets carried: both sides' numbers, and whether they agree."""
+    """Returns the scenarios that real packets carried: both sides' numbers, and whether they agree."""
     found = []
     for each in done.real:
         if each.candidate != name:
@@ -235,7 +235,7 @@ def _carried(done: Evaluated, name: str) -> list[dict[str, Any]]:
 
 
 def _carried_in_short(done: Evaluated) -> list[dict[str, Any]]:
-    """Of each candidate: how many scenarios were valid on real packets, and how many numbers agree."""
+    """Returns of each candidate how many scenarios were valid on real packets, and how many numbers agree."""
     found = []
     for name in done.names:
         mine = [each for each in done.real if each.candidate == name]
@@ -246,7 +246,7 @@ def _carried_in_short(done: Evaluated) -> list[dict[str, Any]]:
 
 
 def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[str, Any]]:
-    """The figures whose runs there are, as SVG for the page."""
+    """Returns the figures whose runs there are, as SVG for the page."""
     there = {each.key for each in done.experiments}
     found = []
     for drawing in DRAWINGS:
@@ -259,7 +259,7 @@ def _figures(done: Evaluated, names: Sequence[str], prefix: str) -> list[dict[st
 
 
 def answers_csv(done: Evaluated) -> str:
-    """Every answer, a row each."""
+    """Returns every answer, a row each."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -1,4 +1,4 @@
-"""What is run: every candidate in every form of every scenario, each with every seed."""
+"""Plans what is run: every candidate in every form of every scenario, each with every seed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many."""
+        """Returns how many runs there are."""
         return sum(len(each.seeds) for each in self.points)
 
 
@@ -74,7 +74,8 @@ def plan(
     knob_seeds: Sequence[int],
     quick: bool = False,
 ) -> Plan:
-    """Everything, in the order of the experiments; quick: each in its first form, without ECN and control values."""
+    """Returns everything, in the order of the experiments; quick: each in its first form, without ECN and control
+    values."""
     points: list[Planned] = []
     refused: dict[Where, str] = {}
     for experiment in experiments:
@@ -106,7 +107,7 @@ def _form(experiment: Experiment, variant: Variant, ecn: bool) -> Scenario:
 def _knobs(
     candidate: Candidate, experiment: Experiment, seeds: Sequence[int], refused: dict[Where, str]
 ) -> Iterator[Planned]:
-    """Each control value by itself, halved and doubled, in the experiment's first form."""
+    """Yields each control value by itself, halved and doubled, in the experiment's first form."""
     variant = experiment.variants[0]
     if candidate.kind is None:
         return
@@ -128,13 +129,13 @@ def _knobs(
 
 @cache
 def own_keys(kind: str) -> Sequence[str]:
-    """The keys that a discipline has and DropTail has not."""
+    """Returns the keys that a discipline has and DropTail has not."""
     declared = {each["name"]: [p["name"] for p in each["params"]] for each in json.loads(_penstock.list_json("aqm"))}
     return [name for name in declared[kind] if name not in declared[BASELINE]]
 
 
 def times(value: Any, factor: float) -> float | str | None:
-    """A control value times a factor; `None` for what is no number above 0.
+    """Returns a control value times a factor; `None` for what is no number above 0.
 
     >>> times("15 ms", 2.0)
     '30000000 ns'

@@ -1,4 +1,4 @@
-"""What a reader of RFC 7928 wants to know of a discipline: each question with what is measured and the
+"""Lists what a reader of RFC 7928 wants to know of a discipline: each question with what is measured and the
 rule by which the answer is yes.
 
 The bounds are this project's; the RFC asks that they be stated, and states none. Section 8 speaks of a link of 10
@@ -60,7 +60,7 @@ class Question:
 
     @property
     def lower_is_better(self) -> bool:
-        """Which way is good."""
+        """Returns which way is good."""
         return isinstance(self.rule, Below)
 
     @property

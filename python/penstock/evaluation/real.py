@@ -71,12 +71,12 @@ class Carried:
 
 
 def can_be_carried(experiment: Experiment) -> bool:
-    """Whether the scenario is one of those that real packets are for."""
+    """Returns whether the scenario is one of those that real packets are for."""
     return experiment.section.startswith(SECTIONS)
 
 
 def on_real_packets(experiment: Experiment) -> Scenario:
-    """The scenario's first form as it runs there."""
+    """Returns the scenario's first form as it runs there."""
     scenario = experiment.scenario(experiment.variants[0])
     entries = scenario.resolved["traffic"]
     leading = {f"traffic.{i}.lead_in": LEAD_IN for i, each in enumerate(entries) if each.get("lead_in") is not None}
@@ -168,7 +168,7 @@ COLUMNS = (
 
 
 def real_csv(found: Sequence[Carried]) -> str:
-    """Every pair, a row each; a scenario without pairs is a row with its reason."""
+    """Returns every pair, a row each; a scenario without pairs is a row with its reason."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -198,7 +198,7 @@ SHOWN: Mapping[str, tuple[str, float, str]] = {
 
 
 def estimates(pair: Pair) -> tuple[Estimate, Estimate]:
-    """Both sides' numbers, the real one first."""
+    """Returns both sides' numbers, the real one first."""
     within = compared_bounds(pair.metric)
     real = Estimate.around(pair.real, pair.real_ci95, RUNS, within)
     return real, Estimate.around(pair.simulated, pair.simulated_ci95, SEEDS, within)

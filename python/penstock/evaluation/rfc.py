@@ -58,11 +58,11 @@ class Experiment:
 
     @property
     def file(self) -> Path:
-        """Its file."""
+        """The scenario's file."""
         return FOLDER / f"{self.key}.toml"
 
     def scenario(self, variant: Variant) -> Scenario:
-        """One of its forms, still with the file's discipline."""
+        """Returns one of its forms, still with the file's discipline."""
         return _loaded(self.file).set_all(variant.changes) if variant.changes else _loaded(self.file)
 
 
@@ -88,7 +88,7 @@ CONGESTION = {"mild": 0.036, "medium": 0.081, "heavy": 0.114}
 
 
 def flows(congestion: str, rate_bps: float, rtt_s: float, buffer_pkts: float, packet_bytes: float) -> int:
-    """How many flows make that congestion: `round(share · S)`, where S is what path and buffer hold (8.2.1).
+    """Returns how many flows make that congestion: `round(share · S)`, where S is what path and buffer hold (8.2.1).
 
     >>> flows("mild", 10e6, 0.1, 83, 1500)
     6
@@ -189,12 +189,12 @@ EXPERIMENTS: Sequence[Experiment] = (
 
 
 def experiment(key: str) -> Experiment:
-    """The scenario of that name. Raises `KeyError`."""
+    """Returns the scenario of that name. Raises `KeyError`."""
     return {each.key: each for each in EXPERIMENTS}[key]
 
 
 def with_ecn(scenario: Scenario) -> Scenario:
-    """The same scenario with ECN at every queue and every TCP sender (section 4.5)."""
+    """Returns the same scenario with ECN at every queue and every TCP sender (section 4.5)."""
     resolved = scenario.resolved
     changes: dict[str, object] = {
         f"traffic.{i}.ecn": "classic" for i, each in enumerate(resolved["traffic"]) if "ecn" in each
@@ -205,5 +205,5 @@ def with_ecn(scenario: Scenario) -> Scenario:
 
 
 def shortened(scenario: Scenario, duration_s: float) -> Scenario:
-    """The same scenario, over earlier."""
+    """Returns the same scenario, over earlier."""
     return scenario.set("duration", f"{duration_s:g} s") if duration_s < scenario.duration_s else scenario

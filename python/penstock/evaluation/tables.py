@@ -49,7 +49,7 @@ def answers_table(done: Evaluation) -> Table:
 
 
 def _many(done: Evaluation) -> Table:
-    """A row for each candidate: the questions by their keys. What is in neither column is undecided."""
+    """Returns a row for each candidate: the questions by their keys. What is in neither column is undecided."""
     table = Table("RFC 7928")
     table.add_column("discipline", no_wrap=True)
     table.add_column("yes")

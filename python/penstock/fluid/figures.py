@@ -196,7 +196,7 @@ def draw_spectra(axes: Sequence[Axes], cases: Sequence[Case]) -> None:
 
 
 def _trip(case: Case) -> float:
-    """The round trip over an empty queue in ms, rounded so that equal ones are the same."""
+    """Returns the round trip over an empty queue in ms, rounded so that equal ones are the same."""
     return float(f"{case.path.rtt_s * 1e3:.4g}")
 
 
@@ -205,7 +205,7 @@ def _grid(found: Range) -> tuple[list[float], list[float]]:
 
 
 def _margin(case: Case | None) -> float:
-    """The phase margin in degrees; 999 where the gain never reaches 1, NaN without a balance."""
+    """Returns the phase margin in degrees; 999 where the gain never reaches 1, NaN without a balance."""
     if case is None or case.margins is None:
         return math.nan
     lacks = case.margins.phase_margin_deg

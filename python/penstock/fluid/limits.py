@@ -1,4 +1,4 @@
-"""Where the model stops being one, and where a run counts as oscillating."""
+"""Says where the model stops being one, and where a run counts as oscillating."""
 
 from __future__ import annotations
 

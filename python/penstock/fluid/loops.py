@@ -86,7 +86,7 @@ class Keys:
 
     @property
     def mean(self) -> float:
-        """Bytes that the discipline takes for a packet."""
+        """Returns the bytes that the discipline takes for a packet."""
         return parse_size(self["mean_packet"])
 
     @property
@@ -96,7 +96,7 @@ class Keys:
 
     @property
     def in_bytes(self) -> bool:
-        """Whether the queue counts bytes: if asked for, or if a length is given in them."""
+        """Returns whether the queue counts bytes: if asked for, or if a length is given in them."""
         if self["unit"] is not None:
             return bool(self["unit"] == "bytes")
         keys = ("min_th", "mid_th", "max_th", "target_queue", "q_ref", "b_star")
@@ -110,7 +110,7 @@ class Keys:
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """min_th and max_th (Floyd, Gummadi, Shenker 2001, section 5; AMECN paper, section 3.3.3)."""
+        """Returns min_th and max_th (Floyd, Gummadi, Shenker 2001, section 5; AMECN paper, section 3.3.3)."""
         in_packets = self.mean / self.packet if self.in_bytes else 1.0
         target = self.length("target_queue")
         delay_s = parse_duration(self["target_delay"])
@@ -173,7 +173,7 @@ def _mecn(path: Path, keys: Keys) -> Loop:
 
 
 def _ared(path: Path, keys: Keys) -> Loop:
-    """ARED with its slow loop at rest: max_p is what holds the average in the middle of its target."""
+    """Returns ARED with its slow loop at rest: max_p is what holds the average in the middle of its target."""
     low = keys["max_p_low"]
     bounds = (min(0.01, 80e3 / parse_rate(keys.link["rate"])) if low == "rate" else low, keys["max_p_high"])
     middle = (keys["target_low"] + keys["target_high"]) / 2
@@ -181,7 +181,7 @@ def _ared(path: Path, keys: Keys) -> Loop:
 
 
 def _amecn(path: Path, keys: Keys) -> Loop:
-    """AMECN with its slow loop at rest: P_max is what holds the average at its target."""
+    """Returns AMECN with its slow loop at rest: P_max is what holds the average at its target."""
 
     def profile(p_max: float) -> list[Piece]:
         second = min(1.0, keys["p2_over_p1"] * p_max) if keys["adapt"] == "both" else keys["p2_max"]
@@ -232,7 +232,7 @@ def _rem(path: Path, keys: Keys) -> Loop:
 
 
 def _rared(path: Path, keys: Keys) -> Loop:
-    """RARED while nothing climbs: RED, or ARED."""
+    """Returns RARED while nothing climbs: RED, or ARED."""
     return _ared(path, keys) if keys["base"] == "ared" else _red(path, keys)
 
 

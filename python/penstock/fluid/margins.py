@@ -45,7 +45,7 @@ class Margins:
 
     @property
     def delay_margin_s(self) -> float | None:
-        """Phase margin over crossover frequency."""
+        """The phase margin over crossover frequency."""
         if self.phase_margin_deg is None or self.crossover_rad_s is None:
             return None
         return math.radians(self.phase_margin_deg) / self.crossover_rad_s

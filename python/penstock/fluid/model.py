@@ -145,7 +145,8 @@ class Loop:
 
     @property
     def plant(self) -> control.TransferFunction:
-        """From D to the queue, with the sign turned and without the delay, as the paper simplifies it.
+        """The transfer function from D to the queue, with the sign turned and without the delay, as the paper
+        simplifies it.
 
         `(C²/N) / ((s + 2a)(s + 1/R))`. The paper has C²/2N, since its D is p/2.
         """

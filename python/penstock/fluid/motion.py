@@ -58,7 +58,7 @@ def integrate(
     rows[0] = start
 
     def past(i: float) -> Any:
-        """The state at a step in the past, which need not be a whole one."""
+        """Returns the state at a step in the past, which need not be a whole one."""
         if i <= 0:
             return rows[0]
         low = int(i)

@@ -1,4 +1,4 @@
-"""What the fluid model takes from a scenario: one link, and the long transfers over it."""
+"""Takes what the fluid model takes from a scenario: one link, and the long transfers over it."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _wire_bytes(resolved: Table, group: Table) -> float:
 
 
 def _growth(group: Table) -> float:
-    """A delayed ACK answers two segments. Where growth counts ACKs, the window grows half as fast."""
+    """Returns a delayed ACK answers two segments. Where growth counts ACKs, the window grows half as fast."""
     return 0.5 if group["delayed_ack"] and group["growth"] == "acks" else 1.0
 
 

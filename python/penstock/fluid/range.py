@@ -52,19 +52,19 @@ class Case:
 
     @property
     def stable(self) -> bool | None:
-        """Whether small motions die out; `None` where there is no balance."""
+        """Returns whether small motions die out; `None` where there is no balance."""
         return None if self.margins is None else self.margins.stable
 
     @property
     def signals_per_swing(self) -> float | None:
-        """Signals to all flows in a period of the frequency at which a swing is looked for."""
+        """Returns the signals to all flows in a period of the frequency at which a swing is looked for."""
         if self.loop is None or self.margins is None or self.margins.frequency_rad_s is None:
             return None
         return self.path.capacity * self.loop.at.signals * 2 * math.pi / self.margins.frequency_rad_s
 
     @property
     def doubts(self) -> list[str]:
-        """Why the model may be wrong about this point."""
+        """Returns why the model may be wrong about this point."""
         found = []
         if self.loop is not None and self.loop.at.window < SMALL_WINDOW:
             found.append(

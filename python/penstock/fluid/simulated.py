@@ -1,4 +1,4 @@
-"""What the simulator's queue does where the model says that it settles or oscillates.
+"""Measures what the simulator's queue does where the model says that it settles or oscillates.
 
 A queue of real flows never stands still: every signal meets some flow at random. So a rule is needed
 for what "oscillates" means. Here it is the rhythm of the queue: how far its correlation with itself,

@@ -1,4 +1,4 @@
-"""How the simulator's queue moves: what `simulated` finds, and what figures and tables show."""
+"""Describes how the simulator's queue moves: what `simulated` finds, and what figures and tables show."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Swing:
 
     @property
     def oscillates(self) -> bool:
-        """Whether the queue swings with a rhythm that hardly dies out."""
+        """Returns whether the queue swings with a rhythm that hardly dies out."""
         return (self.rhythm.mean or 0.0) >= OSCILLATES
 
     def row(self) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class Bootstrap:
 def bootstrap(
     values: Sequence[Number], bounds: Bounds = ANYWHERE, *, seed: int = 1, resamples: int = 9999
 ) -> Bootstrap:
-    """Mean and 95 % interval by the bias-corrected and accelerated bootstrap (Efron 1987), for metrics whose values
-    over seeds are skewed: loss ratios, high percentiles.
+    """Returns the mean and 95 % interval by the bias-corrected and accelerated bootstrap (Efron 1987), for metrics
+    whose values over seeds are skewed: loss ratios, high percentiles.
 
     bounds: it needs none: it never reaches beyond the values.
     seed: of the resampling; the same values in the same order give the same interval.
@@ -61,5 +61,5 @@ INTERVALS: Mapping[str, Callable[[Sequence[Number], Bounds], Interval]] = {"t": 
 
 
 def ends(interval: Interval) -> tuple[float, float] | None:
-    """Where an interval begins and ends; `None` below two runs."""
+    """Returns where an interval begins and ends; `None` below two runs."""
     return None if interval.low is None or interval.high is None else (interval.low, interval.high)

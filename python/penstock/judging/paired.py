@@ -30,8 +30,8 @@ class Paired:
 def paired(
     ours: Mapping[int, Number], theirs: Mapping[int, Number], ci: str = "t", bounds: Bounds = ANYWHERE
 ) -> Paired:
-    """The differences ours − theirs, seed by seed: with common random numbers (the same seed starts the same flows at
-    the same time) what a seed does to both cancels out.
+    """Returns the differences ours − theirs, seed by seed: with common random numbers (the same seed starts the same
+    flows at the same time) what a seed does to both cancels out.
 
     ours, theirs: seed → value. A seed that one of them lacks, or where the metric does not apply, is left out.
     ci: the kind of the difference's interval, of `INTERVALS`; the test is Student's whichever it is.
@@ -62,7 +62,7 @@ def p_value(differences: Sequence[float]) -> float | None:
 
 
 def corrected(table: Mapping[Label, Paired]) -> dict[Label, Paired]:
-    """All comparisons of a table, their p values adjusted for their number by `adjusted`.
+    """Returns all comparisons of a table, their p values adjusted for their number by `adjusted`.
 
     The intervals are each for itself: of many at 95 %, some miss.
     """
@@ -71,9 +71,9 @@ def corrected(table: Mapping[Label, Paired]) -> dict[Label, Paired]:
 
 
 def adjusted(p: Sequence[Number]) -> list[Number]:
-    """The p values after Benjamini and Hochberg (1995): of the comparisons called different at 0.05, at most 5 % in
-    expectation are not. Holds for independent and for positively dependent tests (Benjamini, Yekutieli 2001), as those
-    against one baseline usually are. What was not tested (`None`) does not count.
+    """Returns the p values after Benjamini and Hochberg (1995): of the comparisons called different at 0.05, at most 5
+    % in expectation are not. Holds for independent and for positively dependent tests (Benjamini, Yekutieli 2001), as
+    those against one baseline usually are. What was not tested (`None`) does not count.
     """
     tested = [each for each in p if each is not None]
     if not tested:

@@ -1,4 +1,4 @@
-"""What a number is to be: above a bound, below one, within two."""
+"""Says what a number is to be: above a bound, below one, within two."""
 
 from __future__ import annotations
 

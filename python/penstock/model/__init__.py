@@ -1,1 +1,1 @@
-"""What is simulated: a scenario, the classes of its tables, and disciplines written in Python."""
+"""Describes what is simulated: a scenario, the classes of its tables, and disciplines written in Python."""

@@ -107,7 +107,7 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
-        """From the text of a scenario file."""
+        """Reads a scenario from the text of a scenario file."""
         return cls._of(_penstock.Scenario.from_toml(text, "<text>"))
 
     @classmethod
@@ -117,7 +117,7 @@ class Scenario:
         return made
 
     def set(self, path: str, value: object) -> Scenario:
-        """Another scenario that differs in one key.
+        """Returns another scenario that differs in one key.
 
         path: `"aqm.min_th"`, `"traffic.0.flows"`.
         value: as in the file: a number, a string with its unit, a dict, a list. A string may also be TOML.
@@ -125,16 +125,16 @@ class Scenario:
         return self.set_all({path: value})
 
     def set_all(self, changes: Mapping[str, object]) -> Scenario:
-        """Another scenario that differs in several keys, which only have to hold together: a shorter `duration` and
-        an earlier `measure.from`, in whichever order.
+        """Returns another scenario that differs in several keys, which only have to hold together: a shorter `duration`
+        and an earlier `measure.from`, in whichever order.
 
         changes: key path → value, as for `set`.
         """
         return self._of(self._core.set_all(_pairs(changes)))
 
     def with_aqm(self, aqm: str | Aqm) -> Scenario:
-        """The same scenario under another discipline at the bottleneck: a kind, which takes its own keys of `[aqm]`, or
-        one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
+        """Returns the same scenario under another discipline at the bottleneck: a kind, which takes its own keys of
+        `[aqm]`, or one of your own, which takes the keys of every kind (`ecn`, `mean_packet` …).
         """
         from penstock.model.aqm import Aqm, check_named
 
@@ -144,7 +144,7 @@ class Scenario:
         )
 
     def with_reverse_aqm(self, aqm: Aqm) -> Scenario:
-        """The same scenario under a discipline of your own in the other direction."""
+        """Returns the same scenario under a discipline of your own in the other direction."""
         from penstock.model.aqm import check_own
 
         check_own(aqm, "with_reverse_aqm")
@@ -172,14 +172,15 @@ class Scenario:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Every key with its value in force, defaults included. A discipline of your own stands there as `"python:"`
-        and its name, which no file can say.
+        """Returns every key with its value in force, defaults included. A discipline of your own stands there as
+        `"python:"` and its name, which no file can say.
         """
         resolved: dict[str, Any] = json.loads(self._core.resolved_json())
         return resolved
 
     def to_toml(self) -> str:
-        """The text of a file that says the same: what was written, and what was set since. Comments are lost."""
+        """Returns the text of a file that says the same: what was written, and what was set since. Comments are
+        lost."""
         return self._core.to_toml()
 
     @property
@@ -201,7 +202,7 @@ def _with_user_aqm(core: _penstock.Scenario, aqm: Aqm, reverse: bool) -> _pensto
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file that somebody named. Raises `ScenarioError`, which says what is wrong with it."""
+    """Returns the text of a file that somebody named. Raises `ScenarioError`, which says what is wrong with it."""
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 — a run does without pathlib
             return file.read()
@@ -212,7 +213,7 @@ def read_text(path: str | Path) -> str:
 
 
 def seconds(span: str | float) -> float:
-    """A span of time in seconds: a number, or text with its unit. Raises `ScenarioError`.
+    """Returns a span of time in seconds: a number, or text with its unit. Raises `ScenarioError`.
 
     >>> seconds("10 ms")
     0.01
@@ -225,14 +226,14 @@ def _pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _toml(value: object) -> str:
-    """A value as TOML; a string as it is, since the core reads bare words and TOML alike."""
+    """Returns a value as TOML; a string as it is, since the core reads bare words and TOML alike."""
     if isinstance(value, str):
         return value
     return literal(plain(value))
 
 
 def literal(value: object) -> str:
-    """A plain value as a TOML literal."""
+    """Returns a plain value as a TOML literal."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(key)} = {literal(each)}" for key, each in value.items()) + " }"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What pasting a configuration changes on a box, field by field."""
+"""Says what pasting a configuration changes on a box, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the box will do beside what was wanted: the same seeds under both."""
+"""Simulates what the box will do beside what was wanted: the same seeds under both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a SONiC switch's config DB will be once a document is loaded, beside what it is now.
+"""Computes what a SONiC switch's config DB will be once a document is loaded, beside what it is now.
 
 `sonic-cfggen --write-to-db` sets the fields that a document has and leaves the others.
 """

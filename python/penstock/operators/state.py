@@ -1,4 +1,4 @@
-"""From what runs on a box to a scenario file: what both readers share."""
+"""Turns what runs on a box into a scenario file: what both readers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a box's queue disciplines will be once lines of `tc` are pasted, beside what they are now.
+"""Computes what a box's queue disciplines will be once lines of `tc` are pasted, beside what they are now.
 
 `tc qdisc replace` of a discipline of the same kind and number changes what it says and leaves the
 rest as it is; of another one it makes a new one, with the kernel's defaults. Both follow from

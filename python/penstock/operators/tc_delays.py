@@ -1,4 +1,4 @@
-"""What goes by the time in the queue: `codel`, `fq_codel`, `pie`, `cake`; and the plain queues.
+"""Writes what goes by the time in the queue: `codel`, `fq_codel`, `pie`, `cake`; and the plain queues.
 
 Sources: iproute2's tc/q_*.c, Linux's net/sched/sch_*.c, include/net/codel.h and pie.h.
 """
@@ -66,7 +66,7 @@ def memory_for(limit: int) -> int | None:
 
 
 def codel(wanted: Wanted) -> Line:
-    """sch_codel and sch_fq_codel."""
+    """Writes sch_codel and sch_fq_codel."""
     wants = wanted.aqm
     assert isinstance(wants, Codel)
     target, target_value = _codel_time("target", wants.target_s)
@@ -127,7 +127,7 @@ def pie_reported(microseconds: int) -> int:
 
 
 def pie(wanted: Wanted) -> Line:
-    """sch_pie."""
+    """Writes sch_pie."""
     wants = wanted.aqm
     assert isinstance(wants, Pie)
     target, period = (
@@ -180,7 +180,7 @@ def pie(wanted: Wanted) -> Line:
 
 
 def _pie_values(wanted: Wanted, wants: Pie, used_s: tuple[float, float], gains: Mapping[str, int]) -> list[Value]:
-    """What becomes of each value."""
+    """Returns what becomes of each value."""
     target_used, period_used = used_s
     why = f"the kernel's timer ticks {HZ} times a second (CONFIG_HZ={HZ}; with another CONFIG_HZ another period)"
     built_in = "built into the kernel"
@@ -259,7 +259,7 @@ _CAKE: dict[str, object] = {
 
 
 def cake(wanted: Wanted) -> Line:
-    """sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
+    """Writes sch_cake with one tin: the nearest that it comes to FQ-CoDel."""
     wants = wanted.aqm
     assert isinstance(wants, Codel)
     rtt = RANGES["cake rtt"]
@@ -321,7 +321,7 @@ def _rate_value(name: str, wanted_bps: float, told: int) -> tuple[Value, ...]:
 
 
 def shaper(wanted: Wanted) -> Line:
-    """sch_tbf above a queue: a bucket of two frames, or of what a tick of the timer lets through."""
+    """Writes sch_tbf above a queue: a bucket of two frames, or of what a tick of the timer lets through."""
     rate = RANGES["tbf rate"].fit(wanted.rate_bps)
     burst = max(2 * FRAME, math.ceil(rate / 8 / HZ))
     limit = RANGES["tbf limit"].fit(wanted.buffer_bytes)
@@ -347,7 +347,7 @@ def shaper(wanted: Wanted) -> Line:
 
 
 def _cake_lost(wanted: Wanted, wants: Codel) -> list[str]:
-    """What FQ-CoDel has and CAKE has not."""
+    """Returns what FQ-CoDel has and CAKE has not."""
     lost = ["CoDel alone: CAKE's drops come from COBALT, which is CoDel with BLUE for full queues"]
     if not wanted.ecn:
         lost.append("no ECN: CAKE always marks capable packets")
@@ -357,7 +357,7 @@ def _cake_lost(wanted: Wanted, wants: Codel) -> list[str]:
 
 
 def tail(wanted: Wanted) -> Line:
-    """A plain queue."""
+    """Returns a plain queue."""
     assert isinstance(wanted.aqm, Tail)
     counted = wanted.buffer_counted
     qdisc = "bfifo" if counted else "pfifo"

@@ -1,4 +1,4 @@
-"""How `tc` writes the values of a state, in JSON and in text.
+"""Reads and writes values as `tc` writes the values of a state, in JSON and in text.
 
 Facts: iproute2's lib/utils.c (times), lib/utils_math.c and lib/json_print.c (rates),
 lib/json_print_math.c (sizes) and tc/q_*.c. JSON has whole numbers: bytes, microseconds, bytes per

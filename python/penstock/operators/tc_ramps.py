@@ -160,7 +160,7 @@ def unit_notes(wanted: Wanted, counted: bool) -> list[str]:
 
 
 def red(wanted: Wanted) -> Line:
-    """sch_red."""
+    """Writes sch_red."""
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
     numbers = _red(wanted, ramp)
@@ -188,7 +188,7 @@ def red(wanted: Wanted) -> Line:
 
 
 def gred(wanted: Wanted) -> Line:
-    """sch_gred with one virtual queue, to which filters can add more."""
+    """Writes sch_gred with one virtual queue, to which filters can add more."""
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
     numbers = _red(wanted, ramp)
@@ -221,7 +221,7 @@ def gred(wanted: Wanted) -> Line:
 
 
 def step(wanted: Wanted) -> Line:
-    """A threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the
+    """Returns a threshold as DCTCP wants it, as near as sch_red comes: min and max one byte apart, and the
     least average.
     """
     wants = wanted.aqm
@@ -264,7 +264,7 @@ def step(wanted: Wanted) -> Line:
 
 
 def choke(wanted: Wanted) -> Line:
-    """sch_choke, which counts packets."""
+    """Writes sch_choke, which counts packets."""
     ramp = wanted.aqm
     assert isinstance(ramp, Ramp)
     mean = wanted.mean_packet

@@ -1,4 +1,4 @@
-"""What `tc -s -d qdisc show` says, in JSON or as text, as a scenario."""
+"""Reads what `tc -s -d qdisc show` says, in JSON or as text, as a scenario."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """Its name."""
+        """The discipline's name."""
         return str(self.entry["kind"])
 
     @property
     def handle(self) -> str:
-        """Its own number, such as `10:`."""
+        """The discipline's own number, such as `10:`."""
         return str(self.entry.get("handle", ""))
 
     @property
@@ -49,7 +49,7 @@ class Node:
 
     @property
     def where(self) -> str:
-        """Its place and name, for messages and comments."""
+        """The discipline's place and name, for messages and comments."""
         return f"{self.dev} {self.place} {self.kind}"
 
     def options(self) -> Mapping[str, Any]:

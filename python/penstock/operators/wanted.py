@@ -1,4 +1,4 @@
-"""What a scenario asks of its bottleneck, and a scenario with something else there."""
+"""Finds what a scenario asks of its bottleneck, and a scenario with something else there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the switches and routers share that have WRED: a ramp, and often no average."""
+"""Holds what the switches and routers share that have WRED: a ramp, and often no average."""
 
 from __future__ import annotations
 

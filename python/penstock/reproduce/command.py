@@ -171,7 +171,7 @@ def _decide(
 
 
 def _judge_all(asked: Sequence[_Asked], round_: int, finished: Finished) -> list[Finding]:
-    """The findings at a look, in the order of what is asked.
+    """Returns the findings at a look, in the order of what is asked.
 
     Runs that several claims share are gathered once, and released after the last of these claims.
     """
@@ -244,7 +244,7 @@ def _svg(out: Path, name: str) -> Path:
 
 
 def runs_table(runs: Runs) -> pa.Table:
-    """One row for each run: the labels of its case, the seed, its metrics.
+    """Returns one row for each run: the labels of its case, the seed, its metrics.
 
     The metrics of each traffic entry (`group0.…`) follow and, where there are several links, those
     of each link (`link.NAME.…`).
@@ -263,7 +263,7 @@ def runs_table(runs: Runs) -> pa.Table:
 
 
 def series_table(runs: Runs) -> pa.Table | None:
-    """The recorded series of all runs, after the labels of their cases; `None` if there are none.
+    """Returns the recorded series of all runs, after the labels of their cases; `None` if there are none.
 
     Of a run whose congestion windows are recorded it has these, of another the queue.
     """
@@ -284,7 +284,7 @@ def _columns(table: pa.Table) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows as columns of texts, whole numbers or numbers; a mix of texts and numbers is text."""
+    """Returns rows as columns of texts, whole numbers or numbers; a mix of texts and numbers is text."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
@@ -299,7 +299,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def claims_csv(findings: Iterable[Finding]) -> str:
-    """One row for each claim and reading. A number that does not exist is empty."""
+    """Returns one row for each claim and reading. A number that does not exist is empty."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)

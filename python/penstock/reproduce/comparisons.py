@@ -47,17 +47,17 @@ class Said(TypedDict, total=False):
 
 
 def of_one_case(quantity: Quantity, scale: float = 1.0, **labels: str | float | int) -> Values:
-    """The quantity of the case with these labels, times `scale`. No labels: there is one case."""
+    """Returns the quantity of the case with these labels, times `scale`. No labels: there is one case."""
     return within(bounds(quantity, scale))(lambda runs: _list(scale * runs.values(quantity, **labels)))
 
 
 def difference(quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float = 1.0) -> Values:
-    """The quantity of the case `ours` minus that of `theirs`, paired by seed, times `scale`."""
+    """Returns the quantity of the case `ours` minus that of `theirs`, paired by seed, times `scale`."""
     return lambda runs: _list(scale * runs.difference(quantity, ours, theirs))
 
 
 def difference_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Labels, *, scale: float = 1.0) -> Values:
-    """The same at every value of the label `along` that `ours` has."""
+    """Returns the same at every value of the label `along` that `ours` has."""
 
     def values(runs: Runs) -> Numbers:
         at = runs.where(**ours).labels(along)
@@ -67,7 +67,7 @@ def difference_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Lab
 
 
 def percent_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Labels) -> Values:
-    """The difference at every value of `along`, in percent of the mean of `theirs` there."""
+    """Returns the difference at every value of `along`, in percent of the mean of `theirs` there."""
 
     def values(runs: Runs) -> Numbers:
         found = {}
@@ -82,7 +82,7 @@ def percent_at_each(along: str, quantity: Quantity, ours: Labels, theirs: Labels
 
 
 def percent_along(along: str, quantity: Quantity, ours: Labels, theirs: Labels) -> Values:
-    """The difference of the means over `along`, in percent of the mean of `theirs`."""
+    """Returns the difference of the means over `along`, in percent of the mean of `theirs`."""
 
     def values(runs: Runs) -> Numbers:
         at = runs.where(**ours).labels(along)
@@ -93,7 +93,7 @@ def percent_along(along: str, quantity: Quantity, ours: Labels, theirs: Labels) 
 
 
 def mean_over(values: Values) -> Values:
-    """The mean over the points of an axis, seed by seed."""
+    """Returns the mean over the points of an axis, seed by seed."""
 
     @within(bounds(values))
     def mean(runs: Runs) -> Numbers:
@@ -107,7 +107,7 @@ def mean_over(values: Values) -> Values:
 def at_equal(
     runs: Runs, x: Quantity, y: Quantity, along: str, ours: Labels, theirs: Labels, steps: int = 9
 ) -> NDArray[np.float64]:
-    """Seed by seed: how much higher `y` is at the same `x` in the cases `ours` than in `theirs`.
+    """Returns, seed by seed, how much higher `y` is at the same `x` in the cases `ours` than in `theirs`.
 
     along: the label whose values give the points (x, y) of a curve. Both curves of a seed are
         interpolated linearly at `steps` even steps over the range of x that they share.
@@ -153,7 +153,7 @@ class Comparison:
         at: Sequence[str | float] | None = None,
         readings: Sequence[Reading] = (),
     ) -> Comparison:
-        """Two series of a grid over its label `along`. at: these values of the label alone."""
+        """Returns two series of a grid over its label `along`. at: these values of the label alone."""
         return Comparison(
             cases=grid.only(ours, theirs, at=at),
             ours=ours,
@@ -164,7 +164,7 @@ class Comparison:
         )
 
     def claim(self, *, unit: str, values: Values, rule: Rule | None, **said: Unpack[Said]) -> Claim:
-        """A claim about the two."""
+        """Returns a claim about the two."""
         said.setdefault("exhibit", said["key"].partition(".")[0])
         return Claim(
             **said,
@@ -176,7 +176,7 @@ class Comparison:
         )
 
     def difference(self, measure: Measure, *, rule: Rule, **said: Unpack[Said]) -> Claim:
-        """The claim that `ours` minus `theirs` is as the rule says: at every point, and in the mean."""
+        """Returns the claim that `ours` minus `theirs` is as the rule says: at every point, and in the mean."""
         of, pair, scale = measure.quantity, (self._ours, self._theirs), measure.scale
         if self.along is None:
             return self.claim(unit=measure.unit, values=difference(of, *pair, scale=scale), rule=rule, **said)
@@ -184,14 +184,14 @@ class Comparison:
         return self._at_each(values, mean_over(values), unit=measure.unit, rule=rule, **said)
 
     def percent(self, measure: Measure, *, rule: Rule, **said: Unpack[Said]) -> Claim:
-        """The same in percent of `theirs`. Raises `ValueError` for single cases."""
+        """Returns the same claim in percent of `theirs`. Raises `ValueError` for single cases."""
         if self.along is None:
             raise ValueError("a comparison in percent needs a label to take the mean over")
         pair = (self.along, measure.quantity, self._ours, self._theirs)
         return self._at_each(percent_at_each(*pair), percent_along(*pair), unit=self._percent, rule=rule, **said)
 
     def sense(self, reading: Reading, measure: Measure, *, rule: Rule | None = None, percent: bool = False) -> Sense:
-        """Another sense of a claim's words: the same comparison by another measure.
+        """Returns another sense of a claim's words: the same comparison by another measure.
 
         rule: where it is not the claim's. percent: in percent of `theirs`, at every point.
         """

@@ -62,14 +62,14 @@ class Panel:
 
 
 def figure(width: float = PANEL[0], height: float = PANEL[1]) -> Figure:
-    """A figure of that many inches that pyplot does not know. Call it inside `style.context()`."""
+    """Draws a figure of that many inches that pyplot does not know. Call it inside `style.context()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
 
 
 def beside(panels: int) -> tuple[Figure, list[Axes]]:
-    """A figure of panels beside each other. Call it inside `style.context()`.
+    """Returns a figure of panels beside each other. Call it inside `style.context()`.
 
     They are equally wide, so that a page may put them below each other on a phone.
     """
@@ -98,7 +98,7 @@ def curves(
     printed: Printed | None = None,
     ns2: Cases | None = None,
 ) -> Figure:
-    """One panel of `curves_on`. diagonal: draws the line y = x with this text."""
+    """Draws one panel of `curves_on`. diagonal: draws the line y = x with this text."""
     with style.context():
         made = figure()
         ax = made.subplots()
@@ -157,7 +157,7 @@ def curves_on(
     printed: Printed | None = None,
     ns2: Cases | None = None,
 ) -> None:
-    """The quantity over x with 95 % intervals over the seeds, a curve for each value of `series`.
+    """Draws the quantity over x with 95 % intervals over the seeds, a curve for each value of `series`.
 
     x: a label that all cases have. With `along` it is a quantity, too: then each value of the label
         `along` is a point with an interval in both directions, and the points are joined in that
@@ -205,7 +205,7 @@ def curves_on(
 
 
 def _reaching(points: Sequence[Estimate], scale: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The means, and how far the intervals reach below and above them: shape (2, points)."""
+    """Returns the means, and how far the intervals reach below and above them: shape (2, points)."""
     means = np.array([each.mean or 0.0 for each in points]) * scale
     return means, np.array([[each.below for each in points], [each.above for each in points]]) * scale
 
@@ -220,7 +220,7 @@ def _crosses(
     look: style.Look,
     named: Mapping[Any, str],
 ) -> bool:
-    """What ns-2 measured of the cases of a curve; returns whether there is anything."""
+    """Draws what ns-2 measured of the cases of a curve; returns whether there is anything."""
     points = []
     for at in part.labels(label):
         run = next(iter(part.where(**{label: at})))
@@ -243,7 +243,7 @@ def _crosses(
 
 
 def _say_marks(ax: Axes, *, printed: bool, crosses: bool) -> None:
-    """A line above the panel that says what marks without a curve are."""
+    """Draws a line above the panel that says what marks without a curve are."""
     said = ["open marks: printed in the paper"] * printed + ["×: ns-2, same case"] * crosses
     if said:
         ax.set_title("; ".join(said), loc="left", fontsize=8.5, fontweight="normal", color=style.MUTED)
@@ -278,7 +278,7 @@ def traces(
     top: float | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """The queue over time, a panel for every value of the label `panels`.
+    """Draws the queue over time, a panel for every value of the label `panels`.
 
     Seed 1's queue is in front of every other seed's. Its average is a heavy line where the
     discipline has one: the mean over all seeds.
@@ -327,7 +327,7 @@ def _look(runs: Runs, label: str, name: str | float | int, order: Sequence[str])
 
 
 def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
-    """One panel of `traces`."""
+    """Draws one panel of `traces`."""
     strong, *others = part
     for run in others:
         assert run.trace is not None
@@ -340,7 +340,7 @@ def _trace(ax: Axes, name: str, part: Sequence[Run], look: style.Look) -> None:
 
 
 def _trace_legend(runs: Runs) -> str:
-    """What the lines of `traces` are."""
+    """Returns what the lines of `traces` are."""
     seeds, some = runs.seeds, next(iter(runs))
     text = f"thin: queue, seed {seeds[0]}" + (f" (faint: {len(seeds) - 1} more)" if len(seeds) > 1 else "")
     if some.trace is not None and "avg_pkts" in some.trace.column_names:
@@ -349,7 +349,7 @@ def _trace_legend(runs: Runs) -> str:
 
 
 def mean_recorded(part: Sequence[Run], column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A recorded series as its mean over runs that are sampled at the same times: (t, mean)."""
+    """Returns a recorded series as its mean over runs that are sampled at the same times: (t, mean)."""
     series = [run.recorded(column).astype(float) for run in part]
     shortest = min(len(each) for each in series)
     mean = np.mean([each[:shortest] for each in series], axis=0)
@@ -357,7 +357,7 @@ def mean_recorded(part: Sequence[Run], column: str) -> tuple[NDArray[np.float64]
 
 
 def _diagonal(ax: Axes, text: str) -> None:
-    """The line y = x over the panel, named inside it."""
+    """Draws the line y = x over the panel, named inside it."""
     low = max(ax.get_xlim()[0], ax.get_ylim()[0])
     high = min(ax.get_xlim()[1], ax.get_ylim()[1])
     ax.set_xlim(ax.get_xlim())
@@ -384,7 +384,7 @@ def side_by_side(
     order: Sequence[str] = (),
     ns2: Cases | None = None,
 ) -> Figure:
-    """Several measures over the same x, a panel each, a curve for each discipline.
+    """Draws several measures over the same x, a panel each, a curve for each discipline.
 
     x, along: as for `curves_on`.
     log: the x axis is logarithmic with a tick at every value of the label x.

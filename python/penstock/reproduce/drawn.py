@@ -1,4 +1,4 @@
-"""Which figures need not be drawn again: the same code makes the same files of the same runs."""
+"""Finds which figures need not be drawn again: the same code makes the same files of the same runs."""
 
 from __future__ import annotations
 

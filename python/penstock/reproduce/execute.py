@@ -39,7 +39,7 @@ QUEUE, WINDOWS = SERIES[:2]
 
 
 def identity(case: Case) -> str:
-    """What a case's runs are, except for the seed."""
+    """Returns what a case's runs are, except for the seed."""
     canonical = case.scenario.core.canonical_json()[1]
     return tasks.identity(canonical + WINDOWS * case.windows, case.trace_s)
 
@@ -57,7 +57,7 @@ class Wanted:
 
     @staticmethod
     def of(place: str, cases: Iterable[Case]) -> Wanted:
-        """All that `cases` gives."""
+        """Returns all that `cases` gives."""
         listed = list(cases)
         return Wanted(place, listed, [identity(case) for case in listed])
 
@@ -86,7 +86,7 @@ class _Task:
 
 
 def run(wanted: Iterable[Wanted], seeds: Sequence[int], folder: Path, jobs: int, progress: Progress) -> list[Spent]:
-    """`run_each` with the same seeds for all."""
+    """Calls `run_each` with the same seeds for all."""
     return run_each([(each, seeds) for each in wanted], folder, jobs, progress)
 
 
@@ -154,7 +154,7 @@ class Finished:
         }
 
     def run(self, key: str, case: Case, seed: int) -> Run:
-        """A run as an exhibit asks about it. Raises `LookupError` if it is not there."""
+        """Returns a run as an exhibit asks about it. Raises `LookupError` if it is not there."""
         traced = case.trace_s is not None
         if key not in self._runs or (traced and key not in self._queues):
             raise LookupError(f"not run: {dict(case.labels)}, seed {seed}")
@@ -180,7 +180,7 @@ class Finished:
         return self._recorded(WINDOWS)
 
     def _recorded(self, series: str) -> dict[str, pa.Table]:
-        """All tables of a recorded series by key, each with the columns that it has."""
+        """Returns all tables of a recorded series by key, each with the columns that it has."""
         import numpy as np
         import pyarrow as pa
 
@@ -201,7 +201,7 @@ class Finished:
 
 
 def gather(wanted: Wanted, seeds: Sequence[int], finished: Finished) -> Runs:
-    """The runs of these cases, all of which are finished."""
+    """Returns the runs of these cases, all of which are finished."""
     runs = []
     for case, base in zip(wanted.cases, wanted.identities, strict=True):
         runs += [finished.run(run_key(base, seed), case, seed) for seed in seeds]
@@ -211,12 +211,12 @@ def gather(wanted: Wanted, seeds: Sequence[int], finished: Finished) -> Runs:
 def ensure(
     cases: Iterable[Case], seeds: Sequence[int], folder: Path, jobs: int, progress: Callable[[float, float], object]
 ) -> None:
-    """`run` for the cases of one place."""
+    """Calls `run` for the cases of one place."""
     run([Wanted.of("", cases)], seeds, folder, jobs, lambda done, total, _place: progress(done, total))
 
 
 def collect(cases: Iterable[Case], seeds: Sequence[int], folder: Path) -> Runs:
-    """`gather` for the cases of one place."""
+    """Calls `gather` for the cases of one place."""
     return gather(Wanted.of("", cases), seeds, Finished(folder))
 
 

@@ -38,7 +38,7 @@ class Grid:
     by_name: bool = False
 
     def __call__(self, settings: Settings, reading: Reading) -> Iterator[Case]:
-        """The cases under a reading."""
+        """Yields the cases under a reading."""
         pairs = list(itertools.product(self.names, self.values))
         if not self.by_name:
             pairs = [(name, value) for value in self.values for name in self.names]
@@ -47,5 +47,5 @@ class Grid:
             yield Case(labels, self.build(name, value, reading), self.trace_s)
 
     def only(self, *names: str | float, at: Sequence[str | float] | None = None) -> Grid:
-        """The part with these names and values; all of them where none are given."""
+        """Returns the part with these names and values; all of them where none are given."""
         return replace(self, names=names or self.names, values=self.values if at is None else tuple(at))

@@ -14,7 +14,7 @@ MOST = 4
 
 
 def place(out: Path) -> str | None:
-    """The lab as seen from a report in `out`; `None` where that is not part of the checkout that has it."""
+    """Returns the lab as seen from a report in `out`; `None` where that is not part of the checkout that has it."""
     checkout = Path(__file__).resolve().parents[3]
     page = checkout / "docs" / "lab" / "index.html"
     inside = out.resolve().is_relative_to(checkout)
@@ -22,7 +22,7 @@ def place(out: Path) -> str | None:
 
 
 def links(exhibit: Exhibit, lab: str | None) -> list[tuple[str, str]]:
-    """What the runs of a figure are called, and where each is open in the lab.
+    """Returns what the runs of a figure are called, and where each is open in the lab.
 
     None where it does not show time, has many runs, or they are no dumbbells.
     """
@@ -39,5 +39,5 @@ def links(exhibit: Exhibit, lab: str | None) -> list[tuple[str, str]]:
 
 
 def _packed(text: str) -> str:
-    """A text as the lab reads it from a fragment."""
+    """Returns a text as the lab reads it from a fragment."""
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""What papers measure: a quantity of a run, in the unit in which it is shown."""
+"""Computes what papers measure: a quantity of a run, in the unit in which it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reproduction is made of: exhibits, claims and readings.
+"""Defines what a reproduction is made of: exhibits, claims and readings.
 
 An exhibit is a figure or a table of the paper. A claim is a sentence of the paper as a number. A
 reading is one way to understand what the paper leaves open: where the text is silent or unclear,
@@ -52,11 +52,11 @@ class Settings:
 
     @staticmethod
     def of_seeds(seeds: int) -> Settings:
-        """Just these seeds of everything."""
+        """Returns just these seeds of everything."""
         return Settings(looks=(seeds,), joint=seeds, single=seeds)
 
     def quickly(self, nearest: bool = False) -> Settings:
-        """The same without the readings one by one, and without the joint one unless `nearest`."""
+        """Returns the same settings without the readings one by one, and without the joint one unless `nearest`."""
         return replace(self, joint=self.joint if nearest else 0, quick=True)
 
     @property
@@ -65,7 +65,7 @@ class Settings:
         return self.looks[0]
 
     def up_to(self, most: int) -> Sequence[int]:
-        """The looks up to so many seeds; the first one always."""
+        """Returns the looks up to so many seeds; the first one always."""
         return [look for i, look in enumerate(self.looks) if i == 0 or look <= most]
 
 
@@ -193,7 +193,7 @@ class Claim:
     most: int | None = None
 
     def under(self, reading: Reading) -> Callable[[Runs], Numbers]:
-        """What is measured under a reading: that of the sense which it names, else the claim's."""
+        """Returns what is measured under a reading: that of the sense which it names, else the claim's."""
         return next((sense.values for sense in self.senses if sense.reading == reading), self.values)
 
 
@@ -296,5 +296,5 @@ class Finding:
 
     @property
     def size(self) -> float | None:
-        """How large the effect is, as a multiple of what is printed; `None` where nothing is."""
+        """Returns how large the effect is, as a multiple of what is printed; `None` where nothing is."""
         return None if self.estimate is None or not self.printed else self.estimate / self.printed

@@ -95,7 +95,7 @@ class Found:
     scores: Mapping[Keys, Score]
 
     def nearest(self, readings: Readings[Any]) -> Nearest:
-        """The nearest of them."""
+        """Returns the nearest of them."""
         keys, score = next(iter(self.scores.items()))
         return Nearest(
             reading=readings.joint(*keys),
@@ -107,7 +107,7 @@ class Found:
         )
 
     def document(self, most: int | None = None) -> dict[str, Any]:
-        """It as JSON. most: the nearest ones alone, and the default."""
+        """Returns the search as JSON. most: the nearest ones alone, and the default."""
         listed = [keys for i, keys in enumerate(self.scores) if most is None or i < most or not keys]
         return {
             "paper": self.paper,
@@ -166,7 +166,7 @@ def search(
 def _all(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
 ) -> Iterator[tuple[int, dict[Keys, Score]]]:
-    """Every set on the first seeds; the best of them, and the default, on all."""
+    """Yields every set on the first seeds; the best of them, and the default, on all."""
     possible = list(readings.possible())
     first: dict[Keys, Score] = {}
     total = len(possible) + min(BEST, len(possible))
@@ -184,7 +184,7 @@ def _all(
 def _grown(
     scorer: _Scorer, readings: Readings[Any], seeds: Sequence[int], progress: Progress
 ) -> Iterator[tuple[int, dict[Keys, Score]]]:
-    """The best sets of each size, grown by one alternative, until none of the larger ones is better.
+    """Yields the best sets of each size, grown by one alternative, until none of the larger ones is better.
 
     All of a size run with the first seeds, and the best of them with all.
     """
@@ -231,7 +231,7 @@ class _Scorer:
         self._known: dict[tuple[str, tuple[str, ...], Sequence[int]], Finding] = {}
 
     def of(self, keys: Keys, seeds: Sequence[int]) -> Score:
-        """The score of these alternatives on these seeds."""
+        """Returns the score of these alternatives on these seeds."""
         reading = self._readings.joint(*keys)
         made: dict[Cases, tuple[list[Case], tuple[str, ...]]] = {}
         for claim in self._claims:
@@ -263,7 +263,7 @@ def _wrong(found: Finding) -> bool:
 
 
 def _off(found: Iterable[Finding]) -> float:
-    """The mean distance from the printed numbers in percent.
+    """Returns the mean distance from the printed numbers in percent.
 
     The numbers are those of distances, one at each point, or the claims' where there are no tables.
     """
@@ -277,7 +277,7 @@ def _off(found: Iterable[Finding]) -> float:
 
 
 def _run(wanted: Mapping[str, Case], seeds: Sequence[int], jobs: int) -> dict[tuple[str, int], Run]:
-    """The runs of cases by their identities."""
+    """Returns the runs of cases by their identities."""
 
     def work(item: tuple[str, Case, int], watch: Watch) -> Iterator[tuple[tuple[str, int], Run]]:
         name, case, seed = item
@@ -301,7 +301,7 @@ def _run(wanted: Mapping[str, Case], seeds: Sequence[int], jobs: int) -> dict[tu
 
 
 def _labelled(run: Run, case: Case) -> Run:
-    """A run as the case names it that asks: two cases of other labels may be the same runs."""
+    """Returns a run as the case names it that asks: two cases of other labels may be the same runs."""
     if run.labels == case.labels:
         return run
     return Run(
@@ -323,12 +323,12 @@ def _pair(score: Score) -> tuple[int, float | None]:
 
 
 def place(paper: str) -> Path:
-    """The file that has what was found for a paper."""
+    """Returns the file that has what was found for a paper."""
     return Path(__file__).parent / "papers" / paper.replace("-", "_") / "nearest.json"
 
 
 def shipped(paper: str, readings: Readings[Any]) -> Nearest | None:
-    """What a search found for a paper when it was last made; `None` where there was none."""
+    """Returns what a search found for a paper when it was last made; `None` where there was none."""
     try:
         found = json.loads(place(paper).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -345,7 +345,7 @@ def shipped(paper: str, readings: Readings[Any]) -> Nearest | None:
 
 
 def anew(chosen: Sequence[Paper], whole: Callable[[str], Paper], file: Path, jobs: int) -> list[Paper]:
-    """These papers with what a new search finds for each as a whole; `file` gets all that was tried.
+    """Returns these papers with what a new search finds for each as a whole; `file` gets all that was tried.
 
     whole: returns the paper of a key with all its claims; those chosen may be parts.
     """
@@ -364,7 +364,7 @@ def anew(chosen: Sequence[Paper], whole: Callable[[str], Paper], file: Path, job
 
 
 def on(bar: Any, paper: Paper) -> Progress:
-    """What draws a search's progress."""
+    """Returns what draws a search's progress."""
 
     def progress(done: int, total: int, name: str) -> None:
         bar.show(done / max(total, 1), f"reading {paper.name} as {name}", f"{done}/{total} joint readings")
@@ -373,5 +373,5 @@ def on(bar: Any, paper: Paper) -> Progress:
 
 
 def text(document: Any) -> str:
-    """A document as it is kept."""
+    """Returns a document as it is kept."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What ns-2 measured of the same experiments: the data that `penstock validate` holds us against.
+"""Reads what ns-2 measured of the same experiments: the data that `penstock validate` holds us against.
 
 A case of an exhibit is looked up by its scenario: where ns-2 ran the same one, figures show its number
 beside ours. Where the two say the same in other words, a paper's module names ns-2's case.
@@ -45,7 +45,7 @@ class _Unknown(Mapping[Any, Any]):
 
 
 def measured(run: Run, quantity: Quantity, case: str | None = None) -> Value | None:
-    """What ns-2 measured of the scenario of `run`, with a 95 % interval; `None` where it did not.
+    """Returns what ns-2 measured of the scenario of `run`, with a 95 % interval; `None` where it did not.
 
     quantity: a metric's name, or a function that is asked of a run with ns-2's metrics alone.
     case: the name of ns-2's case, where it is not found by its scenario. Raises `KeyError` for an
@@ -68,7 +68,7 @@ def measured(run: Run, quantity: Quantity, case: str | None = None) -> Value | N
 
 
 def _metrics(run: Run, values: Mapping[str, Value], halves: float) -> dict[str, float | None]:
-    """ns-2's means under our names, plus that many half-widths of their intervals."""
+    """Returns ns-2's means under our names, plus that many half-widths of their intervals."""
     found: dict[str, float | None] = {}
     for ours, theirs in _METRICS.items():
         if theirs in values:
@@ -87,13 +87,13 @@ def _with(run: Run, metrics: Mapping[str, float | None]) -> Run:
 
 @cache
 def _by_name() -> dict[str, dict[str, Value]]:
-    """Every case's results. Of two cases of one name the later set's count."""
+    """Returns every case's results. Of two cases of one name the later set's count."""
     return {name: of for shipped in SHIPPED for name, of in read_results(DATA / shipped.results).items()}
 
 
 @cache
 def _by_scenario() -> dict[frozenset[tuple[str, str]], dict[str, Value]]:
-    """Every case's results by its scenario. Of two cases that are the same the later set's count."""
+    """Returns every case's results by its scenario. Of two cases that are the same the later set's count."""
     found = {}
     for shipped in SHIPPED:
         results = read_results(DATA / shipped.results)
@@ -105,12 +105,12 @@ def _by_scenario() -> dict[frozenset[tuple[str, str]], dict[str, Value]]:
 
 
 def _key(resolved: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """What a scenario is, without what may differ."""
+    """Returns what a scenario is, without what may differ."""
     return frozenset((path, value) for path, value in _flat(resolved, "") if path not in _FREE)
 
 
 def _flat(value: Any, path: str) -> list[tuple[str, str]]:
-    """A nested document as pairs of a path and a text; names are left out."""
+    """Returns a nested document as pairs of a path and a text; names are left out."""
     if isinstance(value, Mapping):
         items = list(value.items())
     elif isinstance(value, list):

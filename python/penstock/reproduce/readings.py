@@ -56,23 +56,23 @@ class Alternative(Generic[Open]):
 
 
 def changing_only(queues: Sequence[str], *others: Alternative[Open]) -> list[Alternative[Open]]:
-    """These alternatives, which change the runs of these disciplines alone."""
+    """Returns these alternatives, which change the runs of these disciplines alone."""
     return [replace(other, queues=queues) for other in others]
 
 
 def of_our_own(*others: Alternative[Open]) -> list[Alternative[Open]]:
-    """These alternatives, whose values no document has."""
+    """Returns these alternatives, whose values no document has."""
     return [replace(other, documented=False) for other in others]
 
 
 def as_the_rfcs(taken: Open) -> Alternative[Open]:
-    """The reading that takes the profile `rfc`, which several papers have."""
+    """Returns the reading that takes the profile `rfc`, which several papers have."""
     text = "TCP and queues as the RFCs and the papers have them (profile rfc) instead of as ns-2 has them."
     return Alternative("rfc", text, taken)
 
 
 def marking_up_to_0_1(taken: Open) -> Alternative[Open]:
-    """The reading after `ecn` that limits marks as ns-2 does, which several papers have."""
+    """Returns the reading after `ecn` that limits marks as ns-2 does, which several papers have."""
     text = "Likewise, but dropping above a probability of 0.1, as ns-2 since 2002."
     return Alternative("ecn,mark_p=0.1", text, taken)
 
@@ -102,17 +102,17 @@ class Readings(Mapping[Reading, Open]):
         return 1 + len(self._others)
 
     def keyed(self, *keys: str) -> tuple[Reading, ...]:
-        """The readings with these keys, in the order given. Raises `KeyError` for an unknown key."""
+        """Returns the readings with these keys, in the order given. Raises `KeyError` for an unknown key."""
         by_key = {reading.key: reading for reading in self}
         return tuple(by_key[key] for key in keys)
 
     def without(self, *keys: str) -> tuple[Reading, ...]:
-        """All readings except the default one and these. Raises `KeyError` for an unknown key."""
+        """Returns all readings except the default one and these. Raises `KeyError` for an unknown key."""
         left_out = self.keyed(*keys)
         return tuple(reading for reading in self._others if reading not in left_out)
 
     def touching(self, *queues: str, where: str | None = None) -> tuple[Reading, ...]:
-        """The readings that change the runs of one of these disciplines in that experiment."""
+        """Returns the readings that change the runs of one of these disciplines in that experiment."""
         return tuple(
             reading
             for reading, other in self._others.items()
@@ -120,7 +120,7 @@ class Readings(Mapping[Reading, Open]):
         )
 
     def joint(self, *keys: str) -> Reading:
-        """The reading that takes these alternatives at once; the default one for no key.
+        """Returns the reading that takes these alternatives at once; the default one for no key.
 
         Raises `KeyError` for an unknown key, and `ValueError` where two contradict each other.
         """
@@ -140,18 +140,18 @@ class Readings(Mapping[Reading, Open]):
         return not any(one[place] != other[place] for one, other in pairs for place in one.keys() & other.keys())
 
     def keys_in_order(self) -> tuple[str, ...]:
-        """The keys of the alternatives that joint readings take, in their order."""
+        """Returns the keys of the alternatives that joint readings take, in their order."""
         return tuple(key for key, other in self._by_key.items() if other.documented)
 
     def possible(self) -> Iterator[tuple[str, ...]]:
-        """All sets of documented alternatives without a contradiction, small ones first.
+        """Returns all sets of documented alternatives without a contradiction, small ones first.
 
         The first is empty. An alternative that adds nothing to the others of a set is not taken up.
         """
         return self._sets(self.keys_in_order())
 
     def _sets(self, order: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """The sets of these alternatives."""
+        """Yields the sets of these alternatives."""
         level: list[tuple[str, ...]] = [()]
         while level:
             yield from level
@@ -168,7 +168,7 @@ class Readings(Mapping[Reading, Open]):
         return known and self.compatible(keys) and all(self._adds(key, keys[:i]) for i, key in enumerate(keys))
 
     def count(self) -> int:
-        """How many sets `possible` gives, without listing them.
+        """Returns how many sets `possible` gives, without listing them.
 
         Alternatives that set nothing in common do not restrict each other, so that groups of those
         that do are counted one by one.
@@ -196,7 +196,7 @@ class Readings(Mapping[Reading, Open]):
         return not more.items() <= had.items() and not covered
 
     def _changes(self, key: str) -> dict[tuple[str, ...], Any]:
-        """What an alternative takes otherwise than the default: (field,) or (field, key) → value."""
+        """Returns what an alternative takes otherwise than the default: (field,) or (field, key) → value."""
         changed: dict[tuple[str, ...], Any] = {}
         taken = self._by_key[key].taken
         for each in fields(taken):  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ class _Claim:
 
     @property
     def measure(self) -> str:
-        """What is measured for it, where the claim's text says so."""
+        """Returns what is measured for it, where the claim's text says so."""
         of = self._parts[1]
         return of[:1].upper() + of[1:]
 
@@ -98,7 +98,7 @@ class _Claim:
 
     @property
     def turns(self) -> str:
-        """What turns it, in words; empty where nothing does."""
+        """Returns what turns it, in words; empty where nothing does."""
         parts = []
         for verdict in (HOLDS, FAILS):
             keys = [each.reading.key for each in self.turned if each.verdict == verdict]
@@ -113,7 +113,7 @@ class _Claim:
 
     @property
     def tip(self) -> str:
-        """What a mark says when it is pointed at or read aloud."""
+        """Returns what a mark says when it is pointed at or read aloud."""
         text = f"{self.claim.exhibit}: {self.head}. {words.verdict(self.found)}; here {words.ours(self.found)}"
         return text + (f". Turned: {self.turns}." if self.turned else ".")
 
@@ -146,7 +146,7 @@ class _Exhibit:
 
     @property
     def alt(self) -> str:
-        """What came of it, in place of the drawing."""
+        """Returns what came of it, in place of the drawing."""
         about = self.theirs or self.ours
         told = "; ".join(f"{claim.head}: {words.verdict(claim.found)}" for claim in about)
         return f"{self.exhibit.title}. {told}." if told else f"{self.exhibit.title}. {self.exhibit.caption}"
@@ -177,7 +177,7 @@ class _Section:
 
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """How many of the paper's claims have each verdict."""
+        """Returns how many of the paper's claims have each verdict."""
         return _counts([claim.found.verdict for claim in self.theirs])
 
     @property
@@ -187,7 +187,7 @@ class _Section:
 
     @property
     def further(self) -> list[_Exhibit]:
-        """All others."""
+        """Returns all others."""
         return [each for each in self.exhibits if not each.theirs]
 
     @property
@@ -201,7 +201,7 @@ class _Section:
 
     @property
     def nearest_counts(self) -> list[tuple[str, int]]:
-        """How many of the paper's claims have each verdict under the nearest joint reading."""
+        """Returns how many of the paper's claims have each verdict under the nearest joint reading."""
         assert self.paper.nearest is not None
         key = self.paper.nearest.reading.key
         return _counts([claim.others.get(key, claim.found).verdict for claim in self.theirs])
@@ -215,7 +215,7 @@ def page(
     claims_csv: str,
     lab: str | None = None,
 ) -> str:
-    """The page.
+    """Returns the page.
 
     findings: of every claim under the default reading and then its others.
     shown: (paper, exhibit) → the figure as SVG, as `style.save` writes it, or the table.
@@ -279,7 +279,7 @@ def _section(
 
 
 def _told(paper: Paper, claims: Sequence[_Claim]) -> dict[str, Finding]:
-    """What a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
+    """Returns what a paper's own words are made from: claim → finding, and after `"@"` the nearest joint reading's."""
     found = {claim.claim.key: claim.found for claim in claims}
     if paper.nearest is None:
         return found
@@ -309,7 +309,7 @@ def _exhibit(
 
 
 def _one_by_one(svg: str, panels: int) -> str:
-    """Each panel of a drawing as one of its own, for a narrow screen: all show parts of the same."""
+    """Returns each panel of a drawing as one of its own, for a narrow screen: all show parts of the same."""
     box = re.search(r'viewBox="([^"]+)"', svg)
     assert box is not None
     left, top, width, height = (float(each) for each in box[1].split())
@@ -319,21 +319,21 @@ def _one_by_one(svg: str, panels: int) -> str:
 
 
 def _counts(verdicts: Sequence[str]) -> list[tuple[str, int]]:
-    """How many there are of each verdict that there is."""
+    """Returns how many there are of each verdict that there is."""
     order = (HOLDS, UNDECIDED, CANNOT_TELL, FAILS, NOT_JUDGED)
     return [(verdict, verdicts.count(verdict)) for verdict in order if verdict in verdicts]
 
 
 def _id(text: str) -> str:
-    """A name that a link can end in."""
+    """Returns a name that a link can end in."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _emphasis(text: str) -> Markup:
-    """A paragraph in which `**words**` are strong, and all else is text."""
+    """Returns a paragraph in which `**words**` are strong, and all else is text."""
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
 
 
 def _at_most(expected: float) -> str:
-    """A number of verdicts that may be wrong, for a sentence."""
+    """Returns a number of verdicts that may be wrong, for a sentence."""
     return "fewer than one" if expected < 1 else f"{expected:.0f}"

@@ -44,7 +44,7 @@ class Run:
     windows: pa.Table | None = None
 
     def recorded(self, column: str, since: float = 0.0, until: float = math.inf) -> NDArray[Any]:
-        """A column of the recorded series from the second `since` to before `until`."""
+        """Returns a column of the recorded series from the second `since` to before `until`."""
         assert self.trace is not None
         t = self.trace["t_s"].to_numpy()
         series: NDArray[Any] = self.trace[column].to_numpy()[(t >= since) & (t < until)]
@@ -68,7 +68,8 @@ def within(bounds: Bounds) -> Callable[[Asked], Asked]:
 
 
 def bounds(quantity: str | Callable[..., Any], scale: float = 1.0) -> Bounds:
-    """The least and the most that a quantity can be, times `scale`. A function that says nothing may be anywhere."""
+    """Returns the least and the most that a quantity can be, times `scale`. A function that says nothing may be
+    anywhere."""
     least, most = bounds_of(quantity) if isinstance(quantity, str) else getattr(quantity, "within", ANYWHERE)
     return None if least is None else scale * least, None if most is None else scale * most
 
@@ -86,7 +87,7 @@ class Runs:
         return len(self._runs)
 
     def where(self, **labels: str | float | int) -> Runs:
-        """The runs with these labels. Raises `LookupError` if there are none: a misspelled label."""
+        """Returns the runs with these labels. Raises `LookupError` if there are none: a misspelled label."""
         cases = (runs for case, runs in self._cases if all(case.get(k) == v for k, v in labels.items()))
         found = list(itertools.chain.from_iterable(cases))
         if not found:
@@ -102,7 +103,7 @@ class Runs:
         return list(cases.values())
 
     def labels(self, name: str) -> list[str | float | int]:
-        """The values of a label, each once, in the order of the cases."""
+        """Returns the values of a label, each once, in the order of the cases."""
         return list(dict.fromkeys(run.labels[name] for run in self._runs if name in run.labels))
 
     @property
@@ -111,7 +112,7 @@ class Runs:
         return sorted({run.seed for run in self._runs})
 
     def values(self, quantity: Quantity, **labels: str | float | int) -> NDArray[np.float64]:
-        """One number a seed, ascending by seed, of the one case that the labels leave.
+        """Returns one number a seed, ascending by seed, of the one case that the labels leave.
 
         A metric that does not apply is NaN. Raises `LookupError` where several cases are left.
         """
@@ -121,17 +122,17 @@ class Runs:
         return np.array([_ask(quantity, run) for run in part], dtype=np.float64)
 
     def estimate(self, quantity: Quantity, **labels: str | float | int) -> Estimate:
-        """Mean and 95 % interval over the seeds of one case."""
+        """Returns the mean and 95 % interval over the seeds of one case."""
         values = self.values(quantity, **labels)
         return Estimate.of([float(v) for v in values if not np.isnan(v)], bounds(quantity))
 
     def curve(self, x: str, quantity: Quantity, **labels: str | float | int) -> list[tuple[float, Estimate]]:
-        """(x, mean with interval) for every value of the label `x`, ascending."""
+        """Returns (x, mean with interval) for every value of the label `x`, ascending."""
         part = self.where(**labels) if labels else self
         return [(float(at), part.estimate(quantity, **{x: at})) for at in sorted(part.labels(x), key=float)]
 
     def difference(self, quantity: Quantity, ours: Labels, theirs: Labels) -> NDArray[np.float64]:
-        """The quantity of `ours` minus that of `theirs`, paired by seed (common random numbers).
+        """Returns the quantity of `ours` minus that of `theirs`, paired by seed (common random numbers).
 
         Where neither ever comes (both are infinite), the difference does not apply: NaN.
         """

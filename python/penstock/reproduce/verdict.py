@@ -1,4 +1,4 @@
-"""From one number a seed to a verdict.
+"""Makes a verdict of one number a seed.
 
 Two things widen the intervals. Claims are looked at up to five times while seeds are added, and each
 look is a chance to be wrong. The interval of one look is therefore of 99 %, so that all of them
@@ -31,7 +31,7 @@ LEVEL = 0.99
 
 
 def judge(paper: str, claim: Claim, reading: Reading, values: Numbers) -> Finding:
-    """The mean of `values` with its interval, and what it says of the claim.
+    """Returns the mean of `values` with its interval, and what it says of the claim.
 
     A claim holds where the whole interval is on its side, and does not hold where the whole
     interval is on the other. It is undecided where the interval contains the border, or where
@@ -75,14 +75,14 @@ def judge(paper: str, claim: Claim, reading: Reading, values: Numbers) -> Findin
 def interval(
     values: Sequence[float], level: float, within: Bounds = ANYWHERE
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Mean, lower and upper end of its interval (Student's t, on a scale that keeps to the bounds), and how many
-    values there are."""
+    """Returns mean, lower and upper end of its interval (Student's t, on a scale that keeps to the bounds), and how
+    many values there are."""
     found = Estimate.of(values, within, level)
     return found.mean, found.low, found.high, found.n
 
 
 def decide(rule: Rule | None, low: float | None, high: float | None) -> str:
-    """What an interval says of a rule."""
+    """Returns what an interval says of a rule."""
     if rule is None:
         return NOT_JUDGED
     if low is None or high is None:
@@ -106,7 +106,7 @@ def _points(rule: Rule | None, values: Mapping[str, Sequence[float]], within: Bo
 
 
 def _of_points(points: Sequence[Point]) -> str:
-    """All points together."""
+    """Returns the verdict on all points together."""
     verdicts = {point.verdict for point in points}
     if len(verdicts) == 1:
         return verdicts.pop()
@@ -114,7 +114,7 @@ def _of_points(points: Sequence[Point]) -> str:
 
 
 def _share(values: Sequence[float], bound: float) -> tuple[float | None, float | None, float | None, int, str]:
-    """The share of the runs below `bound` in percent, its interval (Wilson's), and a note."""
+    """Returns the share of the runs below `bound` in percent, its interval (Wilson's), and a note."""
     from scipy.stats import binomtest
 
     counted = [float(value) for value in values if not math.isnan(value)]

@@ -12,7 +12,7 @@ from penstock.show.numbers import number, spread
 
 
 def verdict(finding: Finding) -> str:
-    """The verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
+    """Returns the verdict with what qualifies it: `"holds, at 15 of 15 points, a fifth of what is printed"`."""
     if finding.verdict == CANNOT_TELL:
         return f"{CANNOT_TELL}: the runs are the same"
     parts = [finding.verdict]
@@ -28,7 +28,7 @@ def verdict(finding: Finding) -> str:
 
 
 def ours(finding: Finding) -> str:
-    """The estimate with its interval and its unit: `"−3.1 ± 0.2 ms"`."""
+    """Returns the estimate with its interval and its unit: `"−3.1 ± 0.2 ms"`."""
     if finding.estimate is None:
         return "–"
     if isinstance(finding.rule, MostBelow):
@@ -39,17 +39,17 @@ def ours(finding: Finding) -> str:
 
 
 def say(found: Mapping[str, Finding], key: str) -> str:
-    """A finding with its verdict: `"13.5 ± 0.1 packets (does not hold)"`."""
+    """Returns a finding with its verdict: `"13.5 ± 0.1 packets (does not hold)"`."""
     return f"{ours(found[key])} ({verdict(found[key])})"
 
 
 def nearest(found: Mapping[str, Finding]) -> dict[str, Finding]:
-    """The findings of the nearest joint reading, by the claims' keys; empty where there is none."""
+    """Returns the findings of the nearest joint reading, by the claims' keys; empty where there is none."""
     return {key.removeprefix("@"): each for key, each in found.items() if key.startswith("@")}
 
 
 def held(finding: Finding) -> tuple[int, int]:
-    """At how many points of its axis a claim holds, and how many there are."""
+    """Returns at how many points of its axis a claim holds, and how many there are."""
     return sum(point.verdict == HOLDS for point in finding.points), len(finding.points)
 
 
@@ -70,7 +70,7 @@ SIZES = (
 
 
 def size_in_words(finding: Finding) -> str:
-    """How large the effect is beside the printed one; empty where no number is printed."""
+    """Returns how large the effect is beside the printed one; empty where no number is printed."""
     if finding.size is None:
         return ""
     bounds = (words for most, words in SIZES if finding.size is not None and finding.size <= most)
@@ -78,7 +78,7 @@ def size_in_words(finding: Finding) -> str:
 
 
 def rule_in_words(rule: Rule | None) -> str:
-    """When a claim holds: `"above 0"`."""
+    """Returns when a claim holds: `"above 0"`."""
     if rule is None:
         return "not judged"
     if isinstance(rule, Above):
@@ -92,7 +92,7 @@ def rule_in_words(rule: Rule | None) -> str:
 
 
 def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
-    """The verdicts of several claims in words: `"2 of 3 hold, 1 does not"`."""
+    """Returns the verdicts of several claims in words: `"2 of 3 hold, 1 does not"`."""
     verdicts = [found[key].verdict for key in keys if key in found]
     held, failed, open_, same = (verdicts.count(v) for v in (HOLDS, FAILS, UNDECIDED, CANNOT_TELL))
     parts = [f"{held} of {len(verdicts)} hold" if held != 1 else f"1 of {len(verdicts)} holds"]
@@ -106,12 +106,12 @@ def tally(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
 
 
 def minus(number: str) -> str:
-    """A formatted number with a minus sign in place of the hyphen."""
+    """Returns a formatted number with a minus sign in place of the hyphen."""
     return number.replace("-", "−")
 
 
 def together(found: Mapping[str, Finding], keys: Sequence[str]) -> str:
-    """One verdict on several claims: that of all of them, or else whether one fails or is open.
+    """Returns one verdict on several claims: that of all of them, or else whether one fails or is open.
 
     Claims that were not judged are left out.
     """
@@ -127,19 +127,19 @@ def saying(found: Mapping[str, Finding], keys: Sequence[str], *, holds: str, fai
 
 
 def amount(finding: Finding, digits: int = 1) -> str:
-    """A finding's number without sign or verdict, for a sentence that has these: `"5.4 ± 0.3 %"`."""
+    """Returns a finding's number without sign or verdict, for a sentence that has these: `"5.4 ± 0.3 %"`."""
     if finding.estimate is None:
         return "an unknown amount"
     return f"{abs(finding.estimate):.{digits}f}{spread(finding.interval, digits)} {finding.unit}"
 
 
 def at_points(finding: Finding) -> str:
-    """At how many points of its axis a claim holds: `"at 12 of 15"`; empty for a claim without an axis."""
+    """Returns at how many points of its axis a claim holds: `"at 12 of 15"`; empty for a claim without an axis."""
     return "at {} of {}".format(*held(finding)) if finding.points else ""
 
 
 def apart(finding: Finding, digits: int = 1, *, above: str = "higher", below: str = "lower") -> str:
-    """A difference for a sentence, in words that have its sign: `"9.7 ± 1.3 ms lower"`.
+    """Returns a difference for a sentence, in words that have its sign: `"9.7 ± 1.3 ms lower"`.
 
     One in percent says of what: `"49.5 ± 0.4 % lower than DropTail's"`.
     """
@@ -151,7 +151,7 @@ def apart(finding: Finding, digits: int = 1, *, above: str = "higher", below: st
 
 
 def read_otherwise(found: Mapping[str, Finding]) -> str:
-    """What the nearest joint reading turns, as the end of a sentence; empty where it turns nothing.
+    """Returns what the nearest joint reading turns, as the end of a sentence; empty where it turns nothing.
 
     It counts the paper's own claims: `"; read as ecn, 3 more of its claims hold and 1 no longer does"`.
     """

@@ -1,4 +1,5 @@
-"""Whose fault an exception is: a discipline in Python is its author's code, which runs in the middle of Penstock's."""
+"""Finds whose fault an exception is: a discipline in Python is its author's code, which runs in the middle of
+Penstock's."""
 
 from __future__ import annotations
 

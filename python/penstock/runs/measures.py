@@ -1,4 +1,4 @@
-"""What RFC 7928 asks of a run beyond its metrics, computed where the run was made.
+"""Computes what RFC 7928 asks of a run beyond its metrics, computed where the run was made.
 
 Every packet's fate at the bottleneck goes in, a few hundred numbers come out, so that a judgement
 over thousands of runs neither keeps nor sends packets. The rows of the table:
@@ -61,12 +61,12 @@ Row = tuple[str, str, float, float]
 
 
 def window_s(scenario: _penstock.Scenario) -> float:
-    """The window over which goodput is measured, seconds."""
+    """Returns the window over which goodput is measured, seconds."""
     return max(K * _least_s(scenario), 1e-3)
 
 
 def _least_s(scenario: _penstock.Scenario) -> float:
-    """The shortest round trip over empty queues, transmissions left out."""
+    """Returns the shortest round trip over empty queues, transmissions left out."""
     return min(trip[0] for trip in scenario.round_trips_s if trip is not None)
 
 
@@ -113,13 +113,13 @@ class Fates:
 
     @cached_property
     def delay_s(self) -> NDArray[np.float64]:
-        """Of the packets that were sent; NaN for the others."""
+        """The delay of the packets that were sent; NaN for the others."""
         import numpy as np
 
         return np.where(self.lost, np.nan, self.left_s - self.t_s)
 
     def where(self, keep: NDArray[np.bool_]) -> Fates:
-        """Some of them."""
+        """Returns some of them."""
         return Fates(self.flow[keep], self.t_s[keep], self.size[keep], self.left_s[keep], self.lost[keep])
 
 
@@ -145,7 +145,7 @@ class _Run:
         self.members = {name: np.flatnonzero(of_group == i) for i, name in enumerate(names) if (of_group == i).any()}
 
     def inside(self, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether a time is in the measured window."""
+        """Returns whether a time is in the measured window."""
         return (t_s >= self.from_s) & (t_s < self.to_s)
 
 
@@ -156,7 +156,7 @@ def _seconds(text: str) -> float:
 
 
 def measured(result: _penstock.RunResult, scenario: _penstock.Scenario) -> pa.Table:
-    """The rows of a run that recorded `events` and the series at intervals of `window_s`."""
+    """Returns the rows of a run that recorded `events` and the series at intervals of `window_s`."""
     import pyarrow as pa
 
     rows = list(_rows(_Run(result, scenario)))
@@ -187,7 +187,7 @@ def _rows(run: _Run) -> Iterator[Row]:
 
 
 def quantiles(measure: str, of: str, values: NDArray[np.float64]) -> Iterator[Row]:
-    """A measure's quantiles; no rows where there is no value. Infinite values are kept."""
+    """Yields a measure's quantiles; no rows where there is no value. Infinite values are kept."""
     import numpy as np
 
     if len(values):
@@ -216,7 +216,7 @@ def _of_packets(of: str, fates: Fates) -> Iterator[Row]:
 
 
 def _startup(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
-    """From a flow's first packet at the queue, let in or not, until its first data leave the queue."""
+    """Yields the time from a flow's first packet at the queue, let in or not, until its first data leave the queue."""
     import numpy as np
 
     mine = run.fates.where(np.isin(run.fates.flow, flows))
@@ -251,7 +251,7 @@ def _pages(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
 
 
 def _goodput(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
-    """The group's payload in each window; its quantiles are of windows that lie in the measured one."""
+    """Yields the group's payload in each window; its quantiles are of windows that lie in the measured one."""
     import numpy as np
 
     mine = np.isin(run.goodput["flow"].to_numpy(), flows)
@@ -269,7 +269,7 @@ def _goodput(of: str, run: _Run, flows: NDArray[np.int64]) -> Iterator[Row]:
 
 
 def _sync(run: _Run, here: Fates) -> Iterator[Row]:
-    """RFC 7928, 2.4: of the flows that sent in a loss event, the share that lost in it.
+    """Yields what RFC 7928, 2.4, asks: of the flows that sent in a loss event, the share that lost in it.
 
     A loss event begins with a loss that no event holds yet, and lasts one shortest round trip. Events in which fewer
     than two flows sent say nothing.

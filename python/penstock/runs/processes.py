@@ -89,7 +89,7 @@ def run(
 def _work(
     core: _penstock.Scenario, mine: Sequence[tuple[int, int]], pipe: Connection, parent: int, record: dict[str, Any]
 ) -> None:
-    """A worker's life."""
+    """Runs a worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for i, seed in mine:

@@ -1,4 +1,4 @@
-"""What a run recorded, as Arrow tables."""
+"""Reads what a run recorded, as Arrow tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs return: estimates over seeds, every run, recorded series, and figures made from them."""
+"""Holds what runs return: estimates over seeds, every run, recorded series, and figures made from them."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Result:
 
     @property
     def summary(self) -> Mapping[str, Estimate]:
-        """Metric name → mean and 95 % interval over the runs, and how many there are."""
+        """Returns metric name → mean and 95 % interval over the runs, and how many there are."""
         if self._summary is None:
             self._summary = {name: Estimate(**row) for name, row in json.loads(self.json())["summary"].items()}
         return self._summary
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the numbers has to know: where a queue at an access link was longer than at the bottleneck,
-        its link, and what helps. Empty where there is nothing to say."""
+        """Returns what a reader of the numbers has to know: where a queue at an access link was longer than at the
+        bottleneck, its link, and what helps. Empty where there is nothing to say."""
         return tuple(_penstock.warnings(self.scenario.core, self.runs))
 
     @property
     def identical(self) -> bool:
-        """Whether there are several runs and they are all the same: no seed changes anything."""
+        """Returns whether there are several runs and they are all the same: no seed changes anything."""
         return _penstock.identical(self.runs)
 
     def series(self, name: str) -> pa.Table:
@@ -131,7 +131,7 @@ class Comparison:
         self.baseline = next(iter(self.results))
 
     def difference(self, aqm: str) -> dict[str, Estimate]:
-        """Metric name → mean of the differences `aqm` − baseline, seed by seed, with the interval of that mean.
+        """Returns metric name → mean of the differences `aqm` − baseline, seed by seed, with the interval of that mean.
 
         Pairing takes the luck of a seed (who starts when) out of the comparison; a metric that does not apply in one
         of the two runs leaves the pair out.
@@ -145,12 +145,12 @@ class Comparison:
 
     @property
     def identical(self) -> bool:
-        """Whether the runs of every discipline are all the same: no seed changes anything."""
+        """Returns whether the runs of every discipline are all the same: no seed changes anything."""
         return all(result.identical for result in self.results.values())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of every discipline's runs, each behind the discipline's name."""
+        """Returns the warnings of every discipline's runs, each behind the discipline's name."""
         return tuple(f"{name}: {text}" for name, result in self.results.items() for text in result.warnings)
 
     def json(self) -> str:
@@ -169,7 +169,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """The same figures as `Result.plot`, with the disciplines side by side."""
+        """Returns the same figures as `Result.plot`, with the disciplines side by side."""
         from penstock.show.plot import Plots
 
         return Plots(self.results)

@@ -34,11 +34,11 @@ class Tables:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Tables that a run has where it has what is wanted."""
+        """Returns tables that a run has where it has what is wanted."""
         return (FLOWS,) * self.flows + (MEASURES,) * self.measures + SERIES[:1] * (self.series_s is not None)
 
     def recording(self, scenario: _penstock.Scenario) -> dict[str, Any]:
-        """What the simulator is told to record in runs of a scenario."""
+        """Returns what the simulator is told to record in runs of a scenario."""
         if not self.measures:
             return {"series_interval_s": self.series_s}
         from penstock.runs.measures import window_s
@@ -76,7 +76,7 @@ class Engine(Protocol):
     """Where tasks run."""
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
-        """Batches of outcomes, in any order.
+        """Returns batches of outcomes, in any order.
 
         Tasks are pulled as there is room for them, so memory does not grow with their number. Closing the iterator
         cancels what waits.
@@ -85,7 +85,7 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many runs go on at once."""
+        """Returns how many runs go on at once."""
         ...
 
 
@@ -102,7 +102,7 @@ def run_task(task: Task) -> Outcome:
 
 
 def outcome(task: Task, result: _penstock.RunResult, made: _penstock.Scenario | None = None) -> Outcome:
-    """The numbers of a finished run, and its tables.
+    """Returns the numbers of a finished run, and its tables.
 
     made: the scenario that ran, where its text cannot say it: with a discipline in Python.
     """
@@ -122,25 +122,25 @@ def outcome(task: Task, result: _penstock.RunResult, made: _penstock.Scenario | 
 
 
 def numbers(scenario: _penstock.Scenario, result: _penstock.RunResult) -> dict[str, Any]:
-    """The numbers of an outcome."""
+    """Returns the numbers of an outcome."""
     warnings = _penstock.warnings(scenario, [result])
     return {"metrics": result.metrics, "groups": result.groups, "links": result.links, "warnings": warnings}
 
 
 def failed(task: Task, error: BaseException) -> Outcome:
-    """What is reported of a run that raised."""
+    """Returns what is reported of a run that raised."""
     return Outcome(task.key, None, f"{type(error).__name__}: {error}", 0)
 
 
 def identity(canonical: str, trace_s: float | None = None) -> str:
-    """What the runs of a scenario are, but for the seed, from its `canonical_json`; `trace_s`: with series at that
-    interval."""
+    """Returns what the runs of a scenario are, but for the seed, from its `canonical_json`; `trace_s`: with series at
+    that interval."""
     about = "" if trace_s is None else repr(trace_s)
     return hashlib.sha256("\0".join((simulator(), canonical, about)).encode()).hexdigest()[:32]
 
 
 def run_key(point: str, seed: int) -> str:
-    """The key of the run of that seed; `point` is the scenario's `identity`."""
+    """Returns the key of the run of that seed; `point` is the scenario's `identity`."""
     return hashlib.sha256(f"{point}/{seed}".encode()).hexdigest()[:32]
 
 
@@ -150,7 +150,8 @@ MAKERS = ("model/events.py", "runs/measures.py", "runs/recorded.py", "runs/tasks
 
 @cache
 def simulator() -> str:
-    """Penstock's version and build: between two releases the version alone would pass off old numbers as new ones."""
+    """Returns Penstock's version and build: between two releases the version alone would pass off old numbers as new
+    ones."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in (Path(str(_penstock.__file__)), *(package / name for name in MAKERS)):
@@ -164,7 +165,7 @@ _CORES_KEPT = 1024
 
 
 def core(scenario: str) -> _penstock.Scenario:
-    """The scenario of a task."""
+    """Returns the scenario of a task."""
     return _CORES.get(scenario) or remember(scenario, _penstock.Scenario.from_json(scenario))
 
 

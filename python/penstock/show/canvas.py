@@ -1,4 +1,4 @@
-"""What all figures share: their size, how far an axis spans, and where names stand.
+"""Defines what all figures share: their size, how far an axis spans, and where names stand.
 
 A figure does not mislead. `span` is the rule for axes, `few` the rule for lines, and names stand
 outside the data (`legend`), or where nothing else is drawn (`name_points`, `name_beside`).
@@ -210,7 +210,7 @@ def name_ticks(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
 
 
 def even_ticks(ax: Axes, places: Sequence[float], names: Sequence[str]) -> None:
-    """Ticks where the values are, if their names have room; else matplotlib's own."""
+    """Sets ticks where the values are, if their names have room; else matplotlib's own."""
     made: Any = ax.get_figure(root=True)
     locator, formatter = ax.xaxis.get_major_locator(), ax.xaxis.get_major_formatter()
     ax.set_xticks(places, names)
@@ -226,7 +226,7 @@ def _touch(ax: Axes) -> bool:
 
 
 def _apart_enough(ax: Axes, places: Sequence[float], names: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Every second name, or third, …: the first step at which they are apart."""
+    """Returns every second name, or third, …: the first step at which they are apart."""
     width = max(_extent(each).width for each in ax.get_xticklabels()) + 3
     across = ax.get_window_extent().width / max(1, len(places))
     step = max(1, math.ceil(width / across))
@@ -290,7 +290,7 @@ def _middle(group: Sequence[float]) -> float:
 
 
 def _gaps(upper: Sequence[float], lower: Sequence[float]) -> float:
-    """How many gaps lie between the middles of two neighbouring groups."""
+    """Returns how many gaps lie between the middles of two neighbouring groups."""
     return (len(upper) + len(lower)) / 2
 
 
@@ -328,7 +328,7 @@ def _near(
     others: Sequence[tuple[float, float]],
     without: set[str],
 ) -> tuple[list[Text], set[str]]:
-    """The names that have a place near their points, and those that have none."""
+    """Returns the names that have a place near their points, and those that have none."""
     from matplotlib.transforms import Bbox
 
     made: Any = ax.get_figure(root=True)
@@ -366,7 +366,7 @@ def _square(x: float, y: float, half: float) -> Bbox:
 
 
 def _around(at: tuple[float, float], size: Bbox, away: float) -> Iterator[Bbox]:
-    """The boxes of that size around a point, so far away."""
+    """Yields the boxes of that size around a point, so far away."""
     from matplotlib.transforms import Bbox
 
     x, y = at

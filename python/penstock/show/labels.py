@@ -1,4 +1,4 @@
-"""What the axes of figures say: the labels of metrics, which their rows declare, and units."""
+"""Says what the axes of figures say: the labels of metrics, which their rows declare, and units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.show.numbers import scale
 
 @cache
 def _declared() -> dict[str, str]:
-    """Metric → label. A name has the label of its first row: a run's goes before a group's and a flow's."""
+    """Returns metric → label. A name has the label of its first row: a run's goes before a group's and a flow's."""
     rows = json.loads(_penstock.list_json("metrics"))
     return {row["name"]: row["label"] for row in reversed(rows)}
 

@@ -1,4 +1,4 @@
-"""What the pages share that open from a file: how templates are read, and figures put into them."""
+"""Defines what the pages share that open from a file: how templates are read, and figures put into them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def templates(*folders: Path) -> jinja2.Environment:
-    """The templates of these folders; a name that nobody gave a value is an error."""
+    """Returns the templates of these folders; a name that nobody gave a value is an error."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
@@ -33,8 +33,8 @@ def templates(*folders: Path) -> jinja2.Environment:
 
 
 def policy(script: str = "") -> str:
-    """What a browser lets a page do: draw itself, and run this script alone. A figure that was kept in a folder, and
-    changed there, can do nothing.
+    """Returns what a browser lets a page do: draw itself, and run this script alone. A figure that was kept in a
+    folder, and changed there, can do nothing.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'; " if script else ""
@@ -42,12 +42,12 @@ def policy(script: str = "") -> str:
 
 
 def _written(value: object) -> object:
-    """What is put into a page: names without control characters, which no HTML may have."""
+    """Returns what is put into a page: names without control characters, which no HTML may have."""
     return visible(value) if type(value) is str else value
 
 
 def svg(draw: Callable[[], Figure], name: str) -> str:
-    """A figure as an `<svg>` element for a page, in the pages' one look; its ids begin with `name`."""
+    """Returns a figure as an `<svg>` element for a page, in the pages' one look; its ids begin with `name`."""
     buffer = io.BytesIO()
     with style.context(alone=True):
         figure = draw()

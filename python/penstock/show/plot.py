@@ -54,8 +54,8 @@ class Plots:
             return figure
 
     def delay_cdf(self, *, size: Size = None) -> Figure:
-        """The share of packets that waited at most so long, over the measured window: every seed faint, all together
-        strong. At most eight disciplines are drawn."""
+        """Returns the share of packets that waited at most so long, over the measured window: every seed faint, all
+        together strong. At most eight disciplines are drawn."""
         import numpy as np
 
         with style.context():
@@ -181,7 +181,7 @@ class Plots:
             return figure
 
     def _panels(self, size: Size) -> tuple[Figure, Sequence[Axes]]:
-        """A panel for each result, below each other."""
+        """Returns a panel for each result, below each other."""
         panels = len(self._results)
         figure = canvas.figure(7.6, 1.2 + 1.75 * panels, size)
         return figure, list(figure.subplots(panels, 1, sharex=True, sharey=True, squeeze=False)[:, 0])
@@ -257,7 +257,8 @@ def profile(probe: Counts, size: Size = None) -> Figure:
 
 
 def _bends(*curves: Numbers) -> NDArray[np.intp]:
-    """The places where one of the curves over even steps is not straight, and the ends: all that a polygon needs."""
+    """Returns the places where one of the curves over even steps is not straight, and the ends: all that a polygon
+    needs."""
     import numpy as np
 
     bent = np.ones(len(curves[0]), dtype=bool)
@@ -278,7 +279,7 @@ def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[floa
 
 
 def _waits_ms(result: Runs) -> dict[int, Numbers]:
-    """Per seed, how long each packet that left in the measured window had been in the queue."""
+    """Returns per seed how long each packet that left in the measured window had been in the queue."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -300,7 +301,7 @@ def _waits_ms(result: Runs) -> dict[int, Numbers]:
 
 
 def _column(table: pa.Table, name: str, seed: int) -> Numbers:
-    """A column's values of one seed."""
+    """Returns a column's values of one seed."""
     import pyarrow.compute as pc
 
     values: Numbers = table.filter(pc.equal(table["seed"], seed))[name].to_numpy()
@@ -317,7 +318,7 @@ def _first(results: Mapping[str, Runs]) -> Runs:
 
 
 def _ellipse(ax: Axes, points: Numbers, colour: Any) -> None:
-    """One standard deviation around the mean, along the directions in which the runs vary; from three runs on.
+    """Draws one standard deviation around the mean, along the directions in which the runs vary; from three runs on.
 
     It is drawn no further than the runs reach: no throughput above the link's rate, and no delay below zero.
     """

@@ -1,4 +1,4 @@
-"""What tables and figures ask of the results that they show, which are `penstock.runs`'."""
+"""Declares what tables and figures ask of the results that they show, which are `penstock.runs`'."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Runs(Protocol):
 
     @property
     def scenario(self) -> Scenario:
-        """What ran."""
+        """Returns what ran."""
 
     @property
     def runs(self) -> Sequence[RunResult]:
@@ -26,11 +26,11 @@ class Runs(Protocol):
 
     @property
     def summary(self) -> Mapping[str, Estimate]:
-        """Metric name → estimate over the runs."""
+        """Returns metric name → estimate over the runs."""
 
     @property
     def identical(self) -> bool:
-        """Whether there are several runs and they are all the same."""
+        """Returns whether there are several runs and they are all the same."""
 
     def series(self, name: str) -> pa.Table:
         """Returns a recorded table of all runs."""
@@ -41,7 +41,7 @@ class Compared(Protocol):
 
     @property
     def results(self) -> Mapping[str, Runs]:
-        """Discipline → its runs."""
+        """Returns discipline → its runs."""
 
     @property
     def baseline(self) -> str:
@@ -49,10 +49,10 @@ class Compared(Protocol):
 
     @property
     def identical(self) -> bool:
-        """Whether the runs of every discipline are all the same."""
+        """Returns whether the runs of every discipline are all the same."""
 
     def difference(self, aqm: str) -> Mapping[str, Estimate]:
-        """Metric name → estimate of the paired differences against the baseline."""
+        """Returns metric name → estimate of the paired differences against the baseline."""
 
 
 class Counts(Protocol):
@@ -60,11 +60,11 @@ class Counts(Protocol):
 
     @property
     def scenario(self) -> Scenario:
-        """Whose bottleneck was probed."""
+        """The scenario whose bottleneck was probed."""
 
     @property
     def axis(self) -> str:
-        """What `points` are."""
+        """Returns what `points` are."""
 
     @property
     def points(self) -> Sequence[float]:
@@ -72,11 +72,11 @@ class Counts(Protocol):
 
     @property
     def after_s(self) -> Sequence[float]:
-        """How long the queue had stood."""
+        """Returns how long the queue had stood."""
 
     @property
     def levels(self) -> Sequence[str]:
-        """What may become of a packet, mildest first."""
+        """Returns what may become of a packet, mildest first."""
 
     def shares(self, level: str) -> Sequence[Sequence[float]]:
         """Returns the share of packets at each of `after_s`, for each of `points`."""

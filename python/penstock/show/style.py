@@ -1,4 +1,4 @@
-"""How Penstock's figures look: Okabe and Ito's hues, direct labels, no chart junk.
+"""Sets how Penstock's figures look: Okabe and Ito's hues, direct labels, no chart junk.
 
 In the reports a discipline has one colour, line and marker (`discipline`); elsewhere a thing has those
 of its place (`look`). Colour is never the only difference, so that a figure survives a black-and-white
@@ -63,7 +63,7 @@ _GIVEN: ContextVar[Mapping[str, Any] | None] = ContextVar("given", default=None)
 
 
 def look(index: int) -> Look:
-    """The look of the thing number `index`; from the seventh on they repeat with another line.
+    """Returns the look of the thing number `index`; from the seventh on they repeat with another line.
 
     Colours, lines and markers of the user's `axes.prop_cycle` go before ours.
     """
@@ -122,7 +122,7 @@ _NOT_STYLE = re.compile(r"backend|interactive|toolbar|timezone|tk\.|webagg\.|sav
 
 @contextmanager
 def context(sheet: Mapping[str, Any] | None = None, *, alone: bool = False) -> Iterator[None]:
-    """A `with` block in which matplotlib draws in the house style. Needs matplotlib, and changes nothing outside.
+    """Opens a `with` block in which matplotlib draws in the house style. Needs matplotlib, and changes nothing outside.
 
     Values of `rcParams` that differ from matplotlib's defaults are the user's and stay, whether a
     program or a `matplotlibrc` set them. Inside another such block nothing changes: the outermost decides.
@@ -150,12 +150,13 @@ def context(sheet: Mapping[str, Any] | None = None, *, alone: bool = False) -> I
 
 
 def given(key: str) -> Any:
-    """The user's value of one of matplotlib's `rcParams`, inside `context()`; `None` where it is not the user's."""
+    """Returns the user's value of one of matplotlib's `rcParams`, inside `context()`; `None` where it is not the
+    user's."""
     return (_GIVEN.get() or {}).get(key)
 
 
 def _changed() -> dict[str, Any]:
-    """What differs now from matplotlib's own defaults."""
+    """Returns what differs now from matplotlib's own defaults."""
     import matplotlib as mpl
 
     default: Any = mpl.rcParamsDefault
@@ -167,12 +168,12 @@ def _changed() -> dict[str, Any]:
 
 
 def now() -> Any:
-    """The style that holds now, as values of `rcParams`."""
+    """Returns the style that holds now, as values of `rcParams`."""
     return _changed()
 
 
 def _house(size: float) -> dict[str, Any]:
-    """The house style. size: that of the text, in points."""
+    """Returns the house style. size: that of the text, in points."""
     return {
         "font.sans-serif": ["DejaVu Sans"],
         "font.size": size,
@@ -209,22 +210,22 @@ def _house(size: float) -> dict[str, Any]:
 
 
 def ink() -> Any:
-    """The colour of text and of lines that say something, inside `context()`."""
+    """Returns the colour of text and of lines that say something, inside `context()`."""
     return value("text.color")
 
 
 def muted() -> Any:
-    """The colour of what stands behind."""
+    """Returns the colour of what stands behind."""
     return value("axes.edgecolor")
 
 
 def paper() -> Any:
-    """The colour of the ground."""
+    """Returns the colour of the ground."""
     return value("axes.facecolor")
 
 
 def value(key: str) -> Any:
-    """What holds for one of matplotlib's `rcParams`."""
+    """Returns what holds for one of matplotlib's `rcParams`."""
     import matplotlib as mpl
 
     values: Any = mpl.rcParams
@@ -285,14 +286,14 @@ def save(figure: Figure, path: str) -> None:
 
 
 def described(figure: Figure) -> str:
-    """What each axis of a figure is, each said once: `"y: Loss [%]; x: Time [s]"`."""
+    """Returns what each axis of a figure is, each said once: `"y: Loss [%]; x: Time [s]"`."""
     said = [(which, getattr(ax, f"get_{which}label")()) for ax in figure.axes for which in "yx"]
     said += [("y", figure.get_supylabel()), ("x", figure.get_supxlabel())]
     return "; ".join(dict.fromkeys(f"{which}: {' '.join(text.split())}" for which, text in said if text))
 
 
 def themed_svg(svg: str, name: str) -> str:
-    """An `<svg>` element to put into a page: colours become the page's variables, ids begin with `name`.
+    """Returns an `<svg>` element to put into a page: colours become the page's variables, ids begin with `name`.
 
     svg: what `save` wrote. The page supplies `css()`.
     """
@@ -309,7 +310,8 @@ def themed_svg(svg: str, name: str) -> str:
 
 
 def css() -> str:
-    """The variables that `themed_svg` names, for light paper and, where the reader's screen asks for it, dark."""
+    """Returns the variables that `themed_svg` names, for light paper and, where the reader's screen asks for it,
+    dark."""
     dark = {**_DARK, **_COLOURS}
     light_rules = "".join(f"{variable}:{colour};" for colour, variable in _variables())
     dark_rules = "".join(f"{variable}:{dark[colour]};" for colour, variable in _variables())
@@ -317,6 +319,6 @@ def css() -> str:
 
 
 def _variables() -> list[tuple[str, str]]:
-    """Every colour of the style with the name of its CSS variable."""
+    """Returns every colour of the style with the name of its CSS variable."""
     names = {INK: "--ink", MUTED: "--muted", GRID: "--grid", PAPER: "--paper", SHADE: "--shade"}
     return [*names.items(), *((colour, f"--c{i}") for i, colour in enumerate(_COLOURS))]

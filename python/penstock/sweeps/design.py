@@ -34,8 +34,8 @@ _BLOCK = 4096
 
 
 def samples(core: _penstock.Scenario) -> Iterator[dict[str, Any]]:
-    """The sampled points of a scenario's `[sweep]`: key path → value as in the file. Each is run with every combination
-    of the listed values; where no axis has a range, it is one point that changes nothing.
+    """Yields the sampled points of a scenario's `[sweep]`: key path → value as in the file. Each is run with every
+    combination of the listed values; where no axis has a range, it is one point that changes nothing.
 
     The same file gives the same points in the same order, none twice (which whole numbers could be), as long as NumPy
     and SciPy keep their random streams. Another number of samples moves all points of a Latin hypercube, while
@@ -57,7 +57,7 @@ def samples(core: _penstock.Scenario) -> Iterator[dict[str, Any]]:
 
 
 def unit_cube(method: str, count: int, axes: int, seed: int) -> NDArray[np.float64]:
-    """Points of the unit cube, one a row: `"lhs"` or `"random"` (independent).
+    """Returns points of the unit cube, one a row: `"lhs"` or `"random"` (independent).
 
     A Latin hypercube (McKay, Beckman, Conover 1979) has one point in each of an axis's `count` equal slices, at random
     within it.
@@ -74,7 +74,7 @@ def unit_cube(method: str, count: int, axes: int, seed: int) -> NDArray[np.float
 
 
 def steps(count: int) -> list[float]:
-    """Evenly spaced, both ends included; one is the middle.
+    """Returns values that are evenly spaced, both ends included; one is the middle.
 
     >>> steps(3)
     [0.0, 0.5, 1.0]

@@ -74,7 +74,7 @@ class Sweep:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be said of the runs in the folder beside their numbers, as `Result.warnings` does of one
+        """Returns what is to be said of the runs in the folder beside their numbers, as `Result.warnings` does of one
         scenario's: how many runs have a warning, and one of them."""
         return warnings(self.folder)
 
@@ -98,7 +98,7 @@ class Points(Protocol):
 
     @property
     def paths(self) -> Sequence[str]:
-        """Keys of the scenario that are to be columns of the store."""
+        """Returns keys of the scenario that are to be columns of the store."""
         ...
 
     def __len__(self) -> int: ...
@@ -146,13 +146,13 @@ class Grid:
         self.paths = list(dict.fromkeys([*grid, *listed, *(self._sampled[0] if self._sampled else ())]))
 
     def __len__(self) -> int:
-        """At most so many: of samples of few whole numbers some may be the same."""
+        """Returns the most that there can be: of samples of few whole numbers some may be the same."""
         sampled = self._sampled[1] if self._sampled else 1
         listed = math.prod(map(len, self._axes.values())) * len(self._list or (None,))
         return max(1, len(self._variants)) * listed * sampled
 
     def __iter__(self) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
-        """Made as they are asked for; with the error, those whose values do not hold together."""
+        """Yields the points, made as they are asked for; with the error, those whose values do not hold together."""
         for values in itertools.product(*self._axes.values()):
             for more in self._list or ({},):
                 for sample in samples(self._scenario.core):
@@ -160,7 +160,7 @@ class Grid:
                     yield from self._at({**drawn, **dict(zip(self._axes, values, strict=True)), **more})
 
     def _at(self, values: dict[str, str]) -> Iterator[tuple[Point, _penstock.Scenario | ScenarioError]]:
-        """Every variant at these values."""
+        """Yields every variant at these values."""
         seen: dict[str, str | None] = {}
         for variant in self._variants or (None,):
             try:
@@ -207,7 +207,7 @@ class Driver:
     def run(
         self, progress: Callable[[Sweep], object] | None = None, failure: Callable[[Failure], object] | None = None
     ) -> Sweep:
-        """All of it."""
+        """Runs all of it."""
         self._failure, self._progress = failure, progress
         self._begun = time.monotonic()
         with Store(self._out, self._grid.paths, self._tables) as store:
@@ -239,7 +239,7 @@ class Driver:
     def _narrow(
         self, store: Store, window: Sequence[tuple[Point, _penstock.Scenario | ScenarioError]], until: Until
     ) -> None:
-        """More and more seeds of these points, a quarter at a time, while their intervals are too wide.
+        """Runs more and more seeds of these points, a quarter at a time, while their intervals are too wide.
 
         Which seeds run follows from the runs alone, not from who was faster.
         """
@@ -311,7 +311,7 @@ class Driver:
         self._fail(Failure(each.key, task.seed, task.scenario, each.error))
 
     def _invalid(self, point: Point, error: ScenarioError, seeds: int) -> None:
-        """No seed of this point can run; it is reported once."""
+        """Reports that no seed of this point can run; it is reported once."""
         self.state.failed += seeds - 1
         at = f"{point.variant}, {point.scenario}" if point.variant else point.scenario
         self._fail(Failure(run_key(point.identity, self._seeds[0]), self._seeds[0], point.scenario, f"{at}: {error}"))
@@ -335,11 +335,11 @@ class Threads:
 
     @property
     def workers(self) -> int:
-        """Threads."""
+        """Returns threads."""
         return self._jobs
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
-        """See `Engine`."""
+        """Implements `Engine.run`."""
         size, ran, begun = 1, 0, time.perf_counter()
 
         def bundles() -> Iterator[list[Task]]:
@@ -356,7 +356,7 @@ class Threads:
 
 
 def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
-    """A bundle in a thread: the seeds of a scenario in one call, once it is known how long one takes."""
+    """Runs a bundle in a thread: the seeds of a scenario in one call, once it is known how long one takes."""
     said: list[Outcome] = []
     since = time.perf_counter()
     for _, group in itertools.groupby(bundle, key=lambda task: (task.scenario, task.tables)):
@@ -376,7 +376,7 @@ def _work(bundle: Sequence[Task], watch: Watch) -> Iterator[list[Outcome]]:
 
 
 def _run(tasks: Sequence[Task], watch: Watch) -> list[Outcome]:
-    """Tasks that differ in their seeds only."""
+    """Runs tasks that differ in their seeds only."""
     scenario = core(tasks[0].scenario)
     record = tasks[0].tables.recording(scenario)
     try:

@@ -1,4 +1,4 @@
-"""What a store of runs says, as a figure."""
+"""Draws what a store of runs says."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def draw(shown: Shown, size: Size = None) -> Figure:
 
 
 def _lines(shown: Shown) -> dict[Values, list[tuple[Any, Interval]]]:
-    """Values of the other axes → the first axis' values, with the first metric there."""
+    """Returns the values of the other axes → the first axis' values, with the first metric there."""
     lines: dict[Values, list[tuple[Any, Interval]]] = defaultdict(list)
     for at, cell in shown.intervals(0).items():
         if cell.mean is not None:

@@ -109,7 +109,7 @@ class DaskEngine:
         self.close()
 
     def run(self, tasks: Iterator[Task]) -> Generator[Sequence[Outcome], None, None]:
-        """Batches of outcomes, as they are completed; see `penstock.runs.tasks.Engine`."""
+        """Yields batches of outcomes, as they are completed; see `penstock.runs.tasks.Engine`."""
         flight = _Flight(self._client, tasks, self._batch, self._patience_s)
         try:
             while flight.send():
@@ -201,7 +201,7 @@ class _Flight:
             self._had_workers |= self._threads > 0
 
     def _inquire(self) -> None:
-        """Nothing has come for long: sends again what is lost, or gives up.
+        """Acts when nothing has come for long: sends again what is lost, or gives up.
 
         Runs may take longer than any limit. So the scheduler is asked: while a live worker has one of
         the batches, all is well. The others wait behind it.
@@ -282,7 +282,7 @@ class _Flight:
 
 
 def run_batch(build: str, packed: Packed, limit_s: float) -> tuple[list[Outcome], float]:
-    """On a worker: the outcomes of the first runs of a batch, at least one, and the seconds that they took."""
+    """Returns, on a worker, the outcomes of the first runs of a batch, at least one, and the seconds that they took."""
     if simulator() != build:
         raise Error(
             f"the worker {distributed.get_worker().address} has Penstock {simulator()}, the sweep {build}: their"
@@ -318,7 +318,8 @@ def _packed(tasks: Sequence[Task]) -> Packed:
 
 
 def _error(result: Any) -> BaseException | None:
-    """What a batch raised, as `as_completed` gives it: an exception with its type and traceback; cancelled, alone."""
+    """Returns what a batch raised, as `as_completed` gives it: an exception with its type and traceback; cancelled,
+    alone."""
     if isinstance(result, tuple) and len(result) == 3:
         result = result[1]
     return result if isinstance(result, BaseException) else None

@@ -1,4 +1,4 @@
-"""What a store of runs says: metrics over axes, or their differences."""
+"""Computes what a store of runs says: metrics over axes, or their differences."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _cells(table: Any, axes: Sequence[str], pooled: Sequence[str], metrics: Sequ
 
 
 def _over_seeds(ours: Cell, theirs: Cell) -> tuple[dict[int, float], dict[int, float]]:
-    """Seed → mean over the pooled values that both cells have, of one and the other."""
+    """Returns seed → mean over the pooled values that both cells have, of one and the other."""
     found: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for seed in ours.keys() & theirs.keys():
         both = [at for at in ours[seed] if at in theirs[seed]]

@@ -1,4 +1,4 @@
-"""What a store of runs says, as tables on a terminal."""
+"""Prints what a store of runs says, as tables on a terminal."""
 
 from __future__ import annotations
 

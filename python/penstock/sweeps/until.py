@@ -1,4 +1,4 @@
-"""When a point of a sweep has seeds enough: its intervals are as narrow as asked."""
+"""Decides when a point of a sweep has seeds enough: its intervals are as narrow as asked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Goal:
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """From `"utilization ±0.5%"` (of the mean) or `"delay_mean_s ±1 ms"`; `+-` may stand for `±`.
+        """Reads a goal from `"utilization ±0.5%"` (of the mean) or `"delay_mean_s ±1 ms"`; `+-` may stand for `±`.
 
         A metric whose name ends in `_s` takes a time with its unit, one in `_bps` a rate, others a bare number.
         """
@@ -50,7 +50,7 @@ class Goal:
         return cls(metric, half_width, relative)
 
     def reached(self, estimate: Estimate) -> bool:
-        """Whether an interval is that narrow. A metric that applies in fewer than two runs has none."""
+        """Returns whether an interval is that narrow. A metric that applies in fewer than two runs has none."""
         if estimate.mean is None or estimate.ci95 is None:
             return False
         return estimate.ci95 <= self.half_width * (abs(estimate.mean) if self.relative else 1.0)
@@ -95,7 +95,7 @@ class Until:
 
     @classmethod
     def parse(cls, *texts: str, least: int = 10, most: int = 1000) -> Until:
-        """From texts such as `"utilization ±0.5%"`; several may stand in one, separated by commas."""
+        """Reads a rule from texts such as `"utilization ±0.5%"`; several may stand in one, separated by commas."""
         goals = [Goal.parse(part) for text in texts for part in text.split(",")]
         return cls(tuple(goals), min(least, most), most)
 
@@ -139,7 +139,7 @@ class Stopping:
         return self.done
 
     def estimate(self, metric: str) -> Estimate:
-        """A goal's metric over the seeds looked at so far."""
+        """Returns a goal's metric over the seeds looked at so far."""
         return self._sums.get(metric, _Running()).estimate()
 
 

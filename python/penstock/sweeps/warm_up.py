@@ -1,4 +1,4 @@
-"""Whether the measured window starts before the queue has settled.
+"""Tests whether the measured window starts before the queue has settled.
 
 MSER-5 says from when on the queue is in its steady state. Of a sawtooth or a noisy queue it names any time by
 chance, so a warning also needs that the window begins unlike it goes on (a test at 1 %) and that its mean would change.
@@ -60,7 +60,7 @@ class WarmUp:
 
     @property
     def too_early(self) -> bool:
-        """Whether the measured window starts before the queue has settled."""
+        """Returns whether the measured window starts before the queue has settled."""
         return self.p < LEVEL and abs(self.share) > SHARE
 
     def __str__(self) -> str:
@@ -87,12 +87,12 @@ def check(scenario: Scenario, seeds: int | Iterable[int] = 1, *, jobs: int | Non
 
 
 def of_result(result: Result) -> WarmUp:
-    """The same of a result; what it has not recorded runs once more."""
+    """Returns what `check` returns, of a result; what it has not recorded runs once more."""
     return of_series(result.series("queue"), *_window(result.scenario.resolved))
 
 
 def of_series(series: pa.Table, from_s: float, to_s: float = math.inf) -> WarmUp:
-    """The same of recorded queues.
+    """Returns the same of recorded queues as `of_result` does of a result.
 
     series: `Result.series("queue")`: seed, t_s, queue_pkts.
     from_s, to_s: the measured window; what is after it does not count.
@@ -120,8 +120,8 @@ def of_series(series: pa.Table, from_s: float, to_s: float = math.inf) -> WarmUp
 
 
 def mser(values: Sequence[float] | npt.NDArray[np.float64], batch: int = BATCH) -> int | None:
-    """How many of the values to cut off at the front: MSER (White 1997) over means of batches, with 5 MSER-5 (White,
-    Cobb, Spratt 2000).
+    """Returns how many of the values to cut off at the front: MSER (White 1997) over means of batches, with 5 MSER-5
+    (White, Cobb, Spratt 2000).
 
     With Z_1 … Z_k the means, the cut d minimizes the squared standard error of what is left,
     sum over j > d of (Z_j − mean of those)² / (k − d)². A minimum in the second half means that the series is too short
@@ -143,8 +143,8 @@ def mser(values: Sequence[float] | npt.NDArray[np.float64], batch: int = BATCH) 
 
 
 def _alike(start: npt.NDArray[np.float64], rest: npt.NDArray[np.float64]) -> float:
-    """Student's test that the mean of the start is one more of the means of stretches as long as it: so the queue's
-    correlation in time is in their spread. Of a long start its beginning counts, of at least eight stretches.
+    """Applies Student's test that the mean of the start is one more of the means of stretches as long as it: so the
+    queue's correlation in time is in their spread. Of a long start its beginning counts, of at least eight stretches.
     """
     length = min(len(start), len(rest) // _STRETCHES)
     if length == 0:
@@ -169,7 +169,7 @@ def _window(resolved: dict[str, Any]) -> tuple[float, float]:
 
 
 def check_points(scenario: Scenario, jobs: int | None = None, limit_s: float = LIMIT_S) -> list[str]:
-    """What there is to warn of in a sweep, a line each: the first seed of a few of its points runs once more.
+    """Returns what there is to warn of in a sweep, a line each: the first seed of a few of its points runs once more.
 
     limit_s: a run that takes longer ends the check, and the one line says so.
 
@@ -221,7 +221,8 @@ def _first_seed(core: _penstock.Scenario, watch: Watch, limit_s: float) -> WarmU
 
 
 def _spread(scenario: Scenario, most: int) -> Iterator[tuple[str, _penstock.Scenario]]:
-    """Points from the first to the last of a sweep, at even steps, named by their axes' values. None but these is made.
+    """Yields points from the first to the last of a sweep, at even steps, named by their axes' values. None but these
+    is made.
 
     The order is the sweep's. Those whose values do not hold together are left out.
     """

@@ -32,11 +32,11 @@ class Noting:
 
     @property
     def workers(self) -> int:
-        """How many runs go on at once."""
+        """Returns how many runs go on at once."""
         return self._engine.workers
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Sequence[Outcome]]:
-        """See `Engine`."""
+        """Implements `Engine.run`."""
         batches: Any = self._engine.run(tasks)
         with closing(batches):
             for batch in batches:
@@ -73,12 +73,12 @@ class Runner:
 
     @property
     def metrics(self) -> Sequence[str]:
-        """See `Bench`."""
+        """Implements `Bench.metrics`."""
         return self._metrics
 
     @property
     def asked(self) -> int:
-        """See `Bench`."""
+        """Implements `Bench.asked`."""
         return len(self._asked)
 
     def made(self, setting: Setting, condition: int, unseen: bool = False) -> _penstock.Scenario:
@@ -88,7 +88,7 @@ class Runner:
         return self._point(setting, unseen, condition)[1]
 
     def refuses(self, setting: Setting) -> str | None:
-        """See `Bench`."""
+        """Implements `Bench.refuses`."""
         try:
             for unseen, conditions in self._conditions.items():
                 for i in range(len(conditions)):
@@ -98,7 +98,7 @@ class Runner:
         return None
 
     def measure(self, asks: Sequence[Ask]) -> list[Runs]:
-        """See `Bench`. Raises `FailFastError` for the first run that fails."""
+        """Implements `Bench.measure`. Raises `FailFastError` for the first run that fails."""
         if not self._numbers:
             self._load()
         places = [[self._point(ask.setting, ask.unseen, i) for i in ask.conditions] for ask in asks]

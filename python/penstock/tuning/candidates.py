@@ -48,7 +48,7 @@ class Bench(Protocol):
 
     @property
     def asked(self) -> int:
-        """How many different runs were asked for so far, finished ones of an earlier call included."""
+        """Returns how many different runs were asked for so far, finished ones of an earlier call included."""
         ...
 
     def refuses(self, setting: Setting) -> str | None:

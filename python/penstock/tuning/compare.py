@@ -1,4 +1,4 @@
-"""What the best candidate is held against: its neighbours, the defaults, other disciplines,
+"""Runs what the best candidate is held against: its neighbours, the defaults, other disciplines,
 conditions unseen.
 """
 

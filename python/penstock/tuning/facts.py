@@ -1,4 +1,4 @@
-"""What the range says about the link: rate, round trips, flows, buffer. Rules and ranges follow
+"""Finds what the range says about the link: rate, round trips, flows, buffer. Rules and ranges follow
 from it.
 """
 

@@ -1,4 +1,4 @@
-"""What is written beside the page: the tuned scenario, and every number as CSV and JSON."""
+"""Writes what stands beside the page: the tuned scenario, and every number as CSV and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wanted: goals that must hold, and metrics that are to be as high or as low as possible."""
+"""Defines what is wanted: goals that must hold, and metrics that are to be as high or as low as possible."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _quantity(metric: str, bound: str, whole: str) -> float:
 
 
 def _refuse_impossible(goal: Goal, text: str) -> None:
-    """No metric of a run is negative, and a share is at most 1."""
+    """Refuses impossible goals: no metric of a run is negative, and a share is at most 1."""
     if goal.lower and goal.bound <= 0.0:
         raise Error(f"--goal {text!r}: no run can keep it, {goal.metric} is never below 0")
     if not goal.lower and is_share(goal.metric) and goal.bound >= 1.0:

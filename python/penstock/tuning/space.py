@@ -1,4 +1,4 @@
-"""Which keys of a discipline are searched, and between which values.
+"""Says which keys of a discipline are searched, and between which values.
 
 The optimiser sees a unit cube. Here each of its axes becomes a key's value: on a logarithmic scale
 where the range spans more than a decade, rounded to three figures (whole packets for thresholds),

@@ -1,4 +1,4 @@
-"""What is said of the result: a statement that an engineer can sign."""
+"""Writes what is said of the result: a statement that an engineer can sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two simulators agree on a number: the rules of `penstock validate`, and nothing else.
+"""Decides when two simulators agree on a number: the rules of `penstock validate`, and nothing else.
 
 A pair is one metric of one case, measured by ns-2 over its seeds and by us over ours. It agrees when the two means are
 as close as the metric's tolerance asks, or when their difference lies within the joint 95 % interval √(h₁² + h₂²). A

@@ -20,7 +20,7 @@ KEYS = ("amecn", "rared", "nred", "rvd", "red-at")
 
 
 def paper(key: str) -> Paper:
-    """The paper, or the repair, of that key. Raises `KeyError` if there is none."""
+    """Returns the paper, or the repair, of that key. Raises `KeyError` if there is none."""
     if key in REPAIRS:
         repairs: Mapping[str, Paper] = importlib.import_module("penstock.reproduce.repairs.paper").PAPERS
         return repairs[key]
@@ -32,7 +32,7 @@ def paper(key: str) -> Paper:
 
 
 def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
-    """The papers with these names, narrowed to the exhibits and claims of `only`
+    """Returns the papers with these names, narrowed to the exhibits and claims of `only`
     (`"amecn.fig9"`, `"amecn.fig9.utilization"`).
 
     `all`, or no name, chooses every paper, `repairs` every repair. Without names, `only` chooses the
@@ -56,7 +56,7 @@ def choose(names: Sequence[str], only: Sequence[str] = ()) -> list[Paper]:
 
 
 def _narrow(whole: Paper, only: Sequence[str]) -> Paper:
-    """The paper with these exhibits and the claims about them, and with these claims and their exhibits.
+    """Returns the paper with these exhibits and the claims about them, and with these claims and their exhibits.
 
     What is said of the paper is about all of them, so it is left out.
     """

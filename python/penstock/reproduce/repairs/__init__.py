@@ -1,4 +1,4 @@
-"""What can be mended in the papers' disciplines, and what that is worth beside others.
+"""Tries what can be mended in the papers' disciplines, and what that is worth beside others.
 
 It reads like a paper's package: `scenarios` has the repairs and what is run, `exhibits` the figures
 and tables, `claims` what is asked as numbers, and `paper` why each repair is what it is, what was

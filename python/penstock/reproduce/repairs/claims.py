@@ -1,4 +1,4 @@
-"""What is asked of the repairs, as numbers."""
+"""States what is asked of the repairs, as numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WITH_GOODPUT, WITH_THROUGHPUT = (
 def against(
     repair: Repair, grid: Grid, exhibit: str, said: str, most: int, measures: Sequence[str] = WITH_GOODPUT
 ) -> Iterator[Claim]:
-    """The repair against its original and the others by every measure, at every point."""
+    """Yields the repair against its original and the others by every measure, at every point."""
     for other in names(repair)[1:]:
         versus = Comparison.on(grid, repair.name, other)
         for key in measures:
@@ -66,12 +66,12 @@ def against(
 
 
 def back_key(name: str) -> str:
-    """The claim about the way back under a discipline."""
+    """Returns the claim about the way back under a discipline."""
     return f"rises.back-{name.lower().replace(' ', '-')}"
 
 
 def back() -> Iterator[Claim]:
-    """What the repair of AMECN is for: the way back to the target after the load has risen."""
+    """Yields what the repair of AMECN is for: the way back to the target after the load has risen."""
     for name in names(AMECN):
         yield Claim(
             key=back_key(name),

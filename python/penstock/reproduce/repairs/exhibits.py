@@ -1,4 +1,4 @@
-"""What is measured of the repairs, and the figures and tables."""
+"""Shows what is measured of the repairs, and the figures and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @within(FROM_ZERO)
 def delay_sd_s(run: Run) -> float | None:
-    """The standard deviation of the queueing delay."""
+    """Returns the standard deviation of the queueing delay."""
     variance = run.metrics["delay_var_s2"]
     return None if variance is None else math.sqrt(variance)
 
@@ -82,7 +82,7 @@ def own(
     key: str = "own",
     carried: tuple[str, Measure] = ("goodput", GOODPUT),
 ) -> tuple[Exhibit, Exhibit]:
-    """Two figures over a paper's axis: delay with what is carried, and loss with jitter."""
+    """Returns two figures over a paper's axis: delay with what is carried, and loss with jitter."""
     show = partial(draw.side_by_side, x=along, xlabel=xlabel, order=names(repair))
     titles = {"": f"delay and {carried[0]}", "2": "loss and jitter"}
     panels = {"": (Panel(DELAY), Panel(carried[1], (None, None))), "2": (Panel(LOSS), Panel(JITTER))}
@@ -100,7 +100,7 @@ def own(
 
 
 def load_exhibits() -> tuple[Exhibit, ...]:
-    """The queue where the load rises, and a table of both changes."""
+    """Returns the queue where the load rises, and a table of both changes."""
     shown = LOAD_CHANGES.only(AMECN.name, "AMECN", "PIE", "CoDel", at=("rises",))
     return (
         Exhibit(
@@ -130,7 +130,7 @@ def load_exhibits() -> tuple[Exhibit, ...]:
 
 
 def load_table(runs: Runs) -> TableData:
-    """A row for each discipline and change."""
+    """Returns a row for each discipline and change."""
     measures = (OFF_TARGET, DELAY, JITTER, GOODPUT, LOSS, replace(LOSS, quantity="data_loss_ratio"))
     rows = []
     for load in runs.labels("load"):
@@ -166,13 +166,13 @@ class Means:
             self._runs.setdefault((str(run.labels["aqm"]), str(run.labels["point"])), []).append(run)
 
     def of(self, measure: Measure, name: str, at: str) -> float:
-        """The mean in the quantity's own unit."""
+        """Returns the mean in the quantity's own unit."""
         each = Runs(self._runs[name, at]).values(measure.quantity)
         return float(np.nanmean(each))
 
 
 def show_range(runs: Runs, repair: Repair) -> Figure:
-    """A panel for each opponent: how much longer the delay is, against how much more arrives."""
+    """Draws a panel for each opponent: how much longer the delay is, against how much more arrives."""
     opponents, means = names(repair)[1:], Means(runs)
     with style.context():
         made = draw.figure(9.0, 5.4)
@@ -191,7 +191,7 @@ def show_range(runs: Runs, repair: Repair) -> Figure:
 
 
 def _against(ax: Axes, means: Means, ours: str, theirs: str) -> None:
-    """One panel: a mark for every point of the range, ECN filled, without it open."""
+    """Draws one panel: a mark for every point of the range, ECN filled, without it open."""
     ax.set_xscale("log", base=2)
     ax.set_yscale("symlog", linthresh=2.0)
     ticks.plain(ax.xaxis, ax.yaxis)
@@ -213,7 +213,7 @@ def _against(ax: Axes, means: Means, ours: str, theirs: str) -> None:
 
 
 def _key(ax: Axes) -> None:
-    """What the marks are, in the panel that is left over."""
+    """Says what the marks are, in the panel that is left over."""
     for level, ecn, text in ((0.62, True, "with ECN"), (0.5, False, "drops only")):
         look = style.look(0 if ecn else 1)
         (mark,) = ax.plot([0.2], [level], transform=ax.transAxes, color=look.colour, linestyle="none")
@@ -223,7 +223,7 @@ def _key(ax: Axes) -> None:
 
 
 def range_table(runs: Runs, repair: Repair) -> TableData:
-    """The medians over the points, with and without ECN."""
+    """Returns the medians over the points, with and without ECN."""
     rows, means = [], Means(runs)
     for ecn in (True, False):
         places = shares(means.points, ecn=ecn)
@@ -237,7 +237,7 @@ def range_table(runs: Runs, repair: Repair) -> TableData:
 
 
 def range_exhibits(repair: Repair) -> tuple[Exhibit, Exhibit]:
-    """The figure and the table of the range."""
+    """Returns the figure and the table of the range."""
     grid = OVER_RANGE[repair.original]
     where = (
         f"{len(PLACES) // 2} points from 1.5 to 100 Mbit/s, 5 to 200 flows and 20 to 200 ms, each with ECN and "

@@ -1,4 +1,4 @@
-"""Why each repair is what it is, what was found, and the whole."""
+"""Tells why each repair is what it is, what was found, and the whole."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ SAID: Mapping[str, tuple[str, str]] = {
 
 
 def asked(found: Found, exhibit: str, measure: str, other: str) -> Finding | None:
-    """What was found of a measure against another discipline; `None` where it was not asked."""
+    """Returns what was found of a measure against another discipline; `None` where it was not asked."""
     finding = found.get(f"{exhibit}.{measure}-{other.lower()}")
     return None if finding is None or finding.estimate is None else finding
 
 
 def number(finding: Finding, unit: str) -> str:
-    """The mean over the points with its interval: `"−7.9 ± 2.9 %"`."""
+    """Returns the mean over the points with its interval: `"−7.9 ± 2.9 %"`."""
     return minus(f"{finding.estimate:+.1f}{spread(finding.interval, 1)} {unit}")
 
 
 def beside(found: Found, exhibit: str, other: str) -> str:
-    """The means over the points by every measure, and at how many points each is better."""
+    """Returns the means over the points by every measure, and at how many points each is better."""
     parts = []
     for measure, (name, unit) in SAID.items():
         finding = asked(found, exhibit, measure, other)
@@ -98,7 +98,7 @@ def beside(found: Found, exhibit: str, other: str) -> str:
 
 
 def over(found: Found, repair: Repair, exhibit: str, said: str) -> str:
-    """A paragraph over an exhibit: the original, RED, PIE and CoDel in turn."""
+    """Returns a paragraph over an exhibit: the original, RED, PIE and CoDel in turn."""
     parts = [part for other in (repair.original, "RED", *TODAY) if (part := beside(found, exhibit, other))]
     return f"**{said}** {repair.name} has, {'; '.join(parts)}." if parts else ""
 
@@ -110,7 +110,7 @@ BETTER, WORSE, ALIKE, TRADES = "better than", "worse than", "not to be told from
 
 
 def standing(found: Found, other: str) -> str | None:
-    """Whether delay and goodput, in the mean over the range, are better or worse than another's.
+    """Returns whether delay and goodput, in the mean over the range, are better or worse than another's.
 
     Better: one is, and the other is not worse. A mean counts where its whole interval does.
     """
@@ -130,7 +130,7 @@ def _sign(finding: Finding) -> int:
 
 
 def judged(found: Found, repair: Repair) -> str:
-    """What it is worth where nothing was made for it."""
+    """Returns what it is worth where nothing was made for it."""
     parts = []
     for other in (repair.original, "RED", *TODAY):
         stands = standing(found, other)
@@ -150,14 +150,14 @@ def judged(found: Found, repair: Repair) -> str:
 
 
 def of_amecn(found: Found) -> str:
-    """What only AMECN's experiment asks."""
+    """Returns what only AMECN's experiment asks."""
     keys = {name: back_key(name) for name in names(AMECN)}
     said = "; ".join(f"{name} {found[key].note}" for name, key in keys.items() if key in found)
     return f"**Back to the target range** when the load rises: {said}." if said else ""
 
 
 def discussion(found: Found, repair: Repair, own: Sequence[tuple[str, str]], more: Callable[[Found], str]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the repairs in plain words, from the findings."""
     parts = [DERIVED[repair.original], more(found)]
     parts += [over(found, repair, exhibit, said) for exhibit, said in (*own, ("range", "Elsewhere."))]
     worth = judged(found, repair)
@@ -166,7 +166,7 @@ def discussion(found: Found, repair: Repair, own: Sequence[tuple[str, str]], mor
 
 
 def believe(found: Found, repair: Repair) -> str:
-    """In a sentence."""
+    """Says in a sentence what to believe."""
     return judged(found, repair)
 
 

@@ -32,7 +32,7 @@ class Repair:
 
     @property
     def name(self) -> str:
-        """As figures call it."""
+        """The name as figures call it."""
         return f"{self.original} repaired"
 
 
@@ -47,7 +47,7 @@ OTHERS = ("RED", "ARED", "PIE", "CoDel")
 
 
 def names(repair: Repair) -> tuple[str, ...]:
-    """The disciplines of its figures, in their order."""
+    """Returns the disciplines of its figures, in their order."""
     return (repair.name, repair.original, *OTHERS)
 
 
@@ -55,7 +55,7 @@ def names(repair: Repair) -> tuple[str, ...]:
 
 
 def _modern(name: str, target_ms: float, ecn: bool) -> dict[str, Any]:
-    """PIE or CoDel with that target.
+    """Returns PIE or CoDel with that target.
 
     PIE takes the delay from timestamps, as Linux does unless told otherwise: its estimate of the
     rate needs 16 kB in the queue, which slow links never have at these targets.
@@ -66,7 +66,7 @@ def _modern(name: str, target_ms: float, ecn: bool) -> dict[str, Any]:
 
 
 def _under(made: ps.Scenario, discipline: Mapping[str, Any], *, reverse: bool) -> ps.Scenario:
-    """The scenario under another discipline; with `reverse` in both directions."""
+    """Returns the scenario under another discipline; with `reverse` in both directions."""
     if not reverse:
         # The other direction keeps what it has.
         back = made.resolved["aqm"]["reverse"]
@@ -77,7 +77,7 @@ def _under(made: ps.Scenario, discipline: Mapping[str, Any], *, reverse: bool) -
 
 
 def _mended(made: ps.Scenario, repair: Repair, *, reverse: bool) -> ps.Scenario:
-    """The original's scenario with the repair's keys; with `reverse` in both directions."""
+    """Returns the original's scenario with the repair's keys; with `reverse` in both directions."""
     places = ("aqm", "aqm.reverse") if reverse else ("aqm",)
     return made.set_all({f"{place}.{key}": value for place in places for key, value in repair.keys.items()})
 
@@ -89,7 +89,7 @@ MIDDLE_MS = 53.0
 
 @cache
 def load_change(name: str, load: str, reading: Reading) -> ps.Scenario:
-    """AMECN's section 4.2: 20 flows more, or fewer, from 25 s on."""
+    """Returns the scenario of AMECN's section 4.2: 20 flows more, or fewer, from 25 s on."""
     if name == AMECN.name:
         return _mended(amecn.load_change("AMECN", load, DEFAULT), AMECN, reverse=True)
     if name == "AMECN":
@@ -104,7 +104,7 @@ def load_change(name: str, load: str, reading: Reading) -> ps.Scenario:
 
 @cache
 def joining(name: str, m: int, reading: Reading) -> ps.Scenario:
-    """RARED's section 4: m flows join at 20 s."""
+    """Returns the scenario of RARED's section 4: m flows join at 20 s."""
     if name == RARED.name:
         return _mended(rared.scenario("RARED", m, DEFAULT), RARED, reverse=True)
     if name in rared.QUEUES:
@@ -114,7 +114,7 @@ def joining(name: str, m: int, reading: Reading) -> ps.Scenario:
 
 @cache
 def many(name: str, n: int, ecn: bool) -> ps.Scenario:
-    """NRED's section 3 with 100 KB: N flows, one of them CBR."""
+    """Returns the scenario of NRED's section 3 with 100 KB: N flows, one of them CBR."""
     mended = name == NRED.name
     made = nred.scenario("NRED" if mended else name if name in nred.QUEUES else "RED", n, 100, DEFAULT)
     if mended:
@@ -132,7 +132,7 @@ def many(name: str, n: int, ecn: bool) -> ps.Scenario:
 
 @cache
 def sources(name: str, n: int, reading: Reading) -> ps.Scenario:
-    """RED-AT's section 6: N sources over 10 Mbit/s."""
+    """Returns the scenario of RED-AT's section 6: N sources over 10 Mbit/s."""
     if name == RED_AT.name:
         return _mended(red_at.scenario("RED-AT", n, DEFAULT), RED_AT, reverse=False)
     if name in red_at.QUEUES:
@@ -184,7 +184,7 @@ COUNT = 24
 
 
 def spread(count: int) -> list[tuple[float, int, int]]:
-    """Points that fill the range evenly in the logarithms of rate, flows and round trip: Halton's
+    """Returns points that fill the range evenly in the logarithms of rate, flows and round trip: Halton's
     (1960), in the bases 2, 3 and 5.
     """
     points = []
@@ -196,7 +196,7 @@ def spread(count: int) -> list[tuple[float, int, int]]:
 
 
 def _reversed(i: int, base: int) -> float:
-    """The digits of a number behind the point in reversed order: 6 = 110₂ gives 0.011₂."""
+    """Returns the digits of a number behind the point in reversed order: 6 = 110₂ gives 0.011₂."""
     value, place = 0.0, 1.0 / base
     while i:
         i, digit = divmod(i, base)
@@ -209,7 +209,7 @@ PLACES = {str(place): place for point in spread(COUNT) for place in (Place(*poin
 
 
 def discipline(name: str, place: Place) -> dict[str, Any]:
-    """A discipline with its own defaults and the place's target."""
+    """Returns a discipline with its own defaults and the place's target."""
     if name in ("PIE", "CoDel"):
         return _modern(name, place.target_ms, place.ecn)
     repair = next((each for each in REPAIRS if each.name == name), None)
@@ -220,7 +220,8 @@ def discipline(name: str, place: Place) -> dict[str, Any]:
 
 @cache
 def elsewhere(name: str, at: str, reading: Reading) -> ps.Scenario:
-    """Long flows with the same round trip, but for a tenth, over one link; measured from 20 to 40 s."""
+    """Returns a scenario of long flows with the same round trip, but for a tenth, over one link; measured from 20 to 40
+    s."""
     place = PLACES[at]
     ecn: Literal["off", "classic", "mecn"] = "mecn" if name in (AMECN.name, AMECN.original) else "classic"
     if not place.ecn:
@@ -254,7 +255,7 @@ def elsewhere(name: str, at: str, reading: Reading) -> ps.Scenario:
 
 
 def over_range(repair: Repair) -> Grid:
-    """A repair and what it is held against, at every point of the range."""
+    """Returns a repair and what it is held against, at every point of the range."""
     return Grid(build=elsewhere, names=names(repair), along="point", values=tuple(PLACES))
 
 
@@ -262,5 +263,5 @@ OVER_RANGE = {repair.original: over_range(repair) for repair in REPAIRS}
 
 
 def shares(places: Sequence[str], *, ecn: bool) -> list[str]:
-    """Those of the points with, or without, ECN."""
+    """Returns those of the points with, or without, ECN."""
     return [at for at in places if PLACES[at].ecn == ecn]

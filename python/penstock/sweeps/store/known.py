@@ -1,4 +1,4 @@
-"""Which runs a store's Parquet files hold."""
+"""Finds which runs a store's Parquet files hold."""
 
 from __future__ import annotations
 

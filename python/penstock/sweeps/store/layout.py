@@ -1,4 +1,4 @@
-"""Where the files of a store are, and what `schema.json` says about them."""
+"""Says where the files of a store are, and what `schema.json` says about them."""
 
 from __future__ import annotations
 

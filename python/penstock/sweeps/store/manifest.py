@@ -1,4 +1,4 @@
-"""What each finished file must be: its size and its SHA-256, in `manifest/ID.json`.
+"""Records what each finished file must be: its size and its SHA-256, in `manifest/ID.json`.
 
 All Parquet files that come of one journal share its ID, and so they share one manifest. It is
 written before its files get their names, so that a file under its final name always has one. If the

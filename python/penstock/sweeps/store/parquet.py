@@ -97,7 +97,7 @@ def table_bytes(table: pa.Table) -> int:
 
 @contextmanager
 def writing(path: Path, schema: pa.Schema) -> Iterator[Writer]:
-    """A Parquet file that gets its name when the block ends well.
+    """Opens a Parquet file that gets its name when the block ends well.
 
     The block finishes it, and pledges its state in the manifest before it ends.
     """
@@ -130,7 +130,7 @@ def read_part(manifest: Manifest, path: Path, names: Sequence[str] | None = None
 
 @contextmanager
 def open_part(manifest: Manifest, path: Path, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
-    """A `pyarrow.parquet.ParquetFile` to be read in pieces.
+    """Opens a `pyarrow.parquet.ParquetFile` to be read in pieces.
 
     Raises `DamagedError` if the file is not what was written.
     dictionaries: columns that are read as dictionaries.

@@ -1,4 +1,4 @@
-"""What a store holds, for readers."""
+"""Reads what a store holds."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def in_order(folder: Path, table: str = RUNS) -> Iterator[pa.Table]:
 
 @contextmanager
 def opened(part: Path, folder: Path, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
-    """One of the store's files as a `pyarrow.parquet.ParquetFile`, after a check of it.
+    """Opens one of the store's files as a `pyarrow.parquet.ParquetFile`, after a check of it.
 
     dictionaries: columns that are read as dictionaries.
     """

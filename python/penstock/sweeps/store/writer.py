@@ -237,7 +237,7 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """No other process writes Parquet files or creates journals meanwhile."""
+        """Keeps every other process from writing Parquet files or creating journals meanwhile."""
         with (self._folder / "lock").open("a") as file:
             lock(file)
             yield

@@ -1,4 +1,4 @@
-"""What `penstock validate` writes: the report as Markdown, and every pair as CSV."""
+"""Writes the files of `penstock validate`: the report as Markdown, and every pair as CSV."""
 
 from __future__ import annotations
 

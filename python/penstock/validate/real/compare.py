@@ -61,7 +61,7 @@ LINUX = (
 
 
 def as_linux(scenario: Scenario, changes: Mapping[str, object] | None = None) -> tuple[Scenario, dict[str, object]]:
-    """The scenario for the simulator, and the keys changed for it.
+    """Returns the scenario for the simulator, and the keys changed for it.
 
     A data segment on the real wire has 12 bytes more than the scenario says: the timestamps. It is at most an MTU.
 
@@ -131,17 +131,17 @@ class Pair:
 
     @property
     def real(self) -> Estimate:
-        """Over the real runs."""
+        """The estimate over the real runs."""
         return Estimate.of(self.real_values, compared_bounds(self.metric))
 
     @property
     def simulated(self) -> Estimate:
-        """Over the simulated ones."""
+        """The estimate over the simulated ones."""
         return Estimate.of(self.simulated_values, compared_bounds(self.metric))
 
 
 def compared_bounds(metric: str) -> Bounds:
-    """Where a compared metric can be; what is no run's own is a rate, which is not below 0."""
+    """Returns where a compared metric can be; what is no run's own is a rate, which is not below 0."""
     found = bounds_of(metric)
     return FROM_ZERO if found == ANYWHERE else found
 
@@ -174,12 +174,12 @@ class Agreement:
 
     @property
     def name(self) -> str:
-        """The scenario's."""
+        """The scenario's name."""
         return self.real.scenario.name
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Metric by metric; those that apply on neither side are left out."""
+        """Every pair, metric by metric; those that apply on neither side are left out."""
         since, until = window_s(self.real)
         pairs = []
         for c in COMPARED:
@@ -193,11 +193,11 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether every pair that counts does."""
+        """Returns whether every pair that counts does."""
         return all(pair.verdict.agrees is not False for pair in self.pairs)
 
     def delays_s(self) -> tuple[list[list[float]], list[list[float]]]:
-        """The distribution of the delay in each run, real and simulated: its quantiles at `SHARES`.
+        """Returns the distribution of the delay in each run, real and simulated: its quantiles at `SHARES`.
 
         What waits at an instant over the link's rate, sampled alike on both sides: how long a packet that came
         then would wait.
@@ -210,7 +210,7 @@ class Agreement:
         return of(self.real), of(self.simulated)
 
     def document(self) -> dict[str, Any]:
-        """Everything but the series."""
+        """Returns everything but the series."""
         real, simulated = self.delays_s()
         return {
             "name": self.name,
@@ -240,7 +240,7 @@ def _side(estimate: Estimate, values: Sequence[float]) -> dict[str, Any]:
 
 
 def _verdict(c: Compared, real: Sequence[float], simulated: Sequence[float]) -> Verdict:
-    """By the rules of `penstock validate`, with reality as the reference."""
+    """Judges by the rules of `penstock validate`, with reality as the reference."""
     rule = Rule(c.name, c.name, c.tolerance, c.tolerance)
     ours, reference = _value(simulated), _value(real)
     if reference is not None and ours is not None and reference.mean == 0 != ours.mean:
@@ -316,7 +316,7 @@ def validate(
 
 
 def _without_ecn(done: Emulated) -> list[str]:
-    """The flows that asked for ECN and did not get it, as where a SYN was lost: their marks became drops."""
+    """Returns the flows that asked for ECN and did not get it, as where a SYN was lost: their marks became drops."""
     entries = done.scenario.resolved["traffic"]
     # Groups beyond the entries are calls' ways back: datagrams.
     ask = {i for i, entry in enumerate(entries) if entry.get("ecn", "off") != "off"}

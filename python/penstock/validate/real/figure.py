@@ -39,7 +39,8 @@ def draw(agreement: Agreement, size: Size = None) -> Figure:
 
 
 def _ratios(ax: Axes, agreement: Agreement) -> None:
-    """A row a metric, in per cent of the real mean: each run a faint point, means with their intervals, the bound."""
+    """Draws a row a metric, in per cent of the real mean: each run a faint point, means with their intervals, the
+    bound."""
     pairs = [pair for pair in agreement.pairs if pair.real.mean]
     for row, pair in enumerate(pairs):
         whole = pair.real.mean or 1.0
@@ -73,7 +74,7 @@ def _ratios(ax: Axes, agreement: Agreement) -> None:
 
 
 def _distribution(ax: Axes, agreement: Agreement) -> None:
-    """The distributions of the delay: each run faint, all of a side strong."""
+    """Draws the distributions of the delay: each run faint, all of a side strong."""
     import numpy as np
 
     for i, (name, side) in enumerate((("real", agreement.real), ("simulated", agreement.simulated))):
@@ -90,7 +91,7 @@ def _distribution(ax: Axes, agreement: Agreement) -> None:
 
 
 def _stretch(ax: Axes, name: str, side: Result, colour: str) -> float:
-    """The queue of the first run in the window; returns its longest."""
+    """Draws the queue of the first run in the window; returns its longest."""
     import pyarrow.compute as pc
 
     run = side.runs[0]

@@ -53,12 +53,12 @@ BOTH = OPEN.joint("mark_p=0.1", "above_max=drop")
 
 
 def changing(*aqms: str) -> tuple[Reading, ...]:
-    """The readings of section 4.2 that change these disciplines."""
+    """Returns the readings of section 4.2 that change these disciplines."""
     return (*OPEN.touching(*aqms, where=LOAD_CHANGE), BOTH)
 
 
 def pair(quantity: Quantity, theirs: str) -> Values:
-    """AMECN's quantity less that of `theirs`."""
+    """Returns AMECN's quantity less that of `theirs`."""
     return difference(quantity, {"aqm": "AMECN"}, {"aqm": theirs})
 
 
@@ -66,7 +66,7 @@ def pair(quantity: Quantity, theirs: str) -> Values:
 
 
 def in_steady_state(runs: Runs) -> Numbers:
-    """MECN's average less mid_th, with 2 flows (10 to 25 s) and with 22 (40 to 50 s)."""
+    """Returns MECN's average less mid_th, with 2 flows (10 to 25 s) and with 22 (40 to 50 s)."""
     return {
         name: [float(value) - 10.0 for value in runs.values(quantity)]
         for name, quantity in (("2 flows", before_change), ("22 flows", settled_avg))
@@ -74,7 +74,7 @@ def in_steady_state(runs: Runs) -> Numbers:
 
 
 def exponent(quantity: Callable[[Run], float], less: float = 0.0) -> Values:
-    """The exponent k of avg ∝ P_max^k, least squares over P_max, seed by seed. less: taken from avg."""
+    """Returns the exponent k of avg ∝ P_max^k, least squares over P_max, seed by seed. less: taken from avg."""
 
     def values(runs: Runs) -> Sequence[float]:
         at = [float(p) for p in runs.labels("p_max")]
@@ -89,7 +89,7 @@ def exponent(quantity: Callable[[Run], float], less: float = 0.0) -> Values:
 
 
 def algorithm_claims() -> Iterator[Claim]:
-    """Sections 2.3 and 3.1: what the average is in a steady state."""
+    """Yields the claims of sections 2.3 and 3.1: what the average is in a steady state."""
     of_mecn = changing("MECN")
     yield Claim(
         key="fig5.mid_th",
@@ -132,7 +132,7 @@ def algorithm_claims() -> Iterator[Claim]:
 
 
 def step_claims() -> Iterator[Claim]:
-    """Sections 3.2 and 3.3.2: how fast P_max moves."""
+    """Yields the claims of sections 3.2 and 3.3.2: how fast P_max moves."""
     for way, words, seconds in (("rises", "from 0.01 to 0.5", 24.5), ("falls", "from 0.5 to 0.01", 20.1)):
         name = f"fig3.{way}"
         yield Claim(
@@ -165,19 +165,19 @@ def step_claims() -> Iterator[Claim]:
 
 
 def load_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
-    """What section 4.2 says of both changes. levels: the paper's utilizations in percent."""
+    """Yields what section 4.2 says of both changes. levels: the paper's utilizations in percent."""
     yield from return_claims(load, amecn)
     yield from level_claims(load, mecn, amecn, levels)
     yield from motion_claims(load, mecn, amecn)
 
 
 def of_figure(figure: str) -> str:
-    """The place in the paper: `"section 4.2, figure 6"`."""
+    """Returns the place in the paper: `"section 4.2, figure 6"`."""
     return f"section 4.2, figure {figure[3:]}"
 
 
 def return_claims(load: str, amecn: str) -> Iterator[Claim]:
-    """That AMECN returns to its target range."""
+    """Yields the claims that AMECN returns to its target range."""
     readings = changing("AMECN")
     of_amecn = partial(
         Claim, exhibit=amecn, place=of_figure(amecn), cases=load_changes(load, "AMECN"), readings=readings
@@ -203,7 +203,7 @@ def return_claims(load: str, amecn: str) -> Iterator[Claim]:
 
 
 def level_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) -> Iterator[Claim]:
-    """The throughputs, as levels and against each other."""
+    """Yields the claims about the throughputs, as levels and against each other."""
     yield over(load, "MECN").difference(
         UTILIZATION,
         key=f"{amecn}.throughput",
@@ -240,7 +240,7 @@ def level_claims(load: str, mecn: str, amecn: str, levels: tuple[float, float]) 
 
 
 def motion_claims(load: str, mecn: str, amecn: str) -> Iterator[Claim]:
-    """How the averages follow the load."""
+    """Yields the claims about how the averages follow the load."""
     yield Claim(
         key=f"{mecn}.follows",
         text=f"MECN's average follows the load: where that {load}, avg from 40 to 50 s less avg from 10 to 25 s.",
@@ -277,14 +277,14 @@ def motion_claims(load: str, mecn: str, amecn: str) -> Iterator[Claim]:
 
 
 def over(load: str, theirs: str) -> Comparison:
-    """AMECN against another discipline where the load changes."""
+    """Compares AMECN with another discipline where the load changes."""
     readings = changing("AMECN", theirs)
     grid = load_changes(load, "AMECN", theirs)
     return Comparison(cases=grid, ours="AMECN", theirs=theirs, along=None, readings=readings)
 
 
 def rise_claims() -> Iterator[Claim]:
-    """What section 4.2 says of the rise alone."""
+    """Yields what section 4.2 says of the rise alone."""
     place = "section 4.2, figure 6"
     yield over("rises", "MECN").difference(
         Measure(quantity="avg_queue_mean_pkts", unit="packets"),

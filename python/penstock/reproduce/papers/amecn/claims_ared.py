@@ -47,7 +47,7 @@ GOODPUT = Reading(
 
 
 def plain(values: Numbers) -> list[float]:
-    """Values of a claim without an axis."""
+    """Returns the values of a claim without an axis."""
     assert not isinstance(values, Mapping)
     return list(values)
 
@@ -61,7 +61,7 @@ STEPS = 9
 
 
 def at_equal_delay(x: Quantity, y: Quantity, scale: float) -> Values:
-    """AMECN's y minus ARED's at equal delays x, at even steps over the range that both reach."""
+    """Returns AMECN's y minus ARED's at equal delays x, at even steps over the range that both reach."""
 
     def values(runs: Runs) -> Numbers:
         found = scale * at_equal(runs, x, y, "target_ms", {"aqm": "AMECN"}, {"aqm": "ARED"}, STEPS)
@@ -71,7 +71,7 @@ def at_equal_delay(x: Quantity, y: Quantity, scale: float) -> Values:
 
 
 def at_equal_efficiency(runs: Runs) -> Numbers:
-    """AMECN's mean queue less ARED's where they first use the link equally.
+    """Returns AMECN's mean queue less ARED's where they first use the link equally.
 
     Each curve runs from the lowest target on. Where it first reaches a utilization gives the delay
     that this costs. The utilizations are even steps over the range that both reach.
@@ -92,7 +92,7 @@ def at_equal_efficiency(runs: Runs) -> Numbers:
 
 
 def first_at(curve: Sequence[tuple[float, float]], level: float) -> float:
-    """The second coordinate where a curve first reaches a level of the first, interpolated."""
+    """Returns the second coordinate where a curve first reaches a level of the first, interpolated."""
     if curve[0][0] >= level:
         return curve[0][1]
     for (a, delay_a), (b, delay_b) in itertools.pairwise(curve):
@@ -102,7 +102,7 @@ def first_at(curve: Sequence[tuple[float, float]], level: float) -> float:
 
 
 def throughput_claims() -> Iterator[Claim]:
-    """Figure 9."""
+    """Yields the claims about figure 9."""
     place = "section 4.3.1, figure 9"
     at_delay = at_equal_delay("queue_mean_pkts", percent_used, 1)
     received = at_equal_delay("queue_mean_pkts", percent_received, 1)
@@ -143,17 +143,17 @@ def throughput_claims() -> Iterator[Claim]:
 
 
 def in_packets(run: Run) -> float:
-    """The mean queue over the target delay, both in packets."""
+    """Returns the mean queue over the target delay, both in packets."""
     return (run.metrics["queue_mean_pkts"] or 0.0) / target_pkts(run)
 
 
 def in_time(run: Run) -> float:
-    """The time that data packets wait, over the target delay."""
+    """Returns the time that data packets wait, over the target delay."""
     return 1e3 * (run.metrics["data_delay_mean_s"] or 0.0) / float(run.labels["target_ms"])
 
 
 def misses(aqm: str, ratio: Callable[[Run], float]) -> Values:
-    """|measured/target − 1| in percent, at every target."""
+    """Returns |measured/target − 1| in percent, at every target."""
 
     @within(FROM_ZERO)
     def values(runs: Runs) -> Numbers:
@@ -166,7 +166,7 @@ def misses(aqm: str, ratio: Callable[[Run], float]) -> Values:
 
 
 def target_claims() -> Iterator[Claim]:
-    """Figure 10."""
+    """Yields the claims about figure 10."""
     for aqm in ("AMECN", "ARED"):
         in_time_ = misses(aqm, in_time)
         yield Claim(
@@ -204,7 +204,7 @@ def target_claims() -> Iterator[Claim]:
 
 
 def three_links_claims() -> Iterator[Claim]:
-    """Figure 12."""
+    """Yields the claims about figure 12."""
     kinds: tuple[tuple[str, Whose, Measure, str, str], ...] = (
         (
             "throughput",

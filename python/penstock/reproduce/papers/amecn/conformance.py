@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def with_marks(settings: Settings, reading: Reading) -> Iterator[Case]:
-    """MECN under the load of figure 5: marks of both levels."""
+    """Yields MECN under the load of figure 5: marks of both levels."""
     yield Case({"aqm": "MECN"}, load_change("MECN", "rises", reading))
 
 
 def one_level(settings: Settings, reading: Reading) -> Iterator[Case]:
-    """One flow behind a router that gives signals of one level alone."""
+    """Yields one flow behind a router that gives signals of one level alone."""
     always: dict[str, Any] = {"mark_p": 1.0, "w_q": 0.02}
     for level, aqm, buffer in (
         ("incipient", ps.Mecn(min_th=2, mid_th=60, max_th=61, p1_max=0.5, p2_max=0.5, **always), 100),
@@ -51,7 +51,7 @@ def one_level(settings: Settings, reading: Reading) -> Iterator[Case]:
 
 
 def router_marks(runs: Runs) -> TableData:
-    """Table 1: the bits of the IP header behind the queue."""
+    """Returns table 1: the bits of the IP header behind the queue."""
     run = first(runs)
     seen = Counter(packet[1] & 3 for packet in captured(run, "bottleneck:out"))
     drops = sum(run.metrics[f"drops_{why}"] or 0 for why in ("early", "forced", "overflow"))
@@ -70,7 +70,7 @@ def router_marks(runs: Runs) -> TableData:
 
 
 def receiver_echoes(runs: Runs) -> TableData:
-    """Table 2: the bits of the TCP header on the way back."""
+    """Returns table 2: the bits of the TCP header on the way back."""
     run = first(runs)
     acks: Counter[int] = Counter()
     data: Counter[int] = Counter()
@@ -91,7 +91,7 @@ def receiver_echoes(runs: Runs) -> TableData:
 
 
 def sender_cuts(runs: Runs) -> TableData:
-    """Table 3: the window after a cut over the window before."""
+    """Returns table 3: the window after a cut over the window before."""
     rows = [["none", "grows additively", "", ""]]
     for level, said in (("incipient", "−20 %"), ("moderate", "−40 %"), ("severe", "−50 %")):
         cuts = 100 * (ratios(first(runs.where(level=level))) - 1)
@@ -101,12 +101,12 @@ def sender_cuts(runs: Runs) -> TableData:
 
 
 def first(runs: Runs) -> Run:
-    """The run of the first seed."""
+    """Returns the run of the first seed."""
     return min(runs, key=lambda run: run.seed)
 
 
 def captured(run: Run, link: str) -> Iterator[bytes]:
-    """The packets of a link, from the IP header on."""
+    """Yields the packets of a link, from the IP header on."""
     (result,) = _penstock.run(run.scenario.core, [run.seed], 1, pcap=link)
     capture, at = result.pcap or b"", 24
     while at < len(capture):
@@ -116,7 +116,7 @@ def captured(run: Run, link: str) -> Iterator[bytes]:
 
 
 def ratios(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The slow-start threshold after each cut over the window before it.
+    """Returns the slow-start threshold after each cut over the window before it.
 
     The window itself swells while a lost packet is repaired.
     """

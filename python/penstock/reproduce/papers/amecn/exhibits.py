@@ -45,36 +45,36 @@ if TYPE_CHECKING:
 
 
 def mean_between(run: Run, since: float, until: float, column: str = "avg_pkts") -> float:
-    """The mean of avg, or of the queue (`queue_pkts`), between two times in seconds: packets."""
+    """Returns the mean of avg, or of the queue (`queue_pkts`), between two times in seconds: packets."""
     return float(np.mean(run.recorded(column, since, until)))
 
 
 @within(FROM_ZERO)
 def settled_avg(run: Run) -> float:
-    """Mean of avg from 15 s after the change to the end: packets."""
+    """Returns the mean of avg from 15 s after the change to the end: packets."""
     return mean_between(run, SETTLED_S, run.scenario.duration_s)
 
 
 @within(FROM_ZERO)
 def before_change(run: Run) -> float:
-    """Mean of avg from 10 to 25 s: packets."""
+    """Returns the mean of avg from 10 to 25 s: packets."""
     return mean_between(run, 10.0, CHANGE_S)
 
 
 def after_change(run: Run) -> float:
-    """By how much avg differs at the end from what it was before the change: packets."""
+    """Returns by how much avg differs at the end from what it was before the change: packets."""
     return settled_avg(run) - before_change(run)
 
 
 @within(FROM_ZERO)
 def off_target(run: Run, column: str = "avg_pkts") -> float:
-    """How far the mean of a column is from the middle of the target range at the end: packets."""
+    """Returns how far the mean of a column is from the middle of the target range at the end: packets."""
     return abs(mean_between(run, SETTLED_S, run.scenario.duration_s, column) - sum(TARGET) / 2)
 
 
 @within(FROM_ZERO)
 def return_s(run: Run, column: str = "avg_pkts") -> float:
-    """Seconds from the change until a column's mean over 5 s is in the target range, or infinity."""
+    """Returns seconds from the change until a column's mean over 5 s is in the target range, or infinity."""
     window = 5.0
     for since in np.arange(CHANGE_S, run.scenario.duration_s - window, 0.1):
         if TARGET[0] <= mean_between(run, since, since + window, column) <= TARGET[1]:
@@ -83,14 +83,14 @@ def return_s(run: Run, column: str = "avg_pkts") -> float:
 
 
 def p_max(run: Run, since: float = 0.0) -> NDArray[Any]:
-    """The recorded P_max from a time in seconds on: AMECN's, MECN's or ARED's."""
+    """Returns the recorded P_max from a time in seconds on: AMECN's, MECN's or ARED's."""
     assert run.trace is not None
     return run.recorded("p1_max" if "p1_max" in run.trace.column_names else "max_p", since)
 
 
 @within(FROM_ZERO)
 def reaches_s(run: Run) -> float:
-    """Seconds until P_max has gone from one of its bounds to the other, or infinity."""
+    """Returns seconds until P_max has gone from one of its bounds to the other, or infinity."""
     values = p_max(run)
     there = values >= 0.5 if run.labels["way"] == "rises" else values <= 0.0101
     return float(run.recorded("t_s")[int(np.argmax(there))]) if there.any() else float("inf")
@@ -98,31 +98,31 @@ def reaches_s(run: Run) -> float:
 
 @within(PERCENT)
 def percent_used(run: Run) -> float:
-    """Utilization in percent."""
+    """Returns the utilization in percent."""
     return 100.0 * (run.metrics["utilization"] or 0.0)
 
 
 @within(PERCENT)
 def percent_received(run: Run) -> float:
-    """What the receivers get, in percent of the link's rate."""
+    """Returns what the receivers get, in percent of the link's rate."""
     rate = 1.5e6 if "load" in run.labels else 1e3 * 8 * DUMBBELL_PKTS_S
     return 100.0 * (run.metrics["goodput_bps"] or 0.0) / rate
 
 
 def target_pkts(run: Run) -> float:
-    """The target delay in packets of the dumbbell's link."""
+    """Returns the target delay in packets of the dumbbell's link."""
     return float(run.labels["target_ms"]) * 1e-3 * DUMBBELL_PKTS_S
 
 
 @within(FROM_ZERO)
 def summed_delay_ms(run: Run) -> float:
-    """Mean queueing delays of the parking lot's three links, forward, added up."""
+    """Returns the mean queueing delays of the parking lot's three links, forward, added up."""
     return 1e3 * sum(run.links[name]["delay_mean_s"] or 0.0 for name in ("R0-R1", "R1-R2", "R2-R3"))
 
 
 @within(FROM_ZERO)
 def long_goodput_bps(run: Run) -> float:
-    """What the flows over more than one link receive: the groups before the one-hop flows'."""
+    """Returns what the flows over more than one link receive: the groups before the one-hop flows'."""
     return sum(group["goodput_bps"] or 0.0 for group in run.groups[:-1])
 
 
@@ -142,18 +142,18 @@ PRINTED = {"fig5": 94.5, "fig6": 96.3, "fig7": 93.4, "fig8": 94.5}
 
 
 def look_of(aqm: str) -> style.Look:
-    """The look of a discipline in all figures."""
+    """Returns the look of a discipline in all figures."""
     return style.discipline(aqm) or style.look(0)
 
 
 def mean_of(runs: Runs, aqm: str, quantity: Callable[[Run], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The times, and the mean over the seeds of what is recorded."""
+    """Returns the times, and the mean over the seeds of what is recorded."""
     part = list(runs.where(aqm=aqm))
     return part[0].recorded("t_s"), np.mean([quantity(run) for run in part], axis=0)
 
 
 def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
-    """One of figures 5 to 8: the queue and the averages above, P_max below."""
+    """Draws one of figures 5 to 8: the queue and the averages above, P_max below."""
     with style.context():
         made = draw.figure(height=3.7)
         top, below = made.subplots(2, 1, sharex=True, height_ratios=(3, 1.5))
@@ -188,12 +188,12 @@ def show_load(runs: Runs, key: str, aqm: str, load: str) -> Figure:
 
 
 def avg_of(run: Run) -> NDArray[Any]:
-    """The recorded average."""
+    """Returns the recorded average."""
     return run.recorded("avg_pkts")
 
 
 def load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
-    """One of figures 5 to 8."""
+    """Returns one of figures 5 to 8."""
     more = "more" if load == "rises" else "fewer"
     return Exhibit(
         key=key,
@@ -208,7 +208,7 @@ def load_exhibit(key: str, aqm: str, load: str) -> Exhibit:
 
 
 def show_profile(runs: Runs, aqm: str) -> Figure:
-    """Figure 1 or 2, from what the discipline published."""
+    """Draws figure 1 or 2, from what the discipline published."""
     with style.context():
         made = draw.figure()
         ax = made.subplots()
@@ -242,7 +242,7 @@ def show_profile(runs: Runs, aqm: str) -> Figure:
 
 
 def show_adaptation(runs: Runs) -> Figure:
-    """What figure 3's algorithm does to P_max, beside ARED's."""
+    """Draws what figure 3's algorithm does to P_max, beside ARED's."""
     with style.context():
         made, axes = draw.beside(2)
         for ax, way, said in zip(axes, ("rises", "falls"), (24.5, 20.1), strict=True):
@@ -265,7 +265,7 @@ def show_adaptation(runs: Runs) -> Figure:
 
 
 def show_equation_2(runs: Runs) -> Figure:
-    """The average over P_max, with what equation (2) makes of the first point."""
+    """Draws the average over P_max, with what equation (2) makes of the first point."""
     with style.context():
         made = draw.figure()
         ax = made.subplots()

@@ -17,7 +17,7 @@ RETURN = ("fig6.settled", "fig6.return")
 
 
 def believe(found: Mapping[str, Finding]) -> str:
-    """What to believe of the paper, in a sentence."""
+    """Returns what to believe of the paper, in a sentence."""
     back = saying(
         found,
         RETURN,
@@ -44,7 +44,7 @@ def believe(found: Mapping[str, Finding]) -> str:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the paper in plain words, from the findings."""
     parts = (_load(found), _turns(found), _throughput(found), _ared(found), _links(found), _algorithm(found))
     return "\n\n".join(part for part in parts if part)
 

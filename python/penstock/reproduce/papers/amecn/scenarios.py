@@ -182,7 +182,7 @@ OPEN = Readings(
 
 
 def queue(aqm: str, reading: Reading, p_max: float | None = None, **keys: Any) -> Table:
-    """A discipline with `keys`, as the paper calls it. p_max: its P_max, under every reading."""
+    """Returns a discipline with `keys`, as the paper calls it. p_max: its P_max, under every reading."""
     taken = OPEN[reading]
     keys = {"mark_p": 1.0, **keys, **taken.every}
     if aqm == "ARED":
@@ -200,7 +200,7 @@ WINDOW = 20
 
 
 def sender(aqm: str, reading: Reading) -> dict[str, Any]:
-    """The keys of a TCP sender that understands the queue's marks."""
+    """Returns the keys of a TCP sender that understands the queue's marks."""
     tcp = {"tcp": "reno", "window": WINDOW, **OPEN[reading].tcp}
     return {**tcp, "ecn": "classic"} if aqm == "ARED" else {**tcp, "ecn": "mecn", **OPEN[reading].sender}
 
@@ -219,7 +219,7 @@ THRESHOLDS: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "w_q": 0.0027}
 
 
 def load_change(aqm: str, load: str, reading: Reading, p_max: float | None = None) -> ps.Scenario:
-    """Figures 5 to 8: 2 flows and 1 the other way.
+    """Returns the scenario of figures 5 to 8: 2 flows and 1 the other way.
 
     At 25 s, 20 more flows start where the load `"rises"`, or stop where it `"falls"`.
     """
@@ -250,7 +250,7 @@ def load_change(aqm: str, load: str, reading: Reading, p_max: float | None = Non
 
 
 def load_changes(load: str, *aqms: str) -> Grid:
-    """The cases of a figure of section 4.2."""
+    """Returns the cases of a figure of section 4.2."""
     return Grid(build=load_change, names=aqms, along="load", values=(load,), trace_s=0.05)
 
 
@@ -266,7 +266,8 @@ ADAPTATION = {"rises": (0.01, "3 Mbit/s"), "falls": (0.5, "0.75 Mbit/s")}
 
 
 def adaptation(aqm: str, way: str, reading: Reading) -> ps.Scenario:
-    """Section 3.3.2: P_max goes from one of its bounds to the other under a load that does not answer."""
+    """Returns the scenario of section 3.3.2: P_max goes from one of its bounds to the other under a load that does not
+    answer."""
     p_max, rate = ADAPTATION[way]
     return ps.Scenario(
         profile=OPEN[reading].profile,
@@ -285,7 +286,7 @@ PROFILE_BUFFER = 40
 
 
 def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
-    """Figures 1 and 2: RED and MECN while a flood lifts their average from 0.
+    """Yields the cases of figures 1 and 2: RED and MECN while a flood lifts their average from 0.
 
     A discipline publishes the average and the probabilities of the last arrival. The thresholds are
     those of section 4.2, P_max is 0.1.
@@ -311,7 +312,7 @@ DUMBBELL_PKTS_S = 875.0
 
 
 def dumbbell(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
-    """Figures 9 and 10: 100 flows of 100 to 150 ms, web and reverse traffic over 7 Mbit/s."""
+    """Returns the scenario of figures 9 and 10: 100 flows of 100 to 150 ms, web and reverse traffic over 7 Mbit/s."""
     tcp = sender(aqm, reading)
     discipline = queue(aqm, reading, target_delay=f"{target_ms} ms", w_q="auto")
     begin = {"uniform": ["0 s", "2 s"]}
@@ -343,7 +344,8 @@ def dumbbell(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
 
 
 def parking_lot(aqm: str, target_ms: float, reading: Reading) -> ps.Scenario:
-    """Figures 11 and 12: 20 flows from R0 and 20 from R1 to R3, and 20 over each single link."""
+    """Returns the scenario of figures 11 and 12: 20 flows from R0 and 20 from R1 to R3, and 20 over each single
+    link."""
     tcp = sender(aqm, reading)
     begin = {"uniform": ["0 s", "2 s"]}
     return ps.Scenario(

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def compared(grid: Grid, ours: str, theirs: str, at: Sequence[int] | None = None) -> Comparison:
-    """Two of the disciplines on a grid."""
+    """Returns two of the disciplines on a grid."""
     return Comparison.on(grid, ours, theirs, at=at, readings=OPEN.touching(ours, theirs))
 
 
 def nred_against(other: str) -> Iterator[Claim]:
-    """What the paper says of NRED and one of the others."""
+    """Yields what the paper says of NRED and one of the others."""
     name = other.lower()
     yield compared(OVER_BUFFER, "NRED", other, LARGE_KB).percent(
         DELAY,
@@ -92,7 +92,7 @@ def nred_against(other: str) -> Iterator[Claim]:
 
 
 def small_buffer() -> Claim:
-    """Figure 3: all three are about the same at a small buffer."""
+    """Returns the claim of figure 3 that all three are about the same at a small buffer."""
     pairs = (("NRED", "DropTail"), ("NRED", "RED"), ("RED", "DropTail"))
 
     def values(runs: Runs) -> Mapping[str, Sequence[float]]:
@@ -119,13 +119,13 @@ def small_buffer() -> Claim:
 
 
 def equation_1(avg: NDArray[Any] | float, n: float) -> Any:
-    """The paper's eq. (1) with the parameters of Fig. 1."""
+    """Returns the paper's eq. (1) with the parameters of Fig. 1."""
     min_th = BOTH["min_th"]
     return np.clip((avg - min_th) / (FLOOD_BUFFER - min_th), 0.0, 1.0) ** n
 
 
 def off_equation_1(runs: Runs) -> Sequence[float]:
-    """A seed's largest distance of a published probability from eq. (1)."""
+    """Returns a seed's largest distance of a published probability from eq. (1)."""
 
     def off(run: Run, n: float) -> float:
         return float(np.max(np.abs(run.recorded("p_b") - equation_1(run.recorded("avg_pkts"), n))))

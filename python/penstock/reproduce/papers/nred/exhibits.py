@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def show_profiles(runs: Runs) -> Figure:
-    """Fig. 1, from what the disciplines published."""
+    """Draws Fig. 1, from what the disciplines published."""
     with style.context():
         made = draw.figure()
         ax = made.subplots()
@@ -55,7 +55,7 @@ TABLE_1 = {"min_th": "5 packets", "max_th": "3 × min_th", "max_p": "0.1", "w_q"
 
 
 def show_parameters(runs: Runs) -> TableData:
-    """Table 1 beside what the runs had."""
+    """Shows table 1 beside what the runs had."""
 
     def had(name: str, parameter: str) -> str:
         run = next(iter(runs.where(aqm=name)))
@@ -66,7 +66,7 @@ def show_parameters(runs: Runs) -> TableData:
 
 
 def show_exponents(runs: Runs) -> TableData:
-    """What NRED's exponent does in the runs of figures 5 and 6."""
+    """Returns what NRED's exponent does in the runs of figures 5 and 6."""
     rows = []
     for flows in runs.labels("N"):
         part = runs.where(N=flows)
@@ -81,7 +81,7 @@ def show_exponents(runs: Runs) -> TableData:
 
 @within(FROM_ZERO)
 def mean_exponent(run: Run) -> float:
-    """The mean of NRED's exponent over a run."""
+    """Returns the mean of NRED's exponent over a run."""
     return float(np.mean(run.recorded("n")))
 
 

@@ -32,7 +32,7 @@ OTHERS = ("droptail", "red")
 
 
 def believe(found: Mapping[str, Finding]) -> str:
-    """What to believe of the paper, in a sentence."""
+    """Returns what to believe of the paper, in a sentence."""
     droptail = saying(
         found,
         ["fig3.large-droptail", "fig5.few-droptail"],
@@ -72,7 +72,7 @@ def believe(found: Mapping[str, Finding]) -> str:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the paper in plain words, from the findings."""
     return "\n\n".join((_delay(found), _why(found), _loss(found), _exponent(found), NS2))
 
 

@@ -83,7 +83,7 @@ BOTH: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "w_q": 0.002}
 
 
 def queue(name: str, taken: Open) -> Any:
-    """The discipline of that name."""
+    """Returns the discipline of that name."""
     common: dict[str, Any] = {"mean_packet": "1000 B"}
     if taken.in_bytes:
         common["unit"] = "bytes"
@@ -97,7 +97,7 @@ def queue(name: str, taken: Open) -> Any:
 
 
 def scenario(name: str, flows: int, buffer_kb: int, reading: Reading) -> ps.Scenario:
-    """Fig. 2's network with N = `flows`."""
+    """Returns Fig. 2's network with N = `flows`."""
     taken = OPEN[reading]
     ecn = {} if taken.mark_p is None else {"ecn": "classic"}
     tcp = {"tcp": "reno", "segment": "1000 B", "window": 20, **ecn, **taken.tcp}
@@ -145,7 +145,7 @@ PROFILE_N, FLOOD_BUFFER = (1, 2, 5), 100
 
 
 def profiles(settings: Settings, reading: Reading) -> Iterator[Case]:
-    """Fig. 1: RED, and NRED with its exponent held, while the average rises through the profile.
+    """Yields the cases of Fig. 1: RED, and NRED with its exponent held, while the average rises through the profile.
 
     A flood lifts the average from 0 to the buffer's size, over a link so slow that the queue stays
     full. A discipline publishes the average and the probability of the last arrival.

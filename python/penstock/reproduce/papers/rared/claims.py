@@ -44,7 +44,7 @@ AT_SOME_M = "at m = 1, 5, 10 and 15 joining flows"
 
 
 def rared_against(other: str) -> Iterator[Claim]:
-    """Figures 3 to 6: RARED and one of the others."""
+    """Yields the claims about figures 3 to 6: RARED and one of the others."""
     readings = LONG_READINGS if other == "RED" else USUAL_READINGS
     versus = Comparison.on(AT_LONG_DELAY, "RARED", other, readings=readings)
     for key, what, place, measure, of_data in (
@@ -82,7 +82,7 @@ def rared_against(other: str) -> Iterator[Claim]:
 
 
 def as_ared() -> Claim:
-    """Section 5: RARED and ARED with a short delay of the bottleneck."""
+    """Returns the claim of section 5: RARED and ARED with a short delay of the bottleneck."""
     versus = Comparison.on(AT_SHORT_DELAY, "RARED", "ARED", readings=SHORT_READINGS)
     return versus.percent(
         DELAY,
@@ -115,7 +115,7 @@ def as_ared() -> Claim:
 
 
 def of_max_p() -> Claim:
-    """Section 3: RARED's own probability."""
+    """Returns the claim of section 3: RARED's own probability."""
     versus = Comparison.on(of_rared("max_p_climb", 0.8, 1.0), 1.0, 0.8, readings=USUAL_READINGS)
     return versus.percent(
         DELAY,
@@ -137,7 +137,7 @@ def of_max_p() -> Claim:
 
 
 def of_slope() -> Iterator[Claim]:
-    """Section 5: what a lower threshold of the slope brings, and what it costs."""
+    """Yields the claims of section 5: what a lower threshold of the slope brings, and what it costs."""
     versus = Comparison.on(of_rared("slope_th", 5, 20), 5, 20, readings=USUAL_READINGS)
     yield versus.difference(
         DELAY,
@@ -175,7 +175,7 @@ def of_slope() -> Iterator[Claim]:
 
 
 def beside() -> Iterator[Claim]:
-    """Not in the paper: a plain RED that signals as strongly, with neither rate nor slope."""
+    """Yields claims that are not in the paper: a plain RED that signals as strongly, with neither rate nor slope."""
     versus = Comparison.on(BESIDE, STRONG_RED, "RARED", readings=USUAL_READINGS)
     yield versus.difference(
         DELAY,

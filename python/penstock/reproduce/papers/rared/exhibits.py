@@ -36,7 +36,7 @@ DATA_DELAY, DATA_JITTER, DATA_LOSS = (
 
 @within(FROM_ZERO)
 def swing(run: Run) -> float | None:
-    """The standard deviation of the queue's length as a share of its mean."""
+    """Returns the standard deviation of the queue's length as a share of its mean."""
     sd, mean = run.metrics["queue_sd_pkts"], run.metrics["queue_mean_pkts"]
     return sd / mean if sd is not None and mean else None
 
@@ -45,27 +45,27 @@ SWING = Measure(quantity=swing, unit="times the mean queue", axis="the queue's s
 
 
 def figure(key: str, title: str, measure: Measure, caption: str, ylim: draw.Limits = (0, None)) -> Exhibit:
-    """One of the figures 3 to 6: a measure over m."""
+    """Returns one of the figures 3 to 6: a measure over m."""
     show = draw.over("m", measure, xlabel="FTP flows that join at 20 s, m", ylim=ylim, order=QUEUES)
     return Exhibit(key=key, title=title, cases=AT_LONG_DELAY, show=show, caption=caption)
 
 
 def show_over_delay(runs: Runs) -> Figure:
-    """Delay and loss beside each other, over the bottleneck's delay."""
+    """Draws delay and loss beside each other, over the bottleneck's delay."""
     panels = (Panel(DELAY), Panel(LOSS))
     xlabel = "one-way delay of the bottleneck [ms]"
     return draw.side_by_side(runs, "delay_ms", panels, xlabel=xlabel, log=True, order=QUEUES)
 
 
 def show_over_slope(runs: Runs) -> Figure:
-    """What RARED's threshold brings and what it costs."""
+    """Draws what RARED's threshold brings and what it costs."""
     panels = (Panel(DELAY), Panel(THROUGHPUT, (1.0, 1.5)))
     xlabel = "threshold of the slope, slope_th [packets/s]"
     return draw.side_by_side(runs, "slope_th", panels, xlabel=xlabel, log=True, order=QUEUES)
 
 
 def show_beside(runs: Runs) -> Figure:
-    """RARED between two plain REDs."""
+    """Draws RARED between two plain REDs."""
     panels = (Panel(DELAY), Panel(LOSS))
     xlabel = "FTP flows that join at 20 s, m"
     return draw.side_by_side(runs, "m", panels, xlabel=xlabel, order=(*QUEUES, STRONG_RED))

@@ -36,12 +36,12 @@ UNSTATED = (
 
 
 def of_all(claim: str) -> list[str]:
-    """The keys of a claim against RED, REM and ARED."""
+    """Returns the keys of a claim against RED, REM and ARED."""
     return [f"{claim}-{name.lower()}" for name in QUEUES[:3]]
 
 
 def believe(found: Mapping[str, Finding]) -> str:
-    """What to believe of the paper, in a sentence."""
+    """Returns what to believe of the paper, in a sentence."""
     lower = saying(
         found,
         [*of_all("fig3.delay"), *of_all("fig5.loss")],
@@ -61,7 +61,7 @@ def believe(found: Mapping[str, Finding]) -> str:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the paper in plain words, from the findings."""
     return "\n\n".join((_delay(found), _jitter(found), _parameters(found), _beside(found), _ns2(found)))
 
 

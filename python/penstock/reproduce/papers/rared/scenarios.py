@@ -98,7 +98,7 @@ RED: Mapping[str, Any] = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w_q": 0.0019
 
 
 def queue(name: str, taken: Open, **changes: Any) -> Any:
-    """The discipline of that name, with ECN. changes: of RARED's own parameters."""
+    """Returns the discipline of that name, with ECN. changes: of RARED's own parameters."""
     both: dict[str, Any] = {"ecn": True, "mean_packet": "1000 B"}
     if name == "REM":
         return ps.Rem(phi=1.001, gamma=0.001, b_star=20, **both)
@@ -113,7 +113,7 @@ def queue(name: str, taken: Open, **changes: Any) -> Any:
 
 
 def scenario(name: str, joining: int, reading: Reading, delay_ms: int = LONG, **changes: Any) -> ps.Scenario:
-    """Section 4's dumbbell with `joining` flows from second 20 on."""
+    """Returns section 4's dumbbell with `joining` flows from second 20 on."""
     taken = OPEN[reading]
     tcp: dict[str, Any] = {"tcp": "reno", "window": 24, "segment": "1000 B", "ecn": "classic"}
     discipline = queue(name, taken, **changes)
@@ -162,7 +162,7 @@ OVER_DELAY = Grid(
 
 
 def of_rared(parameter: str, *values: float) -> Grid:
-    """RARED alone, one of its parameters at several values."""
+    """Returns the cases of RARED alone, one of its parameters at several values."""
     return Grid(
         build=lambda value, m, reading: scenario("RARED", m, reading, OPEN[reading].long_ms, **{parameter: value}),
         names=values,

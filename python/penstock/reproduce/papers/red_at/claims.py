@@ -37,12 +37,12 @@ AT_LOW, AT_HIGH = "at each of N = 5, 20 and 40", "at each of N = 60, 80 and 100"
 
 
 def compared(ours: str, theirs: str, at: Sequence[int] = (*LOW, *HIGH)) -> Comparison:
-    """Two of the disciplines in experiment 2."""
+    """Returns two of the disciplines in experiment 2."""
     return Comparison.on(OVER_FLOWS, ours, theirs, at=at, readings=OPEN.touching(ours, theirs))
 
 
 def oscillation() -> Iterator[Claim]:
-    """Experiment 1: RED-AT against RED with N = 80."""
+    """Yields the claims of experiment 1: RED-AT against RED with N = 80."""
     versus = Comparison(
         cases=at_80("RED", "RED-AT"), ours="RED-AT", theirs="RED", along=None, readings=OPEN.touching("RED", "RED-AT")
     )
@@ -87,7 +87,7 @@ def oscillation() -> Iterator[Claim]:
 
 
 def much_smaller() -> Claim:
-    """Section 6.2, of experiment 1: the oscillation beside both others'."""
+    """Returns the claim of section 6.2, of experiment 1: the oscillation beside both others'."""
 
     def smaller(column: str) -> Callable[[Runs], Mapping[str, Sequence[float]]]:
         swing = settled(column, np.std).quantity
@@ -119,7 +119,7 @@ def much_smaller() -> Claim:
 
 
 def drop_rate() -> Iterator[Claim]:
-    """Figure 10."""
+    """Yields the claims about figure 10."""
     for name in ("RED", "ARED"):
         yield compared("RED-AT", name).difference(
             DROPS,
@@ -152,7 +152,7 @@ def drop_rate() -> Iterator[Claim]:
 
 
 def low_load() -> Claim:
-    """Sections 5 and 7: the drop rate where RED-AT's lower threshold is high."""
+    """Returns the claim of sections 5 and 7: the drop rate where RED-AT's lower threshold is high."""
 
     def values(runs: Runs) -> Mapping[str, Sequence[float]]:
         found = {}
@@ -178,7 +178,7 @@ def low_load() -> Claim:
 
 
 def throughput() -> Iterator[Claim]:
-    """Figure 11."""
+    """Yields the claims about figure 11."""
     place = "section 6.2, figure 11"
     for name in ("RED", "ARED"):
         versus = compared("RED-AT", name)
@@ -227,7 +227,7 @@ def throughput() -> Iterator[Claim]:
 
 
 def jitter() -> Iterator[Claim]:
-    """Figure 12."""
+    """Yields the claims about figure 12."""
     place = "section 6.2, figure 12"
     for name in ("RED-AT", "ARED"):
         versus = compared(name, "RED")

@@ -43,19 +43,19 @@ SETTLED_S = 20.0
 
 @within(FROM_ZERO)
 def jitter_s(run: Run) -> float | None:
-    """The standard deviation of the queueing delay."""
+    """Returns the standard deviation of the queueing delay."""
     variance = run.metrics["delay_var_s2"]
     return None if variance is None else float(np.sqrt(variance))
 
 
 @within(FROM_ZERO)
 def goodput_bps(run: Run) -> float:
-    """What all sources get through, FTP and HTTP: payload acknowledged, each byte once."""
+    """Returns what all sources get through, FTP and HTTP: payload acknowledged, each byte once."""
     return sum(group["goodput_bps"] or 0.0 for group in run.groups)
 
 
 def settled(column: str, of: Callable[[NDArray[np.float64]], Any]) -> Measure:
-    """A number of a recorded series from `SETTLED_S` on, in packets."""
+    """Returns a number of a recorded series from `SETTLED_S` on, in packets."""
     asked = within(FROM_ZERO)(lambda run: float(of(run.recorded(column, since=SETTLED_S))))
     return Measure(quantity=asked, unit="packets")
 
@@ -73,7 +73,7 @@ MAX_TH = PARAMETERS["max_th"]
 
 @within(SHARE)
 def forced(run: Run) -> float:
-    """The share of the time in which the average is at or above max_th as it stands."""
+    """Returns the share of the time in which the average is at or above max_th as it stands."""
     assert run.trace is not None
     moves = "max_th" in run.trace.column_names
     threshold = run.recorded("max_th", since=SETTLED_S) if moves else MAX_TH
@@ -96,7 +96,7 @@ SHOWN_S = (60.0, 90.0)
 
 
 def show_windows(runs: Runs) -> Figure:
-    """Figures 1 to 3: a flow's window over time, a panel for each TCP."""
+    """Draws figures 1 to 3: a flow's window over time, a panel for each TCP."""
     names = runs.labels("tcp")
     with style.context():
         made = draw.figure(height=0.9 + 1.75 * len(names))
@@ -121,7 +121,7 @@ def show_windows(runs: Runs) -> Figure:
 
 
 def show_blue(runs: Runs) -> Figure:
-    """Figure 4: BLUE's queue, and the one probability that it keeps."""
+    """Draws figure 4: BLUE's queue, and the one probability that it keeps."""
     run = min(runs, key=lambda run: run.seed)
     with style.context():
         made = draw.figure(height=4.2)
@@ -139,7 +139,7 @@ def show_blue(runs: Runs) -> Figure:
 
 
 def show_bounds(runs: Runs) -> Figure:
-    """Figure 5: the drop probability over the average queue, within the bounds of its thresholds."""
+    """Draws figure 5: the drop probability over the average queue, within the bounds of its thresholds."""
     run = min(runs, key=lambda run: run.seed)
     bound = bounds(0.5, 0.2)
     with style.context():
@@ -175,7 +175,7 @@ def show_bounds(runs: Runs) -> Figure:
 
 
 def show_queues(runs: Runs) -> Figure:
-    """Figure 8 or 9, with RED's thresholds: one run, since a mean over several does not oscillate."""
+    """Draws figure 8 or 9, with RED's thresholds: one run, since a mean over several does not oscillate."""
     first = Runs([run for run in runs if run.seed == runs.seeds[0]])
     made = draw.traces(first, "aqm", target=(10.0, 30.0), top=52, order=QUEUES)
     made.axes[0].set_xlim(*SHOWN_S)
@@ -183,7 +183,7 @@ def show_queues(runs: Runs) -> Figure:
 
 
 def show_thresholds(runs: Runs) -> Figure:
-    """Ten seconds of RED-AT's queue, its average and its thresholds."""
+    """Draws ten seconds of RED-AT's queue, its average and its thresholds."""
     run = min(runs, key=lambda run: run.seed)
     shown = (60.0, np.nextafter(70.0, np.inf))
     with style.context():
@@ -206,13 +206,13 @@ def show_thresholds(runs: Runs) -> Figure:
 
 
 def show_throughput(runs: Runs) -> Figure:
-    """Figure 11, read in two ways."""
+    """Draws figure 11, read in two ways."""
     panels = (Panel(THROUGHPUT, (7.0, 10.0)), Panel(GOODPUT, (7.0, 10.0)))
     return draw.side_by_side(runs, "N", panels, xlabel=N_AXIS, order=QUEUES)
 
 
 def show_jitter(runs: Runs) -> Figure:
-    """Figure 12, read in two ways."""
+    """Draws figure 12, read in two ways."""
     return draw.side_by_side(runs, "N", (Panel(JITTER), Panel(CONSECUTIVE)), xlabel=N_AXIS, order=QUEUES)
 
 

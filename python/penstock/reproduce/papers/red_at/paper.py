@@ -33,12 +33,12 @@ UNSTATED = (
 
 
 def of_both(claim: str) -> list[str]:
-    """The keys of a claim against RED and ARED."""
+    """Returns the keys of a claim against RED and ARED."""
     return [f"{claim}-red", f"{claim}-ared"]
 
 
 def believe(found: Mapping[str, Finding]) -> str:
-    """What to believe of the paper, in a sentence."""
+    """Returns what to believe of the paper, in a sentence."""
     swing = saying(
         found,
         ["fig9.oscillation"],
@@ -57,7 +57,7 @@ def believe(found: Mapping[str, Finding]) -> str:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the paper in plain words, from the findings."""
     return "\n\n".join((_oscillation(found), WHY, _best(found), _jitter(found), LINK, NS2))
 
 

@@ -45,7 +45,7 @@ class Open:
 
 
 def bounds(of_min: float, of_max: float) -> Mapping[str, float]:
-    """min± and max± as parts of the nominal 10 and 30 packets."""
+    """Returns min± and max± as parts of the nominal 10 and 30 packets."""
     return {
         "min_lo": 10 * (1 - of_min),
         "min_hi": 10 * (1 + of_min),
@@ -113,7 +113,7 @@ PARAMETERS: Mapping[str, Any] = {"w_q": 0.002, "max_p": 0.1, "min_th": 10, "max_
 
 
 def queue(name: str, taken: Open) -> Any:
-    """The discipline of that name."""
+    """Returns the discipline of that name."""
     common: dict[str, Any] = {"mean_packet": "1000 B"}
     if taken.mark_p is not None:
         common["ecn"] = True
@@ -131,7 +131,7 @@ def queue(name: str, taken: Open) -> Any:
 
 
 def scenario(name: str, n: int, reading: Reading) -> ps.Scenario:
-    """Fig. 7: N sources through R1, where the discipline is, to a sink behind R2."""
+    """Returns the scenario of Fig. 7: N sources through R1, where the discipline is, to a sink behind R2."""
     taken = OPEN[reading]
     ecn = "off" if taken.mark_p is None else "classic"
     tcp: dict[str, Any] = {"tcp": "reno", "segment": "1000 B", "window": 20, "ecn": ecn}
@@ -156,7 +156,7 @@ def scenario(name: str, n: int, reading: Reading) -> ps.Scenario:
 
 
 def at_80(*queues: str) -> Cases:
-    """Experiment 1: N = 80, recorded."""
+    """Returns the cases of experiment 1: N = 80, recorded."""
 
     def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
         for name in queues:
@@ -184,7 +184,7 @@ WIRE_LOSS = 0.002
 
 
 def one_flow(*tcps: str, loss: float = 0.0) -> Cases:
-    """One flow alone over the link of Fig. 7, its window recorded."""
+    """Returns one flow alone over the link of Fig. 7, its window recorded."""
 
     def cases(settings: Settings, reading: Reading) -> Iterator[Case]:
         for name in tcps:
@@ -211,5 +211,5 @@ def _alone(name: str, loss: float) -> ps.Scenario:
 
 
 def blue(settings: Settings, reading: Reading) -> Iterator[Case]:
-    """Figure 4: what the paper prints as ARED [4], under experiment 1's traffic."""
+    """Yields the cases of figure 4: what the paper prints as ARED [4], under experiment 1's traffic."""
     yield Case({"aqm": "BLUE"}, scenario("ARED", 80, OPEN.keyed("ared=blue")[0]), trace_s=0.05)

@@ -47,18 +47,18 @@ AS_RECEIVED = Reading(
 
 
 def red_over_droptail(cases: Grid, at: Sequence[int] | None = None) -> Comparison:
-    """RED against DropTail."""
+    """Compares RED with DropTail."""
     return Comparison.on(cases, *QUEUES, at=at, readings=READINGS)
 
 
 def received() -> Sense:
-    """Throughput as what the receivers get."""
+    """Returns the throughput as what the receivers get."""
     red, droptail = ({"aqm": queue} for queue in QUEUES)
     return Sense(reading=AS_RECEIVED, values=percent_at_each("N", RECEIVED.quantity, red, droptail))
 
 
 def steps(runs: Runs) -> Numbers:
-    """The change of throughput from each N to the next, RED's and DropTail's, Mbit/s."""
+    """Returns the change of throughput from each N to the next, RED's and DropTail's, Mbit/s."""
     flows = [int(n) for n in runs.labels("N")]
     found = {}
     for queue in QUEUES:
@@ -70,7 +70,7 @@ def steps(runs: Runs) -> Numbers:
 
 @within(SHARE)
 def indices(runs: Runs) -> Numbers:
-    """The fairness index of either queue at each D."""
+    """Returns the fairness index of either queue at each D."""
     return {
         f"D {at}, {queue}": [float(v) for v in runs.values("jain", aqm=queue, D_ms=at)]
         for at in runs.labels("D_ms")
@@ -79,7 +79,7 @@ def indices(runs: Runs) -> Numbers:
 
 
 def throughput_claims() -> Iterator[Claim]:
-    """Cases 1 and 2."""
+    """Yields the claims about cases 1 and 2."""
     yield red_over_droptail(CASE_1).percent(
         THROUGHPUT,
         key="fig2.same",
@@ -136,7 +136,7 @@ def throughput_claims() -> Iterator[Claim]:
 
 
 def fairness_claims() -> Iterator[Claim]:
-    """Cases 3 and 4."""
+    """Yields the claims about cases 3 and 4."""
     for number, cases, fairer, printed, unfair, bound in (
         (3, CASE_3, "better (printed: −0.005, −0.002, +0.100)", 0.031, "less than 0.7", 0.7),
         (4, CASE_4, "better in all (printed: +0.044, +0.095, +0.120)", 0.086, "never greater than 0.8", 0.8),
@@ -163,7 +163,7 @@ def fairness_claims() -> Iterator[Claim]:
 
 
 def beyond() -> Iterator[Claim]:
-    """What we ask beyond the paper."""
+    """Yields what we ask beyond the paper."""
     for number, cases, printed in ((1, CASE_1, 51.1), (2, CASE_2, 5.1)):
         yield Claim(
             key=f"fig{number + 1}.congested",
@@ -203,7 +203,7 @@ def beyond() -> Iterator[Claim]:
 
 
 def printed_numbers(number: int, part: Part) -> Claim:
-    """How near a reading comes to what a table prints."""
+    """Returns how near a reading comes to what a table prints."""
     of_throughput = number < 3
     return red_over_droptail(part.cases).claim(
         key=f"table{number}.off",

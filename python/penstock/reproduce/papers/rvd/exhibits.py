@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @within(FROM_ZERO)
 def throughput_mbit_s(run: Run) -> float | None:
-    """What crosses the link, headers and packets sent again included."""
+    """Returns what crosses the link, headers and packets sent again included."""
     bps = run.metrics["throughput_bps"]
     return None if bps is None else 1e-6 * bps
 
 
 @within(FROM_ZERO)
 def received_mbit_s(run: Run) -> float | None:
-    """What the receivers get, once, without headers."""
+    """Returns what the receivers get, once, without headers."""
     bps = run.metrics["goodput_bps"]
     return None if bps is None else 1e-6 * bps
 
@@ -69,7 +69,7 @@ class Part:
     digits: int
 
     def figure(self, runs: Runs) -> Figure:
-        """Our curves with the paper's numbers as open marks."""
+        """Draws our curves with the paper's numbers as open marks."""
         with style.context():
             made = draw.figure()
             ax = made.subplots()
@@ -84,7 +84,7 @@ class Part:
         return made
 
     def table(self, runs: Runs) -> TableData:
-        """Our numbers beside the printed ones."""
+        """Returns our numbers beside the printed ones."""
         rows, digits = [], self.digits
         for at in runs.labels(self.cases.along):
             row = [f"{at}"]
@@ -99,7 +99,7 @@ class Part:
         return TableData((self.head if self.head == "N" else "D [ms]", *heads[0], *heads[1]), rows)
 
     def deviations(self, quantity: Quantity | None = None) -> Values:
-        """A claim's values: |ours/printed − 1| in percent, at every number of the table.
+        """Returns a claim's values: |ours/printed − 1| in percent, at every number of the table.
 
         quantity: what is taken for the printed quantity, in its unit; left out, the part's measure.
         """

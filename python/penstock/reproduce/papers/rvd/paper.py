@@ -32,20 +32,20 @@ TABLES = tuple(f"table{number}.off" for number in (1, 2, 3, 4))
 
 
 def percent(found: Mapping[str, Finding], key: str) -> str:
-    """A distance without its interval: `"12 %"`."""
+    """Returns a distance without its interval: `"12 %"`."""
     at = found[key].estimate
     return "nothing" if at is None else minus(f"{at:.0f} %")
 
 
 def distances(found: Mapping[str, Finding]) -> str:
-    """How far each table is, the mean and the worst number."""
+    """Returns how far each table is, the mean and the worst number."""
     worst = [max((at.estimate or 0.0 for at in found[key].points), default=0.0) for key in TABLES]
     each = [f"{percent(found, key)} (at most {most:.0f} %)" for key, most in zip(TABLES, worst, strict=True)]
     return f"{', '.join(each[:-1])} and {each[-1]}"
 
 
 def fairness(found: Mapping[str, Finding]) -> str:
-    """What the fairness indices say of the queues."""
+    """Returns what the fairness indices say of the queues."""
     verdicts = {found[key].verdict for key in ("fig4.fairer", "fig5.fairer")}
     if verdicts == {CANNOT_TELL}:
         return "the fairness that the paper finds cannot come from the queue, because no packet is lost there"
@@ -59,7 +59,7 @@ def fairness(found: Mapping[str, Finding]) -> str:
 
 
 def believe(found: Mapping[str, Finding]) -> str:
-    """What to believe of the paper, in a sentence."""
+    """Returns what to believe of the paper, in a sentence."""
     taken = nearest(found) or found
     same = saying(
         taken,
@@ -79,7 +79,7 @@ def believe(found: Mapping[str, Finding]) -> str:
 
 
 def discussion(found: Mapping[str, Finding]) -> str:
-    """In plain words, from the findings."""
+    """Discusses the paper in plain words, from the findings."""
     return "\n\n".join((_near(found), _queue(found), _red(found), _itself(found), _ns2(found)))
 
 

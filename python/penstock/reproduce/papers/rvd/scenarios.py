@@ -24,11 +24,11 @@ class Printed:
     droptail: Sequence[float]
 
     def of(self, queue: str, at: float) -> float:
-        """The number of a queue in a row."""
+        """Returns the number of a queue in a row."""
         return self.column(queue)[self.at.index(int(at))]
 
     def column(self, queue: str) -> Sequence[float]:
-        """All numbers of a queue."""
+        """Returns all numbers of a queue."""
         return self.red if queue == "RED" else self.droptail
 
 
@@ -99,7 +99,7 @@ OPEN = Readings(
 
 
 def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms: int | None = None) -> ps.Scenario:
-    """Fig. 1: N senders and receivers, T_p = `delay_ms`.
+    """Returns the scenario of Fig. 1: N senders and receivers, T_p = `delay_ms`.
 
     Where there is a D, `spread_ms`, source i is i·D away from the router, i = 0…N − 1.
     """
@@ -121,7 +121,7 @@ def scenario(queue: str, flows: int, delay_ms: int, reading: Reading, spread_ms:
 
 
 def over_flows(delay_ms: int, droptail_more: int = 0) -> Grid:
-    """Cases 1 and 2: every N. droptail_more: packets that DropTail's buffer has more than the reading's."""
+    """Returns cases 1 and 2: every N. droptail_more: packets that DropTail's buffer has more than the reading's."""
 
     def build(queue: str, flows: int, reading: Reading) -> ps.Scenario:
         made = scenario(queue, flows, delay_ms, reading)
@@ -135,7 +135,7 @@ def over_flows(delay_ms: int, droptail_more: int = 0) -> Grid:
 
 
 def over_spread(delay_ms: int) -> Grid:
-    """Cases 3 and 4: N = 16, every D."""
+    """Returns cases 3 and 4: N = 16, every D."""
 
     def build(queue: str, spread_ms: int, reading: Reading) -> ps.Scenario:
         return scenario(queue, 16, delay_ms, reading, spread_ms)

@@ -1,4 +1,4 @@
-"""From a case of the ns-2 reference (arguments of a Tcl script) to a scenario of ours.
+"""Translates a case of the ns-2 reference (arguments of a Tcl script) into a scenario of ours.
 
 A case is a table of keys, each a command-line argument of the parametric experiment that produced the reference. All
 keys have a meaning here, or the case is refused by name: nothing is skipped in silence. What ns-2 sets without being
@@ -64,7 +64,7 @@ def deterministic(args: Mapping[str, object], seeds: int) -> bool:
 
 
 def _dumbbell(case: Case) -> tuple[Table, list[Table]]:
-    """Topology and long-lived flows of a dumbbell."""
+    """Returns the topology and long-lived flows of a dumbbell."""
     traffic: list[Table] = []
     if (n := case.whole("n1")) > 0:
         traffic += ftp(case, "f1", n, "start1", stop=case.num("stop1"))
@@ -77,7 +77,7 @@ def _dumbbell(case: Case) -> tuple[Table, list[Table]]:
 
 
 def _parking_lot(case: Case) -> tuple[Table, list[Table]]:
-    """Topology and long-lived flows of a chain of equal links."""
+    """Returns the topology and long-lived flows of a chain of equal links."""
     hops = case.whole("hops")
     traffic: list[Table] = []
     counts = [integer(c, "plin") for c in case.p["plin"].split()]
@@ -90,7 +90,7 @@ def _parking_lot(case: Case) -> tuple[Table, list[Table]]:
 
 
 def _access_can_fill(case: Case) -> bool:
-    """Whether any access link could ever hold as many packets as it may; if not, its limit says nothing."""
+    """Returns whether any access link could ever hold as many packets as it may; if not, its limit says nothing."""
     window = max(integer(str(tcp_keys(case)["window"]), "window"), case.whole("window2"))
     shared = -(-case.whole("web") // max(case.whole("webpairs"), 1))
     udp = max(case.num("cbr") / max(case.whole("cbrn"), 1), case.num("poisson"))
@@ -98,7 +98,7 @@ def _access_can_fill(case: Case) -> bool:
 
 
 def _document(case: Case, name: str) -> Table:
-    """The whole case."""
+    """Returns the whole case."""
     if case.p["topo"] not in {"dumbbell", "parkinglot"}:
         # The script builds a parking lot for whatever is no dumbbell, but with a single hop.
         raise NotExpressible(f"topo {case.p['topo']}")

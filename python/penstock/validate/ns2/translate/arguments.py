@@ -15,7 +15,7 @@ class NotExpressible(Exception):  # noqa: N818 - a verdict on the case, not an e
 
 
 def text(value: object) -> str:
-    """The argument as the script saw it."""
+    """Returns the argument as the script saw it."""
     if isinstance(value, bool):
         return "1" if value else "0"
     return str(value).strip()
@@ -51,7 +51,7 @@ def truth(text: str, what: str) -> bool:
 
 
 def pairs(text: str, what: str) -> Iterator[tuple[str, str]]:
-    """`a_=1,b_=2` as the script splits it."""
+    """Yields `a_=1,b_=2` as the script splits it."""
     for part in text.split(","):
         if not part:
             continue
@@ -62,7 +62,7 @@ def pairs(text: str, what: str) -> Iterator[tuple[str, str]]:
 
 
 def same(a: str, b: str) -> bool:
-    """Whether two settings of one variable mean the same to ns-2."""
+    """Returns whether two settings of one variable mean the same to ns-2."""
     words = {"true": "1", "false": "0"}
     a, b = words.get(a.lower(), a), words.get(b.lower(), b)
     try:
@@ -81,7 +81,8 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str, what: str) -> Spec:
-        """From `fixed:x`, `linear:a:b`, `uniform:a:b`; anything else is taken by the script as the value itself."""
+        """Reads a value from `fixed:x`, `linear:a:b`, `uniform:a:b`; anything else is taken by the script as the value
+        itself."""
         kind, *numbers = text.split(":")
         if kind not in {"fixed", "linear", "uniform"}:
             kind, numbers = "fixed", [text]
@@ -92,18 +93,18 @@ class Spec:
 
     @property
     def random(self) -> bool:
-        """Whether the values differ from seed to seed."""
+        """Returns whether the values differ from seed to seed."""
         return self.kind == "uniform" and self.low != self.high
 
     def of(self, n: int) -> Spec:
-        """For `n` flows: even steps over fewer than two are their middle."""
+        """Returns the values for `n` flows: even steps over fewer than two are their middle."""
         if self.low == self.high or (self.kind == "linear" and n < 2):
             middle = 0.5 * (self.low + self.high)
             return Spec("fixed", middle, middle)
         return self
 
     def flow(self, i: int, n: int) -> Spec:
-        """For flow `i` of `n` alone."""
+        """Returns the value for flow `i` of `n` alone."""
         spec = self.of(n)
         if spec.kind != "linear":
             return spec
@@ -111,11 +112,11 @@ class Spec:
         return Spec("fixed", value, value)
 
     def shifted(self, by: float) -> Spec:
-        """Every value later by `by`."""
+        """Returns every value later by `by`."""
         return Spec(self.kind, self.low + by, self.high + by)
 
     def delay(self) -> object:
-        """As a delay of a scenario."""
+        """Returns the values as a delay of a scenario."""
         if self.kind == "fixed" or self.low == self.high:
             return seconds(0.5 * (self.low + self.high))
         return {"uniform" if self.kind == "uniform" else "spread": [seconds(self.low), seconds(self.high)]}

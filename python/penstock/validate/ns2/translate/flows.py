@@ -20,12 +20,12 @@ from penstock.validate.ns2.translate.stock import FIXED_TCP, INERT_TCP, MECN_MOD
 
 
 def has_tcp(case: Case) -> bool:
-    """Whether any flow is TCP."""
+    """Returns whether any flow is TCP."""
     return case.p["topo"] == "parkinglot" or any(case.whole(k) > 0 for k in ("n1", "n2", "nrev", "web"))
 
 
 def tcp_keys(case: Case) -> Table:
-    """The keys of every TCP flow."""
+    """Returns the keys of every TCP flow."""
     p = case.p
     if p["tcp"] not in VARIANTS:
         raise NotExpressible(f"tcp {p['tcp']}")
@@ -70,7 +70,7 @@ def tcp_keys(case: Case) -> Table:
 
 
 def _levels(case: Case, v: Mapping[str, str]) -> Table:
-    """The keys of a sender and a receiver of multi-level ECN, from the class variables of the one."""
+    """Returns the keys of a sender and a receiver of multi-level ECN, from the class variables of the one."""
     mode = integer(v["mecnMode_"], "mecnMode_")
     if mode not in range(len(MECN_MODES)):
         raise NotExpressible(f"tcpset mecnMode_={mode}")
@@ -90,7 +90,7 @@ def _levels(case: Case, v: Mapping[str, str]) -> Table:
 def ftp(
     case: Case, key: str, n: int, start: str, *, gap: float = 0.0, stop: float = -1.0, window: int = 0
 ) -> list[Table]:
-    """The entries of `n` long-lived flows: one, or one a flow where a single entry cannot tell their starts."""
+    """Returns the entries of `n` long-lived flows: one, or one a flow where a single entry cannot tell their starts."""
     entry: Table = {"kind": "ftp", "name": key, "flows": n}
     if key == "rev":
         entry["direction"] = "reverse"
@@ -117,7 +117,7 @@ def ftp(
 
 
 def udp(case: Case) -> list[Table]:
-    """Constant-rate and Poisson sources."""
+    """Returns constant-rate and Poisson sources."""
     entries: list[Table] = []
     for kind in ("cbr", "poisson"):
         if case.num(kind) <= 0:
@@ -140,7 +140,7 @@ def udp(case: Case) -> list[Table]:
 
 
 def web(case: Case) -> list[Table]:
-    """Web sessions."""
+    """Returns the entries of web sessions."""
     n = case.whole("web")
     if n <= 0:
         return []
@@ -180,7 +180,7 @@ def web(case: Case) -> list[Table]:
 
 
 def full_packet(case: Case) -> int:
-    """Bytes on the wire of the largest kind of packet that most of the traffic is made of."""
+    """Returns bytes on the wire of the largest kind of packet that most of the traffic is made of."""
     if has_tcp(case):
         tcp = tcp_keys(case)
         bare = tcp["tcp"] == "vegas" or tcp.get("header") == "0 B"

@@ -6,13 +6,13 @@ from decimal import Decimal
 
 
 def _plain(value: float) -> str:
-    """Decimal digits without an exponent."""
+    """Returns the decimal digits without an exponent."""
     text = format(Decimal(repr(value)).normalize(), "f")
     return "0" if text == "-0" else text
 
 
 def seconds(value: float) -> str:
-    """A span of time, to the nanosecond: `0.0005` is `"0.5 ms"`.
+    """Returns a span of time, to the nanosecond: `0.0005` is `"0.5 ms"`.
 
     >>> seconds(0.0005), seconds(25.0), seconds(0.0)
     ('0.5 ms', '25 s', '0 s')
@@ -22,7 +22,7 @@ def seconds(value: float) -> str:
 
 
 def rate(bps: float) -> str:
-    """A rate, to the bit per second: `1.5e6` is `"1.5 Mbit/s"`.
+    """Returns a rate, to the bit per second: `1.5e6` is `"1.5 Mbit/s"`.
 
     >>> rate(1.5e6), rate(150e3), rate(7)
     ('1.5 Mbit/s', '150 kbit/s', '7 bit/s')
@@ -35,7 +35,7 @@ def rate(bps: float) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes.
+    """Returns a number of bytes.
 
     >>> size(1460.0)
     '1460 B'

@@ -10,7 +10,7 @@ from penstock.validate.ns2.translate.stock import FIXED_QUEUE, INERT_QUEUE, RED_
 
 
 def _variables(case: Case, name: str) -> dict[str, str]:
-    """The class variables of queue class `name` once the script has set its own."""
+    """Returns the class variables of queue class `name` once the script has set its own."""
     family = "RED" if name in RED_CHILDREN else name
     if family not in STOCK_QUEUE:
         raise NotExpressible(f"queue class {name}")
@@ -53,7 +53,7 @@ def _variables(case: Case, name: str) -> dict[str, str]:
 
 
 def discipline(case: Case, name: str, limit: int) -> tuple[Table, object]:
-    """`[aqm]` and the buffer for queue class `name` with `limit` packets."""
+    """Returns `[aqm]` and the buffer for queue class `name` with `limit` packets."""
     v = _variables(case, name)
     mean = integer(v["mean_pktsize_"], "mean_pktsize_")
     if mean < 1:
@@ -104,5 +104,5 @@ def discipline(case: Case, name: str, limit: int) -> tuple[Table, object]:
 
 
 def _classic_senders(case: Case) -> bool:
-    """Whether what is ECN-capable is so in the classic way."""
+    """Returns whether what is ECN-capable is so in the classic way."""
     return has_tcp(case) and tcp_keys(case).get("ecn") == "classic"

@@ -11,7 +11,8 @@ from penstock.validate.ns2.translate.stock import Table
 
 
 def _red(v: Mapping[str, str], pkts_per_s: float) -> Table:
-    """`[aqm]` of RED's class variables, but for the unit and the mean packet. The link sends `pkts_per_s` of those."""
+    """Returns `[aqm]` of RED's class variables, but for the unit and the mean packet. The link sends `pkts_per_s` of
+    those."""
     linterm = number(v["linterm_"], "linterm_")
     if linterm <= 0:
         raise NotExpressible(f"linterm = {v['linterm_']}")
@@ -55,14 +56,14 @@ def _red(v: Mapping[str, str], pkts_per_s: float) -> Table:
 
 
 def _thresholds(v: Mapping[str, str], pkts_per_s: float) -> tuple[float, float]:
-    """min_th and max_th in packets, ns-2's automatic values where they are left out."""
+    """Returns min_th and max_th in packets, ns-2's automatic values where they are left out."""
     low, high = (number(v[variable], variable) for variable in ("thresh_", "maxthresh_"))
     low = low or max(5.0, number(v["targetdelay_"], "targetdelay_") * pkts_per_s / 2.0)
     return low, high or 3.0 * low
 
 
 def _child(v: Mapping[str, str], pkts_per_s: float, kind: str) -> Table:
-    """`[aqm]` of what a child of RED shares with it: all but the ramp's ceiling and its adapter."""
+    """Returns `[aqm]` of what a child of RED shares with it: all but the ramp's ceiling and its adapter."""
     table = _red({**v, "adaptive_": "0"}, pkts_per_s)
     low, high = _thresholds(v, pkts_per_s)
     table.update(kind=kind, min_th=low, max_th=high)
@@ -76,7 +77,7 @@ def _no_adapter(v: Mapping[str, str], queue: str) -> None:
 
 
 def _mecn(v: Mapping[str, str], pkts_per_s: float) -> Table:
-    """RED/MECN: its marks know no mark_p, and its gentle ramp starts at the P_max in force."""
+    """Returns RED/MECN's keys: its marks know no mark_p, and its gentle ramp starts at the P_max in force."""
     _no_adapter(v, "RED/MECN")
     adaptive = truth(v["m_adapt_"], "m_adapt_")
     table = _child(v, pkts_per_s, "amecn" if adaptive else "mecn")
@@ -104,7 +105,8 @@ def _mecn(v: Mapping[str, str], pkts_per_s: float) -> Table:
 
 
 def mecn_for_classic(mecn: Table) -> Table:
-    """To a classic sender's packet, which it can tell from a MECN one, that queue is RED with the incipient ramp."""
+    """Returns the keys for classic senders: to their packets, which it can tell from a MECN one, that queue is RED with
+    the incipient ramp."""
     table = {k: x for k, x in mecn.items() if k not in {"mid_th", "p1_max", "p2_max", "above_max"}}
     p1, above = mecn["p1_max"], mecn["above_max"]
     gentle = above != "drop"
@@ -114,7 +116,7 @@ def mecn_for_classic(mecn: Table) -> Table:
 
 
 def _rared(v: Mapping[str, str], pkts_per_s: float) -> Table:
-    """RED/RARED, on RED or on ARED."""
+    """Returns the keys of RED/RARED, on RED or on ARED."""
     if same(v["adaptive_"], "1") and not same(v["feng_adaptive_"], "1"):
         table = _red(v, pkts_per_s)  # with the adapter's keys
         table["base"] = "ared"
@@ -134,7 +136,7 @@ def _rared(v: Mapping[str, str], pkts_per_s: float) -> Table:
 
 
 def _nred(v: Mapping[str, str], pkts_per_s: float) -> Table:
-    """RED/NRED: a curve up to the limit instead of the ramp."""
+    """Returns RED/NRED's keys: a curve up to the limit instead of the ramp."""
     _no_adapter(v, "RED/NRED")
     table = _child(v, pkts_per_s, "nred")
     del table["max_p"], table["gentle"]
@@ -147,7 +149,7 @@ def _nred(v: Mapping[str, str], pkts_per_s: float) -> Table:
 
 
 def _red_at(v: Mapping[str, str], pkts_per_s: float) -> Table:
-    """RED/REDAT."""
+    """Returns the keys of RED/REDAT."""
     _no_adapter(v, "RED/REDAT")
     table = _child(v, pkts_per_s, "red-at")
     for th, variable in (("min", "at_dmin_"), ("max", "at_dmax_")):
@@ -164,7 +166,7 @@ def _red_at(v: Mapping[str, str], pkts_per_s: float) -> Table:
 
 
 def _blue(v: Mapping[str, str], _pkts_per_s: float) -> Table:
-    """RED/BLUE: nothing of RED but the place in the tree of classes."""
+    """Returns RED/BLUE's keys: nothing of RED but the place in the tree of classes."""
     table: Table = {
         "kind": "blue",
         "ecn": truth(v["setbit_"], "setbit_"),

@@ -1,4 +1,5 @@
-"""What the reference's script and ns-2 2.35 take where a case is silent, and which variables have a meaning here."""
+"""Lists what the reference's script and ns-2 2.35 take where a case is silent, and which variables have a meaning
+here."""
 
 from __future__ import annotations
 
