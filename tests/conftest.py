@@ -22,6 +22,7 @@ needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.M
 # A shell that puts a command into the background has it ignore Ctrl-C, and all that it starts. The
 # tests are about what Ctrl-C does.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would every program that a test starts
 
 #: Small enough that a run takes milliseconds, rich enough that every stream of random numbers is used.
 SMALL = """\

@@ -632,7 +632,7 @@ print(answers)
 @pytest.mark.parametrize("options", [(), ("--download",)])
 def test_an_echo_counts_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
     """What is delivered the bottleneck's way is at most what the bottleneck carried, not twice that."""
-    file = scenario(tmp_path, "", duration="10 s")
+    file = scenario(tmp_path, "", duration="10 s", start="0 s")
     server, client = tmp_path / "server.py", tmp_path / "client.py"
     server.write_text(ECHO, encoding="utf-8")
     client.write_text(ASKS, encoding="utf-8")
@@ -649,7 +649,7 @@ def test_an_echo_counts_one_way(tmp_path: Path, options: tuple[str, ...]) -> Non
 def test_a_queue_at_an_access_link_is_told(tmp_path: Path) -> None:
     """A program sends more than its access link takes at once."""
     text = 'access = { rate = "2 Mbit/s", delay = "1 ms" }\n'
-    file = scenario(tmp_path, "", duration="10 s")
+    file = scenario(tmp_path, "", duration="10 s", start="0 s")
     file.write_text(file.read_text(encoding="utf-8").replace("\n[aqm]", f"{text}\n[aqm]"), encoding="utf-8")
     client = (
         "import os, socket, time\nc = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -930,7 +930,7 @@ def test_options_that_exclude_each_other(tmp_path: Path) -> None:
     for arguments, says in [
         (["--shell", "--client", "true"], "exclude each other"),
         (["--shell", "--", "true"], "exclude each other"),
-        (["--backend", "xdp"], "'tun', 'packet'"),
+        (["--backend", "xdp"], "none of tun, packet"),
         (["--duration", "2 parsecs"], "duration"),
         (["--series", "no time"], "series"),
         (["--pcap-link", "elsewhere"], "bottleneck:out"),
