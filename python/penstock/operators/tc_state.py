@@ -60,7 +60,12 @@ def read(document: Any, given: Given) -> Reading:
     for each in choice.beside:
         _lost(fate, each, f"at {each.place}", None, "another queue of the interface, not this one")
     if choice.like:
-        fate.notes.append(f"{choice.like} more queues of the interface are just like it")
+        more = (
+            "1 more queue of the interface is"
+            if choice.like == 1
+            else f"{choice.like} more queues of the interface are"
+        )
+        fate.notes.append(f"{more} just like it")
     if isinstance(document, tc_text.TextState):
         fate.notes.append("the state was read from text, in which times have three digits; `tc -j` has them whole")
     _replaced(fate, box, given)
