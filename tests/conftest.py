@@ -24,6 +24,22 @@ needs_chromium = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.M
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would every program that a test starts
 
+#: RED on the link of Hollot and others (2001), for the fluid model.
+HOLLOT = """\
+duration = "20 s"
+[topology]
+bottleneck = { rate = "15 Mbit/s", delay = "100 ms", buffer = "800 packets" }
+[aqm]
+kind = "red"
+min_th = 150
+max_th = 200
+[[traffic]]
+kind = "ftp"
+flows = 60
+tcp = "newreno"
+ecn = "off"
+"""
+
 #: Small enough that a run takes milliseconds, rich enough that every stream of random numbers is used.
 SMALL = """\
 name = "small"

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 import console
 import penstock as ps
-from conftest import ROOT, SMALL, Command
+from conftest import HOLLOT, ROOT, SMALL, Command
 from penstock._names import kinds
 from penstock.fluid.stability import stability
 from penstock.runs import probing
@@ -35,20 +35,6 @@ SWEPT = (
 "traffic.0.flows" = [2, 3, 4]
 """
 )
-HOLLOT = """\
-duration = "20 s"
-[topology]
-bottleneck = { rate = "15 Mbit/s", delay = "100 ms", buffer = "800 packets" }
-[aqm]
-kind = "red"
-min_th = 150
-max_th = 200
-[[traffic]]
-kind = "ftp"
-flows = 60
-tcp = "newreno"
-ecn = "off"
-"""
 
 
 @pytest.fixture(scope="module")

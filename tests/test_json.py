@@ -11,7 +11,7 @@ import click
 import pytest
 
 import commands
-from conftest import SMALL, Command
+from conftest import HOLLOT, SMALL, Command
 from penstock.cli.app import COMMANDS, program
 
 #: A discipline that talks, in its own process and by way of another.
@@ -69,20 +69,6 @@ SHAPES: dict[str, list[str]] = {
     "stability": ["version", "scenario", "aqm", "axes", "points"],
     "tune": ["version", "asked", "aqm", "aims", "judge", "standing", "parameters"],
 }
-HOLLOT = """\
-duration = "20 s"
-[topology]
-bottleneck = { rate = "15 Mbit/s", delay = "100 ms", buffer = "800 packets" }
-[aqm]
-kind = "red"
-min_th = 150
-max_th = 200
-[[traffic]]
-kind = "ftp"
-flows = 60
-tcp = "newreno"
-ecn = "off"
-"""
 
 
 @pytest.fixture
