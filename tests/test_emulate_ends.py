@@ -207,7 +207,8 @@ def test_what_the_caller_ignores_its_program_ignores(link: Path) -> None:
     assert subprocess.run(line, capture_output=True, timeout=60).returncode == 5
     ask = "grep -E 'SigIgn|SigBlk' /proc/self/status; :"
     mine = [each for each in run(link, "--client", ask).stdout.splitlines() if each.startswith("Sig")]
-    assert [int(each.split()[1], 16) for each in mine] == [0, 0]
+    # The C library keeps signals 32 and 33 for its threads: how they are inherited nobody can change through it.
+    assert [int(each.split()[1], 16) & ~(0b11 << 31) for each in mine] == [0, 0]
     line[2] = line[2].replace("HUP", "CHLD")
     assert subprocess.run(line, capture_output=True, timeout=60).returncode == 129
 
