@@ -21,7 +21,9 @@ pub use variant::VariantInfo;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use algorithm::{Acked, CongestionControl, Cut, Growth};
-use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
+use penstock_units::param::{
+    field, Field, Param, ParamError, Params, Ty, Under, Value, Values, PARAM,
+};
 use penstock_units::{Duration, Time};
 use window::Window;
 
@@ -199,7 +201,8 @@ const WORD: Param = Param {
     name: "tcp",
     ty: <&VariantInfo>::TY,
     default: Some("\"reno\""),
-    source: "the papers' experiments use Reno",
+    under: Under { linux: Some("\"cubic\""), ..Under::all(None) },
+    source: "the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG",
     doc: "The sender's variant.",
     ..PARAM
 };
