@@ -258,6 +258,12 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
+        if self.control.full() {
+            return refuse(
+                "recovery",
+                "must be \"rack\" under this tcp, which sets its window itself",
+            );
+        }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
         }
