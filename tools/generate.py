@@ -15,6 +15,7 @@ from typing import Any
 
 import commands
 import pages
+import profiles
 import reference
 from penstock import _penstock
 from penstock._files import write
@@ -110,12 +111,13 @@ def source() -> str:
 
 
 def main() -> None:
-    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/aqm`,
-    `docs/commands.md`, the man page and the completions.
+    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/profiles.md`,
+    `docs/aqm`, `docs/commands.md`, the man page and the completions.
     """
     root = Path(__file__).parents[1]
     write(root / "python/penstock/model/kinds.py", source())
     write(root / "docs/reference.md", reference.source())
+    write(root / "docs/profiles.md", profiles.source())
     pages.write(root / "docs")
     commands.write(root)
 
@@ -300,8 +302,9 @@ def _described(p: Row) -> str:
         text += f"; default: {p['default']}"
     elif p["auto"]:
         text += f"; left out: {p['auto']}"
-    if p["ns2"] is not None:
-        text += f"; with profile ns-2: {p['ns2']}"
+    for column, profile in reference.columns().items():
+        if p[column] is not None:
+            text += f"; with profile {profile}: {p[column]}"
     return text + (f". Source: {p['source']}." if p["source"] else ".")
 
 

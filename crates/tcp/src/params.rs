@@ -9,7 +9,7 @@ use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
-use penstock_units::param::{int, num, Param, ParamError, Params, Values};
+use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
 use penstock_units::{Bytes, Codepoints, Duration, TxClock};
 
 penstock_units::words! {
@@ -58,7 +58,11 @@ penstock_units::params! {
             source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
         },
         /// Payload of a full segment.
-        pub segment: Bytes { default: "1000 B", source: "the papers' packets" },
+        pub segment: Bytes {
+            default: "1000 B",
+            linux: "1448 B",
+            source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps",
+        },
         /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B.
         pub header: Option<Bytes> {
             auto: "the scenario's `overhead` (40 B)",
@@ -70,24 +74,28 @@ penstock_units::params! {
             unit: "segments",
             default: 1000,
             ns2: 20,
-            source: "ns-2: window_",
+            linux: 11586,
+            source: "ns-2: window_; Linux: half of tcp_rmem's 32 MiB, which it grows to",
         },
         /// Acknowledge every second segment, or after `delayed_ack_timeout`.
         pub delayed_ack: bool {
             default: false,
+            linux: true,
             source: "RFC 1122 4.2.3.2; the papers do without",
         },
         /// How long a delayed ACK waits for a second segment.
         pub delayed_ack_timeout: Duration {
             default: "100 ms",
-            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms",
+            linux: "40 ms",
+            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
         },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
             ty: int(1, 1000),
             unit: "segments",
             default: 2,
-            source: "RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10)",
+            linux: 10,
+            source: "RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928",
         },
         /// Slow-start threshold at the start.
         pub initial_ssthresh: Option<f64> {
@@ -212,8 +220,13 @@ impl TcpParams {
 
     /// Returns the defaults of `tcp = name`, if there is such a variant.
     pub fn of(name: &str) -> Option<Self> {
+        TcpParams::under(Profile::Rfc, name)
+    }
+
+    /// Returns the defaults of `tcp = name` under a profile, if there is such a variant.
+    pub fn under(profile: Profile, name: &str) -> Option<Self> {
         let variant = VARIANTS.iter().find(|v| v.name == name)?;
-        let mut values = Values::defaults(&[PARAMS], variant.defaults, false);
+        let mut values = Values::defaults(&[PARAMS], &variant.defaults, profile);
         values.put("tcp", &variant);
         Some(TcpParams::read(&values))
     }
@@ -244,6 +257,12 @@ impl TcpParams {
         }
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
+        }
+        if self.control.full() {
+            return refuse(
+                "recovery",
+                "must be \"rack\" under this tcp, which sets its window itself",
+            );
         }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");

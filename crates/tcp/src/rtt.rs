@@ -17,9 +17,18 @@ penstock_units::params! {
     /// The clock and the bounds of the retransmission timer.
     pub struct RttParams: Default {
         /// Lower bound of the retransmission timeout, before back-off.
-        pub min_rto: Duration { default: "1 s", ns2: "200 ms", source: "RFC 6298 (2.4)" },
+        pub min_rto: Duration {
+            default: "1 s",
+            ns2: "200 ms",
+            linux: "200 ms",
+            source: "RFC 6298 (2.4); Linux: TCP_RTO_MIN",
+        },
         /// Upper bound of the retransmission timeout.
-        pub max_rto: Duration { default: "60 s", source: "RFC 6298 (2.5)" },
+        pub max_rto: Duration {
+            default: "60 s",
+            linux: "120 s",
+            source: "RFC 6298 (2.5); Linux: TCP_RTO_MAX",
+        },
         /// Timeout before the first round-trip sample.
         pub initial_rto: Duration { default: "1 s", ns2: "3 s", source: "RFC 6298 (2.1)" },
         /// Granularity of the clock that measures round trips; its phase is random.
@@ -147,6 +156,11 @@ impl RttEstimator {
     #[inline]
     pub fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// Returns how often in a row the timeout has doubled.
+    pub fn backoff(&self) -> u32 {
+        self.backoff.ilog2()
     }
 
     /// Brings the timeout within its bounds.
