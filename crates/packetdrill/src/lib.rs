@@ -27,4 +27,3 @@ pub use script::{
     Action, Base, Call, EcnField, Event, Flags, Options, Packet, Script, ScriptOption, TcpOption,
     When,
 };
-pub use settings::Profile;

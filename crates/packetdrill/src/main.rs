@@ -1,6 +1,7 @@
 //! Runs scripts: some, or whole collections with a page.
 
-use penstock_packetdrill::{judge, page, say, traced, Expected, Profile, Verdict};
+use penstock_packetdrill::{judge, page, say, traced, Expected, Verdict};
+use penstock_units::param::Profile;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
@@ -52,9 +53,10 @@ fn start() -> Result<bool, String> {
             Some("--trace") => wish.trace = true,
             Some("--profile") => {
                 let name = value()?;
-                let found = Profile::NAMES.iter().find(|(known, _)| Path::new(known) == name);
+                let mut known = Profile::ALL.iter();
+                let found = known.find(|profile| Path::new(profile.word()) == name);
                 let unknown = || format!("no profile {}", name.display());
-                wish.profile = Some(found.ok_or_else(unknown)?.1);
+                wish.profile = Some(*found.ok_or_else(unknown)?);
             }
             Some("--list") => wish.list = Some(value()?),
             Some("--page") => wish.page = Some(value()?),
@@ -66,7 +68,7 @@ fn start() -> Result<bool, String> {
             _ => wish.scripts.push(arg.into()),
         }
     }
-    let profile = wish.profile.unwrap_or(Profile::Rfc);
+    let profile = wish.profile.unwrap_or(Profile::Linux);
     match (&wish.list, &wish.page) {
         (Some(list), Some(page)) if wish.scripts.is_empty() => {
             collections(&wish, profile, list, page)
@@ -107,7 +109,7 @@ fn collections(wish: &Wish, profile: Profile, list: &Path, to: &Path) -> Result<
     if rows.is_empty() {
         return Err("no scripts: name a checkout of google/packetdrill".to_string());
     }
-    fs::write(to, page(&rows, &expected)).map_err(|e| format!("{}: {e}", to.display()))?;
+    fs::write(to, page(&rows, &expected, profile)).map_err(|e| format!("{}: {e}", to.display()))?;
     let surprises = expected.surprises(&rows);
     surprises.iter().for_each(|line| println!("{line}"));
     let passed = rows.iter().filter(|row| matches!(row.verdict, Verdict::Passed(_))).count();

@@ -4,8 +4,9 @@ use crate::bytes::Cuts;
 use crate::code::{self, Statement};
 use crate::parse::Unread;
 use crate::script::{Action, Call, Event, Options, Packet, Script, TcpOption};
-use crate::settings::{Peer, Profile, Settings};
+use crate::settings::{Peer, Settings};
 use penstock_tcp::{TcpParams, MAX_BLOCKS};
+use penstock_units::param::Profile;
 use penstock_units::Duration;
 use std::collections::BTreeMap;
 

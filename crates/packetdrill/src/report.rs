@@ -1,7 +1,7 @@
 //! Many scripts at once: what is expected of each, and the page that shows what came of them.
 
 use crate::run::{run, Compared, Failure, Verdict};
-use crate::settings::Profile;
+use penstock_units::param::Profile;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -145,7 +145,7 @@ pub fn say(verdict: &Verdict) -> String {
 }
 
 /// Returns the page: a row a script. Assertions are not quoted.
-pub fn page(rows: &[Row], expected: &Expected) -> String {
+pub fn page(rows: &[Row], expected: &Expected, profile: Profile) -> String {
     let of = |what: fn(&Verdict) -> bool| -> Vec<&Row> {
         rows.iter().filter(|row| what(&row.verdict)).collect()
     };
@@ -157,6 +157,7 @@ pub fn page(rows: &[Row], expected: &Expected) -> String {
     distinct.dedup();
 
     let mut page = String::from(HEAD);
+    let _ = writeln!(page, "The host has `profile = \"{}\"`.\n", profile.word());
     let _ = writeln!(page, "| collection | scripts | pass | fail | not expressible |");
     let _ = writeln!(page, "| --- | ---: | ---: | ---: | ---: |");
     for collection in ["google", "kernel"] {
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn a_page_has_a_row_a_script_and_no_words_of_it() {
         let expected = Expected::read("fail google/tcp/a/two.pkt it is old").expect("a list");
-        let page = page(&rows(), &expected);
+        let page = page(&rows(), &expected, Profile::Linux);
         for part in [
             "| google | 3 | 1 | 1 | 1 |",
             "\n1 distinct scripts pass.",

@@ -5,11 +5,11 @@ use crate::code::{Names, Trouble};
 use crate::parse::parse;
 use crate::plan::{plan, Plan};
 use crate::script::{Action, Base, Call, EcnField, Event, Options, Packet, TcpOption, When};
-use crate::settings::Profile;
 use crate::told::told;
 use penstock_tcp::{
     Ack, Bits, Block, Ecn, Io, Receiver, Reply, Segment, Sender, TcpParams, MAX_BLOCKS,
 };
+use penstock_units::param::Profile;
 use penstock_units::{Duration, Ecn as Codepoint, Time};
 use std::collections::VecDeque;
 use std::fmt::Write as _;

@@ -1,20 +1,8 @@
 //! What a script's shell commands set, and the host that follows from that.
 
-use penstock_tcp::{Ecn, TcpParams};
-use penstock_units::Bytes;
+use penstock_tcp::{TcpParams, PARAMS, VARIANTS};
+use penstock_units::param::{Profile, Values};
 use std::collections::BTreeMap;
-
-/// Whose defaults the host under test has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// The RFCs'.
-    Rfc,
-}
-
-impl Profile {
-    /// Each with its name.
-    pub const NAMES: &'static [(&'static str, Profile)] = &[("rfc", Profile::Rfc)];
-}
 
 /// The values that sysctls have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,29 +149,51 @@ impl Settings {
     /// What the model does not have.
     pub fn host(&self, profile: Profile, peer: &Peer) -> Result<TcpParams, String> {
         let control = self.control.as_deref().unwrap_or(self.get("tcp_congestion_control"));
-        let Profile::Rfc = profile;
-        let mut p = TcpParams::of(match (control, peer.sack) {
+        let name = match (control, peer.sack) {
             ("reno", false) => "newreno",
             ("reno", true) => "sack",
             (control, _) => control,
-        })
-        .ok_or_else(|| format!("the congestion control {control}"))?;
-        if control != "reno" {
-            let sack = penstock_tcp::Recovery::Sack;
-            p.recovery = if peer.sack { sack } else { penstock_tcp::Recovery::NewReno };
+        };
+        let variant = VARIANTS.iter().find(|variant| variant.name == name);
+        let variant = variant.ok_or_else(|| format!("the congestion control {control}"))?;
+        let mut host = Host { values: Values::defaults(&[PARAMS], &variant.defaults, profile) };
+        host.values.put("tcp", &variant);
+
+        host.set("initial_window", "10")?;
+        host.set("segment", &format!("\"{} B\"", peer.segment))?;
+        if !peer.sack {
+            host.set("recovery", "\"newreno\"")?;
         }
-        p.initial_window = 10;
-        if self.paces {
-            return Err("pacing by the host's queue (not under profile rfc)".to_string());
-        }
-        p.segment = Bytes(peer.segment);
-        p.ecn = match (self.get("tcp_ecn"), peer.asks_first) {
-            ("0", _) | ("2", false) => Ecn::Off,
-            ("1", _) | ("2", true) => Ecn::Classic,
+        let ecn = match (self.get("tcp_ecn"), peer.asks_first) {
+            ("0", _) | ("2", false) => "\"off\"",
+            ("1", _) | ("2", true) => "\"classic\"",
             (value, _) => return Err(format!("the sysctl tcp_ecn = {value}")),
         };
-        p.check().map_err(|e| format!("these settings together: {e}"))?;
-        Ok(p)
+        host.set("ecn", ecn)?;
+        if self.paces {
+            host.set("pacing", "\"fq\"")?;
+        }
+        if profile == Profile::Linux {
+            let on = |value: &str| if value == "0" { "false" } else { "true" };
+            host.set("tlp", on(self.get("tcp_early_retrans")))?;
+            host.set("idle_restart", on(self.get("tcp_slow_start_after_idle")))?;
+        }
+        TcpParams::from_values(&host.values).map_err(|e| format!("these settings together: {e}"))
+    }
+}
+
+/// The values of a host's keys.
+struct Host {
+    values: Values,
+}
+
+impl Host {
+    fn set(&mut self, key: &str, literal: &str) -> Result<(), String> {
+        let param = PARAMS.iter().find(|param| param.name == key);
+        let value = param.and_then(|param| Some((param.name, param.ty.literal(literal)?)));
+        let (name, value) = value.ok_or_else(|| format!("a host with {key} = {literal}"))?;
+        self.values.set(name, value);
+        Ok(())
     }
 }
 

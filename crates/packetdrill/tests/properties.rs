@@ -1,6 +1,7 @@
 //! Whatever text stands in a script: it is read or refused, run or not, and nothing panics.
 
-use penstock_packetdrill::{parse, run, Profile};
+use penstock_packetdrill::{parse, run};
+use penstock_units::param::Profile;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;

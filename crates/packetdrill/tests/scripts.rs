@@ -1,6 +1,7 @@
 //! Scripts of our own, written from the RFCs: each passes, and each change to one is noticed.
 
-use penstock_packetdrill::{run, say, Expected, Profile, Verdict};
+use penstock_packetdrill::{run, say, Expected, Verdict};
+use penstock_units::param::Profile;
 use std::fs;
 use std::path::Path;
 
@@ -16,8 +17,8 @@ fn script(name: &str) -> String {
 fn verdict(text: &str) -> Verdict {
     let first = text.lines().next().unwrap_or("");
     let name = first.strip_prefix("// profile ").unwrap_or_else(|| panic!("no profile: {first}"));
-    let profile = Profile::NAMES.iter().find(|(known, _)| *known == name);
-    run(text, profile.unwrap_or_else(|| panic!("no profile {name}")).1)
+    let profile = Profile::ALL.iter().find(|profile| profile.word() == name);
+    run(text, *profile.unwrap_or_else(|| panic!("no profile {name}")))
 }
 
 #[test]
