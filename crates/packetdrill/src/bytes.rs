@@ -41,9 +41,14 @@ impl Cuts {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Whether the last segment is shorter than `full`.
-    pub fn ends_short(&self, full: u64) -> bool {
-        self.ends.len() > 1 && self.end() % full != 0
+    /// Returns the last segment.
+    pub fn last(&self) -> i64 {
+        self.ends.len() as i64 - 1
+    }
+
+    /// Whether a segment is shorter than `full`.
+    pub fn is_short(&self, segment: i64, full: u64) -> bool {
+        self.of(segment).is_some_and(|(first, next)| next - first < full)
     }
 
     /// Returns the segment that ends where sequence number `number` begins.
@@ -81,7 +86,8 @@ mod tests {
     fn segments_and_bytes() {
         let mut cuts = Cuts::syn();
         assert_eq!(cuts.add(2500, 1000), 3);
-        assert_eq!((cuts.end(), cuts.ends_short(1000)), (2500, true));
+        assert_eq!((cuts.end(), cuts.last()), (2500, 3));
+        assert_eq!([0, 1, 3, 4].map(|n| cuts.is_short(n, 1000)), [false, false, true, false]);
         assert_eq!([1, 1001, 2001, 2501].map(|n| cuts.ending_at(n)), [0, 1, 2, 3].map(Some));
         assert_eq!([0, 2, 1000, 2502].map(|n| cuts.ending_at(n)), [None; 4]);
         assert_eq!(cuts.of(3), Some((2001, 2501)));

@@ -280,9 +280,15 @@ impl<'a> Run<'a> {
         if !self.established {
             return Err(Stop::Refused("a write before the connection is there".into()));
         }
+        // What ends inside a segment is one of its own if nothing can be joined to it: what was
+        // written before has left, and no such end is on its way (Nagle, Minshall).
         let full = self.plan.peer.segment;
-        if self.outbound.ends_short(full) {
-            return Err(Stop::Refused("a write after one that ends inside a segment".into()));
+        let last = self.outbound.last();
+        let first = self.sender.acknowledged() + 1;
+        let waits = last > self.last_sent && self.outbound.is_short(last, full);
+        let under_way = (first..=self.last_sent).any(|n| self.outbound.is_short(n, full));
+        if waits || (under_way && bytes % full != 0) {
+            return Err(Stop::Refused("writes that are joined to segments".into()));
         }
         let segments = self.outbound.add(bytes, full);
         self.sender.give(self.now, segments, &mut self.out);
