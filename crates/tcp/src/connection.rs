@@ -373,6 +373,7 @@ impl Connection {
                 }
                 self.timed = None;
                 self.rtt.sample(&self.p.rtt, sent, now);
+                self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
             }
         }
         self.new_ack_timer(now);
