@@ -288,7 +288,8 @@ def _type(p: Row) -> str:
     if p["type"] in TYPES:
         return TYPES[p["type"]]
     words = ", ".join(f'"{word}"' for word in re.findall(r'"([^"]+)"', p["range"]))
-    return {"word": f"Literal[{words}]", "number or word": f"float | Literal[{words}]"}[p["type"]]
+    either = {"word": "", "number or word": "float | ", "bool or word": "bool | "}
+    return f"{either[p['type']]}Literal[{words}]"
 
 
 def _described(p: Row) -> str:

@@ -99,7 +99,8 @@ fn type_name(ty: &Ty) -> &'static str {
         Ty::SizeDist => "size distribution",
         Ty::TimeDist => "time distribution",
         Ty::Schedule => "schedule",
-        Ty::NumOr(..) => "number or word",
+        Ty::Or(&Ty::Bool, _) => "bool or word",
+        Ty::Or(..) => "number or word",
         Ty::Tables(_) => "tables",
     }
 }

@@ -143,7 +143,7 @@ pub(crate) fn typed(ty: &Ty) -> Json {
         Ty::SizeDist => dist(&size()),
         Ty::TimeDist => dist(&duration()),
         Ty::Schedule => schedule(),
-        Ty::NumOr(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
+        Ty::Or(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
         Ty::Tables(params) => {
             let each = table("One of them.", params.iter(), vec![]);
             json!({ "type": "object", "additionalProperties": each })

@@ -14,6 +14,7 @@ use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
 use crate::sent::{Sent, SentLog};
 use crate::timers::{Timer, Timers};
+use crate::usage::{Standing, Usage, Validation};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -123,10 +124,16 @@ pub(crate) struct Connection {
     pub(crate) paced: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
+    /// The window's use is accounted for.
+    pub(crate) accounts: bool,
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
     pub(crate) initial_window: f64,
+    /// How much of the window is used, where somebody asks for it.
+    usage: Option<Box<Usage>>,
+    /// What growth has short of a segment, where cwnd is whole.
+    part: f64,
     /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
 }
@@ -138,6 +145,7 @@ impl Connection {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
         let records = records || control.records();
+        let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
             last_ack: -1,
@@ -151,6 +159,9 @@ impl Connection {
             peer_window: p.window,
             told: 0,
             initial_window: f64::from(p.initial_window),
+            part: 0.0,
+            usage: accounts.then(|| Box::new(Usage::new(f64::from(p.initial_window)))),
+            accounts,
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
             timed_high: -1,
@@ -216,6 +227,7 @@ impl Connection {
     fn cut_base(&self, inflation: f64) -> f64 {
         match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(inflation),
+            SsthreshFrom::Cwnd => self.window.cwnd,
             SsthreshFrom::Flight => {
                 // RFC 5681 3.2 (2): segments of limited transmit do not count. After a timeout, and
                 // in SACK's recovery, far more is unacknowledged than cwnd lets into the network.
@@ -234,7 +246,16 @@ impl Connection {
     pub(crate) fn cut(&mut self, cause: Cause, inflation: f64) {
         let cut = self.a_cut(cause, self.cut_base(inflation));
         self.control.on_cut(&cut, &mut self.window);
+        self.rounded();
         self.cwr = true;
+    }
+
+    /// The window was cut.
+    fn rounded(&mut self) {
+        if self.p.whole_cwnd {
+            self.window.round();
+            self.part = 0.0;
+        }
     }
 
     /// Has the control cut its window for a multi-level mark: table 3 leaves `table_3` of `window`
@@ -242,7 +263,52 @@ impl Connection {
     pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
         let cut = self.a_cut(cause, window);
         self.control.on_level(table_3, &cut, &mut self.window);
+        self.rounded();
         self.cwr = true;
+    }
+
+    /// Whether the window is what limits sending, so that it may grow: `flight_before` segments were
+    /// outstanding before the ACK.
+    #[inline]
+    pub(crate) fn window_limited(&self, flight_before: i64) -> bool {
+        match self.p.window_validation {
+            Validation::Off => true,
+            Validation::Rfc => (flight_before as f64) + 1.0 > self.window.cwnd,
+            Validation::Linux => self.usage.as_ref().is_none_or(|u| u.lets_grow(&self.window)),
+        }
+    }
+
+    /// Keeps account of the window's use, now that all was sent that may be. `open`: nothing is
+    /// being repaired.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn account(&mut self, now: Time, open: bool) {
+        let in_flight = self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight());
+        let full = self.control.full();
+        let s = Standing {
+            highest_ack: self.highest_ack,
+            max_sent: self.max_sent,
+            in_flight,
+            sent: self.counters.sent,
+            rto: self.rtt.timeout(),
+            open: open && !full && self.p.window_validation == Validation::Linux,
+        };
+        if let Some(usage) = &mut self.usage {
+            usage.sent(now, &s, &mut self.window);
+        }
+    }
+
+    /// The application gives data, of which nothing may have been outstanding for long.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn resume(&mut self, now: Time) {
+        let idle = self.highest_ack == self.max_sent && self.max_sent >= self.first_data();
+        if idle && self.p.idle_restart && !self.control.full() {
+            let rto = self.rtt.timeout();
+            if let Some(usage) = &mut self.usage {
+                usage.resumes(now, rto, &mut self.window);
+            }
+        }
     }
 
     /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
@@ -250,22 +316,27 @@ impl Connection {
     #[inline]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         // RFC 7661: whether the window was what limited us.
-        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.window.cwnd;
+        let used = self.window_limited(flight_before);
         let acked = match self.p.growth {
             GrowthPer::Acks => 1.0,
-            GrowthPer::Bytes => acked as f64,
+            GrowthPer::Bytes | GrowthPer::Segments => acked as f64,
         };
         let g = Growth {
             now,
             seq: self.highest_ack,
             next: self.next,
             acked,
+            every: self.p.growth == GrowthPer::Segments,
             used,
             rtt: &self.rtt,
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
+        let before = self.window.cwnd;
         self.control.grow(&g, &mut self.window);
+        if self.p.whole_cwnd {
+            self.window.move_whole(before, &mut self.part);
+        }
     }
 
     // ---- the retransmission timer -------------------------------------------------------------
@@ -373,6 +444,7 @@ impl Connection {
                 }
                 self.timed = None;
                 self.rtt.sample(&self.p.rtt, sent, now);
+                self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
             }
         }
         self.new_ack_timer(now);

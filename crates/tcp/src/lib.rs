@@ -14,6 +14,7 @@
 //! - `params.rs`: everything that a user sets.
 //! - `sent.rs`, `timers.rs`, `pace.rs`: what is under way, what is waited for, how far apart
 //!   segments leave.
+//! - `usage.rs`: how much of its window a sender uses.
 //! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
 //! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
@@ -35,6 +36,7 @@ mod sender;
 mod sending;
 mod sent;
 mod timers;
+mod usage;
 
 pub use connection::{Counters, Io};
 pub use control::*;
@@ -50,6 +52,7 @@ pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;
 pub use sent::DeliveryRate;
 pub use timers::{Timer, Timers};
+pub use usage::Validation;
 
 /// The README's example is a test of the documentation.
 #[cfg(doctest)]

@@ -9,6 +9,7 @@ use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
+use crate::usage::Validation;
 use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
 use penstock_units::{Bytes, Codepoints, Duration, TxClock};
 
@@ -19,16 +20,20 @@ penstock_units::words! {
         Flight = "flight",
         /// min(cwnd, window), rounded down (ns-2).
         Window = "window",
+        /// cwnd, however much of it is outstanding (Linux).
+        Cwnd = "cwnd",
     }
 }
 
 penstock_units::words! {
     /// What an ACK counts for in growth.
     pub enum GrowthPer {
-        /// The segments that it covers.
+        /// The segments that it covers; in slow start one at most.
         Bytes = "bytes",
         /// One step.
         Acks = "acks",
+        /// The segments that it covers, in slow start as well.
+        Segments = "segments",
     }
 }
 
@@ -116,25 +121,42 @@ penstock_units::params! {
             ns2: 0,
             source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts",
         },
-        /// What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded
-        /// down to whole segments.
+        /// What a cut halves: the data outstanding, at most cwnd; the window in force, rounded
+        /// down to whole segments; or cwnd.
         pub ssthresh_from: SsthreshFrom {
             default: "flight",
             ns2: "window",
-            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window)",
+            linux: "cwnd",
+            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd",
         },
-        /// Whether growth counts the bytes that an ACK covers (at most one segment) or one step for
-        /// each ACK.
+        /// Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until
+        /// it makes one, and forgotten at a cut.
+        pub whole_cwnd: bool { default: false, linux: true, quiet: true, source: "Linux: snd_cwnd_cnt" },
+        /// Whether growth counts the bytes that an ACK covers (in slow start at most one segment),
+        /// one step for each ACK, or every segment that it covers.
         pub growth: GrowthPer {
             default: "bytes",
             ns2: "acks",
-            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK",
+            linux: "segments",
+            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no limit an ACK",
         },
-        /// Grow cwnd only while it, not the receiver or the application, limits sending.
-        pub window_validation: bool {
+        /// Grow cwnd only while it, not the receiver or the application, limits sending. linux
+        /// judges that by a round trip: in slow start more than half of cwnd must have been
+        /// outstanding, later all of it; and a window that goes unused for a timeout shrinks
+        /// towards what is used.
+        pub window_validation: Validation {
             default: true,
             ns2: false,
-            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap",
+            linux: "linux",
+            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap; Linux: tcp_cwnd_validate",
+        },
+        /// A sender that has had nothing outstanding for longer than a timeout halves cwnd for each
+        /// of these, down to the initial window.
+        pub idle_restart: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "RFC 2861; RFC 5681 4.1; Linux: tcp_slow_start_after_idle",
         },
         /// Whether retransmissions are ECN-capable.
         pub retransmit_ect: bool { default: false, ns2: true, source: "RFC 3168 6.1.5" },

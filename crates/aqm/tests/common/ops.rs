@@ -308,7 +308,7 @@ fn drawn(c: &mut Choices, ty: &Ty) -> Value {
             };
             Value::Num(x.clamp(least, *max))
         }
-        Ty::NumOr(inner, words) => match c.byte() % 2 {
+        Ty::Or(inner, words) => match c.byte() % 2 {
             0 => drawn(c, inner),
             _ => Value::Word(c.pick(words).into()),
         },

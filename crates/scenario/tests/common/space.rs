@@ -465,7 +465,7 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
             };
             format!("{x:?}")
         }
-        Ty::NumOr(inner, words) => {
+        Ty::Or(inner, words) => {
             if c.once_in(2) {
                 format!("\"{}\"", words[c.below(words.len())])
             } else {

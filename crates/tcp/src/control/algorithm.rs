@@ -47,7 +47,7 @@ impl<'a> Growth<'a> {
     /// An ACK at `now` of `acked` segments, of a window that limits sending.
     pub(crate) fn of(now: Time, acked: f64, rtt: &'a RttEstimator, p: &'a RttParams) -> Self {
         let (seq, next, quirks) = (0, 0, Quirks::new(false));
-        Growth { now, seq, next, acked, used: true, rtt, rtt_params: p, quirks }
+        Growth { now, seq, next, acked, every: false, used: true, rtt, rtt_params: p, quirks }
     }
 }
 
@@ -60,6 +60,8 @@ pub(crate) struct Growth<'a> {
     pub(crate) next: i64,
     /// Segments that count towards growth.
     pub(crate) acked: f64,
+    /// Whether all of them count in slow start, and not only one.
+    pub(crate) every: bool,
     /// Whether the window was what limited sending (RFC 7661).
     pub(crate) used: bool,
     pub(crate) rtt: &'a RttEstimator,
@@ -187,13 +189,20 @@ pub(crate) trait CongestionControl: Sized {
     /// ssthresh, then congestion avoidance.
     #[inline]
     fn grow(&mut self, g: &Growth, w: &mut Window) {
+        let mut rest = *g;
         if g.used && w.cwnd < w.ssthresh {
-            if !self.ends_slow_start() {
+            if self.ends_slow_start() {
+                w.ssthresh = w.cwnd.max(2.0);
+            } else if g.every {
+                rest.acked -= w.slow_start_by(g.acked);
+                if rest.acked <= 0.0 {
+                    return;
+                }
+            } else {
                 return w.slow_start();
             }
-            w.ssthresh = w.cwnd.max(2.0);
         }
-        w.cwnd = if g.used { self.avoid(g, w.cwnd) } else { self.unused(g, w.cwnd) };
+        w.cwnd = if g.used { self.avoid(&rest, w.cwnd) } else { self.unused(g, w.cwnd) };
     }
 
     /// The window is to be cut.

@@ -263,7 +263,7 @@ mod tests {
         let w_q = row("w_q");
         assert_eq!((w_q.default, w_q.under.ns2, w_q.unit), (Some("\"auto\""), Some("0.5"), "1"));
         assert_eq!(w_q.doc, "A weight, which takes two lines.");
-        const WEIGHT: Ty = Ty::NumOr(&num(0.0, 1.0), &["auto"]);
+        const WEIGHT: Ty = Ty::Or(&num(0.0, 1.0), &["auto"]);
         assert_eq!(w_q.ty, WEIGHT);
         assert_eq!(row("window").ty, int(1, 100));
         assert_eq!((row("min_th").default, row("min_th").auto), (None, "a formula"));

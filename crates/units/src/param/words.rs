@@ -68,7 +68,7 @@ macro_rules! words {
             Number(f64),
         }
         impl $crate::param::Field for $name {
-            const TY: $crate::param::Ty = $crate::param::Ty::NumOr(
+            const TY: $crate::param::Ty = $crate::param::Ty::Or(
                 &$crate::param::$range($min, $max),
                 &[$($word),*],
             );
