@@ -149,7 +149,9 @@ impl Settings {
     /// What the model does not have.
     pub fn host(&self, profile: Profile, peer: &Peer) -> Result<TcpParams, String> {
         let control = self.control.as_deref().unwrap_or(self.get("tcp_congestion_control"));
+        let linux = profile == Profile::Linux;
         let name = match (control, peer.sack) {
+            ("reno", _) if linux => "reno",
             ("reno", false) => "newreno",
             ("reno", true) => "sack",
             (control, _) => control,
@@ -163,6 +165,8 @@ impl Settings {
         host.set("segment", &format!("\"{} B\"", peer.segment))?;
         if !peer.sack {
             host.set("recovery", "\"newreno\"")?;
+        } else if linux {
+            host.set("recovery", "\"rack\"")?;
         }
         let ecn = match (self.get("tcp_ecn"), peer.asks_first) {
             ("0", _) | ("2", false) => "\"off\"",
@@ -173,7 +177,7 @@ impl Settings {
         if self.paces {
             host.set("pacing", "\"fq\"")?;
         }
-        if profile == Profile::Linux {
+        if linux {
             let on = |value: &str| if value == "0" { "false" } else { "true" };
             host.set("tlp", on(self.get("tcp_early_retrans")))?;
             host.set("idle_restart", on(self.get("tcp_slow_start_after_idle")))?;
