@@ -404,6 +404,8 @@ pub fn header(tcp: &TcpParams) -> i32 {
 const KERNELS: &[&str] = &[
     "delayed_ack",
     "delayed_ack_timeout",
+    "delayed_ack_adapts",
+    "quickack",
     "min_rto",
     "max_rto",
     "initial_rto",

@@ -94,6 +94,24 @@ penstock_units::params! {
             linux: "40 ms",
             source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
         },
+        /// How long a delayed ACK waits follows the gaps between segments: from
+        /// `delayed_ack_timeout` up to the round trip of the handshake.
+        pub delayed_ack_adapts: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "Linux: tcp_event_data_recv",
+        },
+        /// With delayed ACKs: so many at the start, and after a pause longer than a timeout, are
+        /// not delayed.
+        pub quickack: u32 {
+            ty: int(0, 1000),
+            unit: "ACKs",
+            default: 0,
+            linux: 16,
+            quiet: true,
+            source: "Linux: TCP_MAX_QUICKACKS",
+        },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
             ty: int(1, 1000),
