@@ -32,6 +32,15 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<Duration>,
 }
 
+impl Acked {
+    /// Returns the round trip that the ACK measures: that of the last segment that it newly
+    /// acknowledges, if all of them were sent once. The SYN's does not count: it has no data.
+    pub(crate) fn sample(&self) -> Option<Duration> {
+        let newest = self.newest.filter(|_| self.once && self.seq > 0)?;
+        Some(self.now.since(newest.at))
+    }
+}
+
 #[cfg(test)]
 impl Acked {
     /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
@@ -123,6 +132,16 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
+
+    /// Whether it has to hear of every ACK.
+    fn watches(&self) -> bool {
+        Self::WATCHES
+    }
+
+    /// Whether it needs a record of each segment under way.
+    fn records(&self) -> bool {
+        Self::RECORDS
+    }
 
     /// Checks parameters against each other and against the use of ECN.
     fn check(_p: &Self::Params, _ecn: Ecn) -> Result<(), ParamError> {

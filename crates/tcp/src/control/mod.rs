@@ -7,6 +7,7 @@
 
 pub(crate) mod algorithm;
 mod cubic;
+mod cubic_linux;
 mod dctcp;
 mod highspeed;
 mod ledbat;
@@ -16,7 +17,7 @@ pub(crate) mod vegas;
 mod westwood;
 pub(crate) mod window;
 
-pub use variant::VariantInfo;
+pub use variant::{Form, VariantInfo};
 
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
@@ -114,7 +115,7 @@ macro_rules! controls {
             pub(crate) fn watches(&self) -> bool {
                 match self {
                     Control::Reno(_) => false,
-                    $( Control::$name(_) => $module::$name::WATCHES, )*
+                    $( Control::$name(c) => c.watches(), )*
                 }
             }
 
@@ -130,7 +131,7 @@ macro_rules! controls {
             pub(crate) fn records(&self) -> bool {
                 match self {
                     Control::Reno(_) => false,
-                    $( Control::$name(_) => $module::$name::RECORDS, )*
+                    $( Control::$name(c) => c.records(), )*
                 }
             }
         }

@@ -3,6 +3,16 @@
 use crate::recovery::kind::Recovery;
 use penstock_units::param::Param;
 
+penstock_units::words! {
+    /// Whose rule or whose arithmetic a control follows.
+    pub enum Form {
+        /// The RFC's, in real numbers.
+        Rfc = "rfc",
+        /// Linux's, in integers.
+        Linux = "linux",
+    }
+}
+
 /// A value of the key `tcp`: a congestion control, and how losses are repaired under it.
 #[derive(Clone, Copy, Debug)]
 pub struct VariantInfo {
