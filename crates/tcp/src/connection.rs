@@ -4,6 +4,7 @@
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
 use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
@@ -129,6 +130,8 @@ pub(crate) struct Connection {
     pub(crate) initial_window: f64,
     /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
+    /// What ends slow start before a loss.
+    pub(crate) hystart: Option<Box<Watch>>,
 }
 
 impl Connection {
@@ -137,7 +140,9 @@ impl Connection {
     pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
-        let records = records || control.records();
+        let paced = control.paces() || p.pacing.max_rate.is_some();
+        let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
+        let records = records || control.records() || hystart.is_some();
         Connection {
             highest_ack: -1,
             last_ack: -1,
@@ -164,9 +169,10 @@ impl Connection {
             ecn_backoff: false,
             waits_for_timer: false,
             stopped: false,
-            paced: control.paces() || p.pacing.max_rate.is_some(),
+            paced,
             heard: control.watches() || records,
             log: records.then(Box::default),
+            hystart,
             control,
             counters: Counters::default(),
             p,
@@ -234,7 +240,7 @@ impl Connection {
     pub(crate) fn cut(&mut self, cause: Cause, inflation: f64) {
         let cut = self.a_cut(cause, self.cut_base(inflation));
         self.control.on_cut(&cut, &mut self.window);
-        self.cwr = true;
+        self.was_cut(cause);
     }
 
     /// Has the control cut its window for a multi-level mark: table 3 leaves `table_3` of `window`
@@ -242,7 +248,14 @@ impl Connection {
     pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
         let cut = self.a_cut(cause, window);
         self.control.on_level(table_3, &cut, &mut self.window);
+        self.was_cut(cause);
+    }
+
+    fn was_cut(&mut self, cause: Cause) {
         self.cwr = true;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_cut(cause, self.max_sent);
+        }
     }
 
     /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
@@ -265,6 +278,11 @@ impl Connection {
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
+        if let Some(hystart) = &self.hystart {
+            if hystart.slow_start(&g, &mut self.window) {
+                return;
+            }
+        }
         self.control.grow(&g, &mut self.window);
     }
 
@@ -343,7 +361,7 @@ impl Connection {
     /// Nothing else has been done with the ACK.
     pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
         let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack));
-        if !self.control.watches() {
+        if !self.control.watches() && self.hystart.is_none() {
             return;
         }
         let newly = ack.seq - self.highest_ack;
@@ -354,6 +372,9 @@ impl Connection {
         let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
         let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(&a, &mut self.window);
+        }
         self.control.on_ack(&a, &mut self.window);
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
+use crate::control::hystart::{HyStart, HyStartParams};
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
@@ -148,6 +149,8 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// What ends slow start before a loss.
+        pub hystart: HyStartParams,
         /// Pacing that does not depend on the control.
         pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
@@ -192,6 +195,7 @@ const PIECES: &[&[Param]] = {
         MecnParams::TABLE,
         MECN.1,
         TCP.1,
+        HyStartParams::TABLE,
         Recovery::TABLE,
     ]
 };
@@ -244,6 +248,10 @@ impl TcpParams {
         }
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
+        }
+        if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
+            let problem = "must be \"off\" with a control that has a slow start of its own";
+            return refuse("hystart", problem);
         }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");

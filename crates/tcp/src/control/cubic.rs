@@ -7,6 +7,7 @@
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::cubic_linux::CubicLinux;
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{Form, VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
@@ -49,7 +50,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     name: "cubic",
     doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
     source: "RFC 9438",
-    own: &[CubicParams::TABLE, Recovery::TABLE],
+    own: &[CubicParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
     linux: Some("cubic"),
     ..VARIANT
 };

@@ -4,6 +4,7 @@
 //! SYN-ACK are ECT (3.6). Retransmissions follow RFC 3168, since RFC 8257 does not mention them.
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
@@ -27,7 +28,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     name: "dctcp",
     doc: "Cuts the window by half the estimated fraction of marked packets.",
     source: "RFC 8257",
-    own: &[DctcpParams::TABLE, Recovery::TABLE],
+    own: &[DctcpParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
     defaults: &[("ecn", "\"classic\"")],
     linux: Some("dctcp"),
     ..VARIANT

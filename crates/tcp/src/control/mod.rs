@@ -10,6 +10,7 @@ mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod highspeed;
+pub(crate) mod hystart;
 mod ledbat;
 mod reno;
 mod variant;
@@ -17,6 +18,7 @@ pub(crate) mod vegas;
 mod westwood;
 pub(crate) mod window;
 
+pub use hystart::{HyStart, HyStartParams};
 pub use variant::{Form, VariantInfo};
 
 use crate::ecn::bits::Ecn;
