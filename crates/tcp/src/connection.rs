@@ -233,7 +233,8 @@ impl Connection {
 
     fn a_cut(&self, cause: Cause, base: f64) -> Cut {
         let whole = self.p.ssthresh_from == SsthreshFrom::Window;
-        Cut { cause, base, reno: self.reno_factor(), floor: self.p.cwnd_floor, whole }
+        let abe = self.p.abe.leaves(cause, &self.window);
+        Cut { cause, base, reno: self.reno_factor(), abe, floor: self.p.cwnd_floor, whole }
     }
 
     /// Has the control cut its window, which recovery has inflated.

@@ -36,6 +36,7 @@ mod timers;
 
 pub use connection::{Counters, Io};
 pub use control::*;
+pub use ecn::abe::AbeParams;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use pace::PacingParams;

@@ -4,6 +4,7 @@
 
 use crate::control::hystart::{HyStart, HyStartParams};
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
+use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
@@ -149,6 +150,8 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// What a mark leaves, where that differs from what a loss leaves.
+        pub abe: AbeParams,
         /// What ends slow start before a loss.
         pub hystart: HyStartParams,
         /// Pacing that does not depend on the control.
@@ -196,6 +199,7 @@ const PIECES: &[&[Param]] = {
         MECN.1,
         TCP.1,
         HyStartParams::TABLE,
+        AbeParams::TABLE,
         Recovery::TABLE,
     ]
 };
@@ -252,6 +256,12 @@ impl TcpParams {
         if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
             let problem = "must be \"off\" with a control that has a slow start of its own";
             return refuse("hystart", problem);
+        }
+        if self.abe.beta_ecn.is_some()
+            && (self.ecn == Ecn::Mecn || !self.variant().owns("beta_ecn"))
+        {
+            let problem = "must be left out: this tcp and ecn have answers of their own to marks";
+            return refuse("beta_ecn", problem);
         }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");

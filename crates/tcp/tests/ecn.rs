@@ -2,7 +2,9 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams};
+use penstock_tcp::{
+    AbeParams, Bits, ControlParams, CubicParams, Ecn, Form, Incipient, Mark, TcpParams,
+};
 use penstock_units::Ecn as Codepoint;
 
 fn classic(p: TcpParams) -> TcpParams {
@@ -408,4 +410,59 @@ fn levels_are_refused_with_a_reason() {
     for variant in ["tahoe", "reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
         assert_eq!(with_mecn(rfc(variant), |_| ()).check(), Ok(()), "{variant}");
     }
+}
+
+fn with_abe(variant: &str, beta_ecn: f64) -> TcpParams {
+    let abe = AbeParams { beta_ecn: Some(beta_ecn) };
+    TcpParams { abe, limited_transmit: false, ..classic(rfc(variant)) }
+}
+
+/// RFC 8511: a mark leaves 0.8 of Reno's window and 0.85 of CUBIC's, at least two segments; a loss
+/// leaves what it did.
+#[test]
+fn a_mark_may_leave_more_than_a_loss() {
+    for (variant, beta_ecn, window, marked, lost) in [
+        ("reno", 0.8, 20, 16.0, 10.0),
+        ("newreno", 0.8, 2, 2.0, 1.0),
+        ("sack", 0.7, 20, 14.0, 10.0),
+        ("cubic", 0.85, 100, 85.0, 70.0),
+    ] {
+        let mut s = Story::at_window(with_abe(variant, beta_ecn), window);
+        s.wait(100).echo(1);
+        near(s.cwnd(), marked);
+        near(s.ssthresh(), marked.max(2.0));
+        if window > 4 {
+            let mut s = Story::at_window(with_abe(variant, beta_ecn), window);
+            s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+            near(s.cwnd(), lost);
+        }
+    }
+    let p = with_abe("cubic", 0.85);
+    let ControlParams::Cubic(cubic) = p.control.clone() else { panic!("cubic") };
+    let control = ControlParams::Cubic(CubicParams { cubic: Form::Linux, ..cubic });
+    let mut s = Story::at_window(TcpParams { control, ..p }, 100);
+    s.wait(100).echo(1);
+    near(s.cwnd(), 85.0);
+}
+
+/// RFC 8511, section 4: in slow start a mark counts as a loss.
+#[test]
+fn a_mark_in_slow_start_halves() {
+    let mut s = Story::connected(TcpParams { initial_window: 40, ..with_abe("reno", 0.8) });
+    s.wait(100).echo(1);
+    near(s.cwnd(), 20.0);
+}
+
+/// Multi-level marks have their own price, and so have the marks of other controls.
+#[test]
+fn who_has_answers_to_marks_refuses_abe() {
+    for p in [
+        TcpParams { ecn: Ecn::Mecn, ..with_abe("reno", 0.8) },
+        with_abe("dctcp", 0.8),
+        with_abe("westwood", 0.8),
+    ] {
+        let error = p.check().unwrap_err().to_string();
+        assert!(error.starts_with("beta_ecn: must be left out"), "{error}");
+    }
+    assert_eq!(with_abe("cubic", 0.85).check(), Ok(()));
 }

@@ -102,6 +102,8 @@ pub(crate) struct Cut {
     pub(crate) base: f64,
     /// Reno's factor: one half, or 1 − β3 under multi-level ECN.
     pub(crate) reno: f64,
+    /// A factor that a mark has in its stead (RFC 8511).
+    pub(crate) abe: Option<f64>,
     /// The congestion window never goes below this.
     pub(crate) floor: f64,
     /// ns-2: cwnd becomes what the cut leaves, without bounds; ssthresh is that in whole segments.
@@ -221,7 +223,7 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns what a cut leaves of the window.
     fn leaves(&self, c: &Cut, _w: &Window) -> f64 {
-        c.base * c.reno
+        c.abe.map_or(c.base * c.reno, |abe| (c.base * abe).max(2.0))
     }
 
     /// Returns what a multi-level mark leaves of the window; `table_3` is what the paper says, and

@@ -10,6 +10,7 @@ use crate::control::cubic_linux::CubicLinux;
 use crate::control::hystart::HyStartParams;
 use crate::control::variant::{Form, VariantInfo, VARIANT};
 use crate::control::window::Window;
+use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{num_open, ParamError};
@@ -50,7 +51,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     name: "cubic",
     doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
     source: "RFC 9438",
-    own: &[CubicParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
+    own: &[CubicParams::TABLE, HyStartParams::TABLE, AbeParams::TABLE, Recovery::TABLE],
     linux: Some("cubic"),
     ..VARIANT
 };
@@ -175,8 +176,8 @@ impl CongestionControl for Cubic {
 
     fn leaves(&self, c: &Cut, w: &Window) -> f64 {
         match &self.linux {
-            Some(linux) => linux.leaves(w.cwnd, None),
-            None => c.base * self.p.cubic_beta,
+            Some(linux) => linux.leaves(w.cwnd, c.abe),
+            None => c.abe.map_or(c.base * self.p.cubic_beta, |abe| (c.base * abe).max(2.0)),
         }
     }
 
@@ -216,7 +217,7 @@ mod tests {
 
     /// A cut of a window of `cwnd` segments, and what it leaves.
     fn cut(c: &mut Cubic, cwnd: f64, cause: Cause) -> f64 {
-        let cut = Cut { cause, base: cwnd, reno: 0.5, floor: 1.0, whole: false };
+        let cut = Cut { cause, base: cwnd, reno: 0.5, abe: None, floor: 1.0, whole: false };
         let w = Window { cwnd, ssthresh: cwnd };
         c.before_cut(&cut, &w);
         c.leaves(&cut, &w)

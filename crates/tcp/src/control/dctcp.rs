@@ -5,8 +5,8 @@
 //!
 //! `dctcp = "linux"` is `tcp_dctcp.c` (6.x). Alpha counts in 1/1024 and g is a power of two. Below
 //! 1/g, in these units, alpha falls to 0 before each window's part is added: it then stays small
-//! until a window has a quarter of its segments marked. A window is over when all that was sent in it is
-//! acknowledged, and the fraction is of segments delivered, in order or not. A cut takes whole
+//! until a window has a quarter of its segments marked. A window is over when all that was sent in
+//! it is acknowledged, and the fraction is of segments delivered, in order or not. A cut takes whole
 //! segments, and leaves two.
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};

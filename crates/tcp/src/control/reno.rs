@@ -6,6 +6,7 @@ use crate::control::algorithm::{CongestionControl, Cut};
 use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
+use crate::ecn::abe::AbeParams;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::Param;
 
@@ -26,8 +27,8 @@ impl CongestionControl for Reno {
     }
 }
 
-/// What ends slow start.
-const OWN: &[&[Param]] = &[HyStartParams::TABLE];
+/// What ends slow start, and what a mark leaves.
+const OWN: &[&[Param]] = &[HyStartParams::TABLE, AbeParams::TABLE];
 
 pub(crate) const VARIANTS: &[VariantInfo] = &[
     VariantInfo {

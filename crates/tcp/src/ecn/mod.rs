@@ -4,6 +4,7 @@
 //! [`bits`] holds the vocabulary and the negotiation on the SYN; each of the other files is one way
 //! of telling marks.
 
+pub(crate) mod abe;
 pub(crate) mod accecn;
 pub(crate) mod answer;
 pub(crate) mod bits;
