@@ -9,6 +9,7 @@ use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
 use crate::ecn::bits::{self, Ecn, Mark};
+use crate::ecn::sce;
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::rtt::RttEstimator;
@@ -132,6 +133,8 @@ pub(crate) struct Connection {
     pub(crate) log: Option<Box<SentLog>>,
     /// What ends slow start before a loss.
     pub(crate) hystart: Option<Box<Watch>>,
+    /// The last ESCE.
+    pub(crate) sce: sce::Recent,
 }
 
 impl Connection {
@@ -173,6 +176,7 @@ impl Connection {
             heard: control.watches() || records,
             log: records.then(Box::default),
             hystart,
+            sce: sce::Recent::default(),
             control,
             counters: Counters::default(),
             p,
@@ -233,7 +237,12 @@ impl Connection {
 
     fn a_cut(&self, cause: Cause, base: f64) -> Cut {
         let whole = self.p.ssthresh_from == SsthreshFrom::Window;
-        let abe = self.p.abe.leaves(cause, &self.window);
+        let abe = match self.agreed {
+            Ecn::Sce if cause == Cause::Mark => {
+                self.sce.leaves(self.control.cuts_marks_as_losses())
+            }
+            _ => self.p.abe.leaves(cause, &self.window),
+        };
         Cut { cause, base, reno: self.reno_factor(), abe, floor: self.p.cwnd_floor, whole }
     }
 

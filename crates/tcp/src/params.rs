@@ -54,10 +54,12 @@ penstock_units::params! {
     /// ```
     pub struct TcpParams: Default {
         /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter,
-        /// without the TCP option. With dctcp the default is classic.
+        /// without the TCP option. sce: with Reno's four, cubic and dctcp. With dctcp the default is
+        /// classic.
         pub ecn: Ecn {
             default: "off",
-            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
+            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768; sce: \
+                     draft-morton-tsvwg-sce-04",
         },
         /// Payload of a full segment.
         pub segment: Bytes { default: "1000 B", source: "the papers' packets" },
@@ -246,6 +248,11 @@ impl TcpParams {
         if self.rtt.min_rto > self.rtt.max_rto {
             return refuse("min_rto", "must not be above max_rto");
         }
+        if self.ecn == Ecn::Sce && !self.control.answers_sce() {
+            let problem = "must not be \"sce\" with this tcp: SCE has answers for the windows of \
+                           Reno, cubic and dctcp";
+            return refuse("ecn", problem);
+        }
         self.control.check_with(self.ecn)?;
         if self.ecn == Ecn::Mecn {
             self.mecn.check_order()?;
@@ -258,7 +265,7 @@ impl TcpParams {
             return refuse("hystart", problem);
         }
         if self.abe.beta_ecn.is_some()
-            && (self.ecn == Ecn::Mecn || !self.variant().owns("beta_ecn"))
+            && (matches!(self.ecn, Ecn::Mecn | Ecn::Sce) || !self.variant().owns("beta_ecn"))
         {
             let problem = "must be left out: this tcp and ecn have answers of their own to marks";
             return refuse("beta_ecn", problem);

@@ -279,7 +279,7 @@ fn a_refusal_is_taken() {
         let mut s = Story::given(p, 100);
         let request = match ecn {
             Ecn::Off => Bits::NONE,
-            Ecn::Classic => Bits::CWR_ECE,
+            Ecn::Classic | Ecn::Sce => Bits::CWR_ECE,
             Ecn::Mecn => Bits::CWR,
             Ecn::AccEcn => Bits::ALL,
         };
@@ -465,4 +465,69 @@ fn who_has_answers_to_marks_refuses_abe() {
         assert!(error.starts_with("beta_ecn: must be left out"), "{error}");
     }
     assert_eq!(with_abe("cubic", 0.85).check(), Ok(()));
+}
+
+fn sce(variant: &str) -> TcpParams {
+    TcpParams { ecn: Ecn::Sce, limited_transmit: false, ..rfc(variant) }
+}
+
+/// SCE, a window of 100 whose every ACK carries ESCE: √100/2 off Reno's, √100 off CUBIC's, half of
+/// DCTCP's. No ACK of them grows the window, and none counts as a cut.
+#[test]
+fn some_congestion_takes_little() {
+    for (variant, left) in [("reno", 95.0), ("sack", 95.0), ("cubic", 90.0), ("dctcp", 50.0)] {
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).ack(1); // CUBIC's epoch begins
+        for seq in 2..=101 {
+            s.marked(seq, Mark::Incipient);
+        }
+        assert!((s.cwnd() - left).abs() < 1.0, "{variant}: {}", s.cwnd());
+        assert_eq!(s.tcp.counters().ecn_cuts, 0, "{variant}");
+    }
+}
+
+/// A mark leaves 3/4, or 7/8 shortly after an ESCE; CUBIC's is a loss's without one. Once a window,
+/// and a loss is what it was.
+#[test]
+fn marks_beside_some_congestion() {
+    for (variant, alone, recent, loss) in
+        [("reno", 75.0, 87.5, 50.0), ("cubic", 70.0, 87.5, 70.0), ("dctcp", 75.0, 87.5, 50.0)]
+    {
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).marked(1, Mark::Ce).marked(2, Mark::Ce);
+        near(s.cwnd(), alone);
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).marked(1, Mark::Incipient).ack(2).marked(3, Mark::Ce);
+        assert!((s.cwnd() - recent).abs() < 2.0, "{variant}: {}", s.cwnd());
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        near(s.cwnd(), loss);
+    }
+}
+
+/// The first ESCE ends slow start, with the window kept but for its part; not DCTCP's.
+#[test]
+fn some_congestion_ends_slow_start() {
+    for (variant, ssthresh) in [("reno", 10.0), ("cubic", 10.0), ("dctcp", f64::INFINITY)] {
+        let mut s = Story::connected(TcpParams { initial_window: 20, ..sce(variant) });
+        s.wait(100).marked(1, Mark::Incipient);
+        assert_eq!(s.ssthresh(), ssthresh, "{variant}");
+        assert!(s.cwnd() > 19.0 && s.cwnd() <= 20.0, "{variant}: {}", s.cwnd());
+    }
+}
+
+/// Without SCE at the other end, or in the middle, it is classic ECN; controls that SCE's authors
+/// have no answer for refuse it, and so do integers.
+#[test]
+fn who_takes_some_congestion() {
+    let mut s = Story::at_window(classic(rfc("reno")), 10);
+    s.wait(100).ack_with(1, Bits::from_number(0b100));
+    assert!(s.cwnd() > 10.0, "a classic sender does not know the bit");
+    for variant in ["vegas", "westwood", "highspeed", "ledbat"] {
+        let error = sce(variant).check().unwrap_err().to_string();
+        assert!(error.starts_with("ecn: must not be \"sce\""), "{variant}: {error}");
+    }
+    let cubic = ControlParams::Cubic(CubicParams { cubic: Form::Linux, ..CubicParams::default() });
+    let error = TcpParams { control: cubic, ..sce("cubic") }.check().unwrap_err().to_string();
+    assert!(error.starts_with("cubic: must be \"rfc\" with ecn = \"sce\""), "{error}");
 }

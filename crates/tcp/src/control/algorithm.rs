@@ -102,7 +102,7 @@ pub(crate) struct Cut {
     pub(crate) base: f64,
     /// Reno's factor: one half, or 1 − β3 under multi-level ECN.
     pub(crate) reno: f64,
-    /// A factor that a mark has in its stead (RFC 8511).
+    /// A factor that a mark has in its stead (RFC 8511, SCE).
     pub(crate) abe: Option<f64>,
     /// The congestion window never goes below this.
     pub(crate) floor: f64,
@@ -128,6 +128,9 @@ pub(crate) trait CongestionControl: Sized {
     /// Whether a record of each segment under way is kept for it: [`Acked::newest`], and the
     /// delivery rate.
     const RECORDS: bool = false;
+
+    /// Whether SCE's authors have written an answer for it.
+    const SCE: bool = false;
 
     /// Whether [`CongestionControl::pacing`] returns anything.
     const PACES: bool = false;
@@ -195,6 +198,18 @@ pub(crate) trait CongestionControl: Sized {
         self.before_cut(c, w);
         w.cwnd = left.max(c.floor).min(w.cwnd);
         w.set_ssthresh(left, c.whole);
+    }
+
+    /// SCE: an ACK of `acked` segments tells of some congestion. A window of such ACKs takes √W/2, and
+    /// none of them leaves slow start a reason to go on.
+    fn on_some_congestion(&mut self, _now: Time, acked: f64, w: &mut Window) {
+        w.ssthresh = (w.cwnd / 2.0).max(2.0);
+        w.shrink(acked * libm::sqrt(w.cwnd) / (2.0 * w.cwnd));
+    }
+
+    /// SCE: whether a mark with no ESCE before it is answered as a loss.
+    fn cuts_marks_as_losses(&self) -> bool {
+        false
     }
 
     /// Returns the time from one segment to the next, for a control that paces them: one over its

@@ -8,7 +8,7 @@
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
 use crate::control::cubic_linux::CubicLinux;
 use crate::control::hystart::HyStartParams;
-use crate::control::variant::{Form, VariantInfo, VARIANT};
+use crate::control::variant::{Form, VariantInfo, FRACTIONS, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
@@ -122,10 +122,13 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn check(p: &CubicParams, _ecn: Ecn) -> Result<(), ParamError> {
-        match p.cubic {
-            Form::Rfc => Ok(()),
-            Form::Linux => CubicLinux::check(p),
+    const SCE: bool = true;
+
+    fn check(p: &CubicParams, ecn: Ecn) -> Result<(), ParamError> {
+        match (p.cubic, ecn) {
+            (Form::Rfc, _) => Ok(()),
+            (Form::Linux, Ecn::Sce) => Err(ParamError::new("cubic", FRACTIONS)),
+            (Form::Linux, _) => CubicLinux::check(p),
         }
     }
 
@@ -172,6 +175,28 @@ impl CongestionControl for Cubic {
         }
         self.last_ack = g.now;
         cwnd
+    }
+
+    /// SCE: a window of such ACKs takes √W, and the curve with it. What is left of the way to the
+    /// curve's flat part, or behind it, shrinks by n/√W, so that the curve turns flat about here.
+    /// The authors' kernel compares n in *bytes* with √W, which makes it flat at the first ACK; here
+    /// is what they say that it is for.
+    fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window) {
+        let Some(epoch) = self.epoch else {
+            w.ssthresh = (w.cwnd / 2.0).max(2.0);
+            return;
+        };
+        let (t, root) = (now.since(epoch).as_secs_f64(), libm::sqrt(w.cwnd));
+        let taken = acked * root / w.cwnd;
+        let x = (t - self.k) * (1.0 - (acked / root).min(1.0));
+        self.w_max = self.w_cubic(t) - self.p.cubic_c * (x * x * x) - taken;
+        self.k = t - x;
+        self.w_est -= taken;
+        w.shrink(taken);
+    }
+
+    fn cuts_marks_as_losses(&self) -> bool {
+        true
     }
 
     fn leaves(&self, c: &Cut, w: &Window) -> f64 {
@@ -342,6 +367,22 @@ mod tests {
         cut(&mut c, 100.0, Cause::Timeout);
         c.begin(Time::ZERO, 70.0);
         assert_eq!((c.k, c.w_max), (0.0, 70.0));
+    }
+
+    /// SCE, a window of 100 half way below K: an ACK of two takes 2 · √100/100 = 0.2. A fifth of the
+    /// way to K is left out, and the curve goes through the window. Behind K it is the same way back.
+    #[test]
+    fn some_congestion_flattens_the_curve() {
+        for (t, way) in [(2.0, -2.0), (6.0, 2.0)] {
+            let mut c = Cubic { w_max: 100.0, k: 4.0, epoch: Some(at(0.0)), ..cubic() };
+            let (before, mut w) = (c.w_cubic(t), Window { cwnd: 100.0, ssthresh: 50.0 });
+            c.on_some_congestion(at(t), 2.0, &mut w);
+            near(w.cwnd, 99.8);
+            near(t - c.k, way * 0.8);
+            near(c.w_cubic(t), before - 0.2);
+            c.on_some_congestion(at(t), 20.0, &mut w);
+            near(c.k, t); // more than √W segments: flat at once
+        }
     }
 
     #[test]

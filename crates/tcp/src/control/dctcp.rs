@@ -11,11 +11,12 @@
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut};
 use crate::control::hystart::HyStartParams;
-use crate::control::variant::{Form, VariantInfo, VARIANT};
+use crate::control::variant::{Form, VariantInfo, FRACTIONS, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{num_open, ParamError};
+use penstock_units::Time;
 
 penstock_units::params! {
     /// DCTCP's estimate.
@@ -78,6 +79,7 @@ impl CongestionControl for Dctcp {
     type Params = DctcpParams;
     const COUNTS_MARKS: bool = true;
     const WATCHES: bool = true;
+    const SCE: bool = true;
 
     fn new(p: &DctcpParams) -> Self {
         let shift = (p.dctcp == Form::Linux).then(|| libm::log2(1.0 / p.g) as u32);
@@ -91,10 +93,11 @@ impl CongestionControl for Dctcp {
             return Err(ParamError::new("g", problem));
         }
         match ecn {
-            Ecn::Classic | Ecn::AccEcn => Ok(()),
+            Ecn::Sce if p.dctcp == Form::Linux => Err(ParamError::new("dctcp", FRACTIONS)),
+            Ecn::Classic | Ecn::AccEcn | Ecn::Sce => Ok(()),
             Ecn::Off => Err(ParamError::new(
                 "ecn",
-                "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which lives on marks",
+                "must be \"classic\", \"accecn\" or \"sce\" with tcp = \"dctcp\", which lives on marks",
             )),
             // Nothing of DCTCP would be left: its window grows like Reno's.
             Ecn::Mecn => Err(ParamError::new(
@@ -134,7 +137,17 @@ impl CongestionControl for Dctcp {
         self.marked = 0;
     }
 
+    /// DCTCP-SCE: half of what such ACKs acknowledge. It does not end slow start: ssthresh is raised
+    /// to half the window, and never lowered.
+    fn on_some_congestion(&mut self, _now: Time, acked: f64, w: &mut Window) {
+        w.ssthresh = w.ssthresh.max(w.cwnd / 2.0);
+        w.shrink(acked / 2.0);
+    }
+
     fn leaves(&self, c: &Cut, w: &Window) -> f64 {
+        if let Some(sce) = c.abe {
+            return (c.base * sce).max(2.0);
+        }
         match c.cause {
             Cause::Mark | Cause::Deeper if self.shift.is_some() => {
                 leaves_in_integers(w.cwnd, self.alpha)
@@ -151,7 +164,6 @@ impl CongestionControl for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use penstock_units::Time;
 
     /// Linux: no marks, all marked, and ten of a hundred. There alpha settles at 111 from above and
     /// at 96 from below, where 102.4 would be exact; but once it is below 16, each window takes all

@@ -93,6 +93,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether SCE has an answer for it.
+            pub(crate) fn answers_sce(&self) -> bool {
+                match self {
+                    ControlParams::Reno => true,
+                    $( ControlParams::$name(_) => $module::$name::SCE, )*
+                }
+            }
+
             /// Checks the parameters against each other and against the use of ECN.
             pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
                 match self {
@@ -144,6 +152,8 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
+            fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
+            fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
         }
     };

@@ -13,6 +13,10 @@ penstock_units::words! {
     }
 }
 
+/// SCE takes parts of a segment: the reason why it is refused in integers.
+pub(crate) const FRACTIONS: &str =
+    "must be \"rfc\" with ecn = \"sce\", which takes parts of segments";
+
 /// A value of the key `tcp`: a congestion control, and how losses are repaired under it.
 #[derive(Clone, Copy, Debug)]
 pub struct VariantInfo {

@@ -10,3 +10,4 @@ pub(crate) mod answer;
 pub(crate) mod bits;
 pub(crate) mod classic;
 pub(crate) mod mecn;
+pub(crate) mod sce;
