@@ -42,6 +42,7 @@ mod usage;
 
 pub use connection::{Counters, Io};
 pub use control::*;
+pub use ecn::abe::AbeParams;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use info::{CaState, Info};

@@ -3,7 +3,7 @@
 
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
 use crate::ecn::mecn;
-use crate::ecn::{accecn, classic};
+use crate::ecn::{accecn, classic, sce};
 use crate::held::Held;
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
@@ -25,6 +25,8 @@ pub struct Receiver {
     /// Packets marked CE, modulo eight, and those since the last ACK (AccECN).
     marks: u8,
     unsaid: u8,
+    /// The last segment met some congestion (SCE).
+    some: bool,
     echo_survives: bool,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
@@ -51,6 +53,8 @@ enum Feedback {
     Level,
     /// The count (AccECN).
     Count,
+    /// ECE as `Echo`, and ESCE while segments come with some congestion (SCE).
+    Some,
 }
 
 /// The receiver's answer to a segment.
@@ -74,6 +78,7 @@ impl Receiver {
             level: Mark::None,
             marks: accecn::FIRST,
             unsaid: 0,
+            some: false,
             echo_survives: p.ecn_across_connections,
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
@@ -97,6 +102,7 @@ impl Receiver {
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
+        self.some = false;
         self.delayed_until = Time::NEVER;
     }
 
@@ -115,6 +121,10 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
+        // SCE: the state has changed while an ACK is held back, which goes first.
+        let held = self.feedback == Feedback::Some && in_order && self.delayed_until != Time::NEVER;
+        let earlier = held.then(|| self.ack());
+        let before = self.some;
         self.take(s.seq);
         if s.syn {
             if let Some(held) = &mut self.held {
@@ -126,6 +136,12 @@ impl Receiver {
         let news = self.take_mark(s);
         if self.held.is_some() {
             self.adapt(now, echoes);
+        }
+        if let (Some(earlier), Some(delay)) = (earlier, self.delay) {
+            if before != self.some {
+                self.delayed_until = now + delay;
+                return Reply::Now(earlier);
+            }
         }
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
@@ -179,6 +195,7 @@ impl Receiver {
             Ecn::Classic => Feedback::Echo,
             Ecn::Mecn => Feedback::Level,
             Ecn::AccEcn => Feedback::Count,
+            Ecn::Sce => Feedback::Some,
         };
         if s.owes_cwr {
             self.level = Mark::None;
@@ -199,6 +216,11 @@ impl Receiver {
             Feedback::None => false,
             Feedback::Echo => {
                 self.level = classic::latched(self.level, s.bits, mark);
+                false
+            }
+            Feedback::Some => {
+                self.level = classic::latched(self.level, s.bits, mark);
+                self.some = sce::some_congestion(s.ecn);
                 false
             }
             Feedback::State => {
@@ -248,6 +270,7 @@ impl Receiver {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
             Feedback::Echo | Feedback::State => classic::echo(self.level),
+            Feedback::Some => sce::echo(self.level, self.some),
             Feedback::Level => mecn::reflected(self.level),
             Feedback::Count => Bits::from_number(self.marks),
         };
@@ -397,6 +420,8 @@ mod tests {
             (Ecn::Classic, Bits::CWR_ECE, 0b001),
             (Ecn::Classic, Bits::CWR, 0b000),
             (Ecn::Classic, Bits::ALL, 0b001),
+            (Ecn::Sce, Bits::CWR_ECE, 0b001),
+            (Ecn::Sce, Bits::CWR, 0b000),
             (Ecn::Mecn, Bits::CWR, 0b010),
             (Ecn::Mecn, Bits::CWR_ECE, 0b000),
             (Ecn::Mecn, Bits::ALL, 0b000),
@@ -485,6 +510,37 @@ mod tests {
             };
             assert_eq!(got, want, "segment {seq}");
         }
+    }
+
+    /// SCE: ESCE is the state of the last segment. Where that changes while an ACK is held back, the
+    /// ACK goes first, with the old state, and the new segment waits. CE is latched beside it.
+    #[test]
+    fn sce_tells_each_state_apart() {
+        let p = TcpParams { ecn: Ecn::Sce, delayed_ack: true, ..TcpParams::default() };
+        let mut r = connected(p);
+        let (no, some) = (Mark::None, Mark::Incipient);
+        // `None`: held back; else the ACK's number and bits.
+        for (seq, (mark, want)) in (1..).zip([
+            (no, None),
+            (no, Some((2, 0b000))),
+            (some, None),
+            (some, Some((4, 0b100))),
+            (some, None),
+            (no, Some((5, 0b100))), // of the segment before
+            (no, Some((7, 0b000))),
+            (Mark::Ce, None),
+            (some, Some((8, 0b001))),
+            (some, Some((10, 0b101))),
+        ]) {
+            let got = match r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
+                Reply::Now(ack) => Some((ack.seq, ack.bits.number())),
+                Reply::Later => None,
+            };
+            assert_eq!(got, want, "segment {seq}");
+        }
+        let cwr = Segment { bits: Bits::CWR, ..seg(11) };
+        assert_eq!(r.on_segment(Time::ZERO, &cwr), Reply::Later);
+        assert_eq!(r.carry().bits, Bits::NONE);
     }
 
     /// RFC 9768: counted modulo eight from five; at once for the first mark after none, and for
