@@ -9,7 +9,7 @@ use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
-use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
+use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
 use crate::usage::Validation;
 use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
@@ -210,6 +210,8 @@ penstock_units::params! {
         pub control: ControlParams,
         /// How losses are repaired.
         pub recovery: Recovery,
+        /// What RACK-TLP reads.
+        pub rack: RackParams,
     }
 }
 
@@ -251,6 +253,7 @@ const PIECES: &[&[Param]] = {
         HyStartParams::TABLE,
         AbeParams::TABLE,
         Recovery::TABLE,
+        RackParams::TABLE,
     ]
 };
 
@@ -313,7 +316,7 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
-        if self.control.full() {
+        if self.control.full() && self.recovery != Recovery::Rack {
             return refuse(
                 "recovery",
                 "must be \"rack\" under this tcp, which sets its window itself",
@@ -330,7 +333,10 @@ impl TcpParams {
             return refuse("beta_ecn", problem);
         }
         if !self.control.takes(self.recovery) {
-            return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
+            return refuse(
+                "recovery",
+                "must be \"newreno\", \"sack\" or \"rack\", or what the control has",
+            );
         }
         Ok(())
     }
@@ -344,6 +350,18 @@ impl TcpParams {
     #[inline]
     pub fn sack(&self) -> bool {
         self.recovery.reads_reports()
+    }
+
+    /// Whether a cut takes effect over a round trip.
+    #[inline]
+    pub(crate) fn gradual(&self) -> bool {
+        self.recovery == Recovery::Rack && self.rack.reduction == Reduction::Prr
+    }
+
+    /// Whether the receiver reports what arrives twice (DSACK).
+    #[inline]
+    pub(crate) fn dsack(&self) -> bool {
+        self.recovery == Recovery::Rack
     }
 
     /// Returns what ns-2 does differently, where recovery follows its book-keeping.

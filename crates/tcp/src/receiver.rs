@@ -34,6 +34,9 @@ pub struct Receiver {
     /// What adapts of it.
     held: Option<Box<Held>>,
     sack: bool,
+    /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
+    dsack: bool,
+    twice: i64,
     counts_marks: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
@@ -86,6 +89,8 @@ impl Receiver {
                 Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack))
             }),
             sack: p.sack(),
+            dsack: p.dsack(),
+            twice: -1,
             counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
@@ -103,6 +108,7 @@ impl Receiver {
         self.marks = accecn::FIRST;
         self.unsaid = 0;
         self.some = false;
+        self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
 
@@ -125,6 +131,9 @@ impl Receiver {
         let held = self.feedback == Feedback::Some && in_order && self.delayed_until != Time::NEVER;
         let earlier = held.then(|| self.ack());
         let before = self.some;
+        if self.dsack && self.has(s.seq) {
+            self.twice = s.seq;
+        }
         self.take(s.seq);
         if s.syn {
             if let Some(held) = &mut self.held {
@@ -245,6 +254,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the segment has arrived before.
+    fn has(&self, seq: i64) -> bool {
+        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+    }
+
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -285,10 +299,13 @@ impl Receiver {
         let window = Ack::ALL_ROOM;
         let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
         if self.sack {
-            for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
+            let twice = std::mem::replace(&mut self.twice, -1);
+            let dsack = (twice >= 0).then_some(Block { left: twice, right: twice + 1 });
+            let blocks = dsack.iter().chain(&self.ooo).take(MAX_BLOCKS);
+            for (to, from) in ack.blocks.iter_mut().zip(blocks) {
                 *to = *from;
+                ack.n_blocks += 1;
             }
-            ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
         }
         ack
     }
