@@ -136,6 +136,12 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
         let entry = written.get(f.group as usize);
         let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
+        if f.app.tcp().is_some_and(|tcp| tcp.ecn == Ecn::Sce) {
+            return refuse(format!(
+                "{}.ecn = \"sce\": no kernel has it but its authors'",
+                flow.place()
+            ));
+        }
         let planned = flow.planned()?;
         if let Some(tcp) = f.app.tcp() {
             let without_sack = tcp.variant().name == "newreno";
@@ -358,7 +364,7 @@ impl Plan<'_> {
 
 fn ecn_use(tcp: &TcpParams) -> EcnUse {
     match tcp.ecn {
-        Ecn::Off => EcnUse::Off,
+        Ecn::Off | Ecn::Sce => EcnUse::Off, // the latter was refused
         Ecn::Classic => EcnUse::Classic,
         Ecn::Mecn => EcnUse::Mecn,
         Ecn::AccEcn => EcnUse::Accurate,
@@ -404,6 +410,8 @@ pub fn header(tcp: &TcpParams) -> i32 {
 const KERNELS: &[&str] = &[
     "delayed_ack",
     "delayed_ack_timeout",
+    "delayed_ack_adapts",
+    "quickack",
     "min_rto",
     "max_rto",
     "initial_rto",

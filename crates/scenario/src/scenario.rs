@@ -196,10 +196,9 @@ impl Scenario {
         self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
-                let multi_level = traffic
-                    .source
-                    .tcp()
-                    .is_some_and(|t| t.ecn != Ecn::Off && t.control == ControlParams::Reno);
+                let multi_level = traffic.source.tcp().is_some_and(|t| {
+                    !matches!(t.ecn, Ecn::Off | Ecn::Sce) && t.control == ControlParams::Reno
+                });
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }

@@ -4,10 +4,12 @@
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
 use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
 use crate::ecn::bits::{self, Ecn, Mark};
+use crate::ecn::sce;
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::rtt::RttEstimator;
@@ -136,6 +138,10 @@ pub(crate) struct Connection {
     part: f64,
     /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
+    /// What ends slow start before a loss.
+    pub(crate) hystart: Option<Box<Watch>>,
+    /// The last ESCE.
+    pub(crate) sce: sce::Recent,
 }
 
 impl Connection {
@@ -144,7 +150,9 @@ impl Connection {
     pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
-        let records = records || control.records();
+        let paced = control.paces() || p.pacing.max_rate.is_some();
+        let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
+        let records = records || control.records() || hystart.is_some();
         let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
@@ -175,9 +183,11 @@ impl Connection {
             ecn_backoff: false,
             waits_for_timer: false,
             stopped: false,
-            paced: control.paces() || p.pacing.max_rate.is_some(),
+            paced,
             heard: control.watches() || records,
             log: records.then(Box::default),
+            hystart,
+            sce: sce::Recent::default(),
             control,
             counters: Counters::default(),
             p,
@@ -239,15 +249,20 @@ impl Connection {
 
     fn a_cut(&self, cause: Cause, base: f64) -> Cut {
         let whole = self.p.ssthresh_from == SsthreshFrom::Window;
-        Cut { cause, base, reno: self.reno_factor(), floor: self.p.cwnd_floor, whole }
+        let abe = match self.agreed {
+            Ecn::Sce if cause == Cause::Mark => {
+                self.sce.leaves(self.control.cuts_marks_as_losses())
+            }
+            _ => self.p.abe.leaves(cause, &self.window),
+        };
+        Cut { cause, base, reno: self.reno_factor(), abe, floor: self.p.cwnd_floor, whole }
     }
 
     /// Has the control cut its window, which recovery has inflated.
     pub(crate) fn cut(&mut self, cause: Cause, inflation: f64) {
         let cut = self.a_cut(cause, self.cut_base(inflation));
         self.control.on_cut(&cut, &mut self.window);
-        self.rounded();
-        self.cwr = true;
+        self.was_cut(cause);
     }
 
     /// The window was cut.
@@ -263,8 +278,15 @@ impl Connection {
     pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
         let cut = self.a_cut(cause, window);
         self.control.on_level(table_3, &cut, &mut self.window);
+        self.was_cut(cause);
+    }
+
+    fn was_cut(&mut self, cause: Cause) {
         self.rounded();
         self.cwr = true;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_cut(cause, self.max_sent);
+        }
     }
 
     /// Whether the window is what limits sending, so that it may grow: `flight_before` segments were
@@ -333,7 +355,10 @@ impl Connection {
             quirks: self.p.quirks(),
         };
         let before = self.window.cwnd;
-        self.control.grow(&g, &mut self.window);
+        let steps = self.hystart.as_ref().is_some_and(|h| h.slow_start(&g, &mut self.window));
+        if !steps {
+            self.control.grow(&g, &mut self.window);
+        }
         if self.p.whole_cwnd {
             self.window.move_whole(before, &mut self.part);
         }
@@ -422,7 +447,7 @@ impl Connection {
         each: impl FnMut(i64, &Sent),
     ) -> Option<News> {
         let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, each));
-        if !self.control.watches() {
+        if !self.control.watches() && self.hystart.is_none() {
             return of_log;
         }
         let newly = ack.seq - self.highest_ack;
@@ -433,6 +458,9 @@ impl Connection {
         let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
         let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(&a, &mut self.window);
+        }
         self.control.on_ack(&a, &mut self.window);
         of_log
     }
@@ -486,6 +514,7 @@ impl Connection {
     pub(crate) fn sample(&mut self, sent: Time, now: Time) {
         self.rtt.restore(&self.p.rtt);
         self.rtt.sample(&self.p.rtt, sent, now);
+        self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
     }
 
     /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).

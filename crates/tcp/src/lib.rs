@@ -18,13 +18,15 @@
 //! - `usage.rs`: how much of its window a sender uses.
 //! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
-//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
+//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end, `held.rs`: for
+//!   how long it holds ACKs back.
 //! - `info.rs`: how a sender stands, for reports.
 //! - `quirks.rs`: where ns-2 differs.
 
 mod connection;
 mod control;
 mod ecn;
+mod held;
 mod info;
 mod minimum;
 mod pace;
@@ -42,6 +44,7 @@ mod usage;
 
 pub use connection::{Counters, Io};
 pub use control::*;
+pub use ecn::abe::AbeParams;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use info::{CaState, Info};

@@ -2,7 +2,9 @@
 //!
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
+use crate::control::hystart::{HyStart, HyStartParams};
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
+use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
@@ -57,10 +59,12 @@ penstock_units::params! {
     /// ```
     pub struct TcpParams: Default {
         /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter,
-        /// without the TCP option. With dctcp the default is classic.
+        /// without the TCP option. sce: with Reno's four, cubic and dctcp. With dctcp the default is
+        /// classic.
         pub ecn: Ecn {
             default: "off",
-            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
+            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768; sce: \
+                     draft-morton-tsvwg-sce-04",
         },
         /// Payload of a full segment.
         pub segment: Bytes {
@@ -93,6 +97,24 @@ penstock_units::params! {
             default: "100 ms",
             linux: "40 ms",
             source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
+        },
+        /// How long a delayed ACK waits follows the gaps between segments: from
+        /// `delayed_ack_timeout` up to the round trip of the handshake.
+        pub delayed_ack_adapts: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "Linux: tcp_event_data_recv",
+        },
+        /// With delayed ACKs: so many at the start, and after a pause longer than a timeout, are
+        /// not delayed.
+        pub quickack: u32 {
+            ty: int(0, 1000),
+            unit: "ACKs",
+            default: 0,
+            linux: 16,
+            quiet: true,
+            source: "Linux: TCP_MAX_QUICKACKS",
         },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
@@ -178,6 +200,10 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// What a mark leaves, where that differs from what a loss leaves.
+        pub abe: AbeParams,
+        /// What ends slow start before a loss.
+        pub hystart: HyStartParams,
         /// Pacing that does not depend on the control.
         pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
@@ -224,6 +250,8 @@ const PIECES: &[&[Param]] = {
         MecnParams::TABLE,
         MECN.1,
         TCP.1,
+        HyStartParams::TABLE,
+        AbeParams::TABLE,
         Recovery::TABLE,
         RackParams::TABLE,
     ]
@@ -276,6 +304,11 @@ impl TcpParams {
         if self.rtt.min_rto > self.rtt.max_rto {
             return refuse("min_rto", "must not be above max_rto");
         }
+        if self.ecn == Ecn::Sce && !self.control.answers_sce() {
+            let problem = "must not be \"sce\" with this tcp: SCE has answers for the windows of \
+                           Reno, cubic and dctcp";
+            return refuse("ecn", problem);
+        }
         self.control.check_with(self.ecn)?;
         if self.ecn == Ecn::Mecn {
             self.mecn.check_order()?;
@@ -288,6 +321,16 @@ impl TcpParams {
                 "recovery",
                 "must be \"rack\" under this tcp, which sets its window itself",
             );
+        }
+        if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
+            let problem = "must be \"off\" with a control that has a slow start of its own";
+            return refuse("hystart", problem);
+        }
+        if self.abe.beta_ecn.is_some()
+            && (matches!(self.ecn, Ecn::Mecn | Ecn::Sce) || !self.variant().owns("beta_ecn"))
+        {
+            let problem = "must be left out: this tcp and ecn have answers of their own to marks";
+            return refuse("beta_ecn", problem);
         }
         if !self.control.takes(self.recovery) {
             return refuse(

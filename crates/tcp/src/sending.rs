@@ -137,7 +137,7 @@ impl Connection {
         let bits = match self.agreed {
             _ if syn => bits::request(self.p.ecn),
             Ecn::Off => Bits::NONE,
-            Ecn::Classic => classic::on_data(reduced),
+            Ecn::Classic | Ecn::Sce => classic::on_data(reduced),
             Ecn::Mecn => mecn::on_data(reduced),
             Ecn::AccEcn => accecn::ON_DATA,
         };

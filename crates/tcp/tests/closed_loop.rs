@@ -220,7 +220,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
         any::<bool>(),
         prop::sample::select(vec![None, Some(Codepoints::Wire), Some(Codepoints::Literal)]),
     );
-    let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn]);
+    let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn, Ecn::Sce]);
     (variant(), flags, numbers, ecn, mecn).prop_map(|(p, flags, numbers, which, mecn)| {
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;

@@ -422,7 +422,7 @@ fn routed(
 }
 
 /// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way
-/// write.
+/// write. SCE's have no choice.
 fn codepoints(
     section: &Section,
     values: &mut Values,
@@ -430,8 +430,23 @@ fn codepoints(
     route: &[u32],
 ) -> Result<()> {
     const KEY: &str = "codepoints";
+    let ecn = field::<Option<Ecn>>(values, "ecn");
+    if ecn == Some(Ecn::Sce) {
+        let literal = Value::Word("literal".into());
+        let links = route.iter().map(|i| &topology.links[*i as usize]);
+        return match links.into_iter().find(|line| line.values.get(KEY) == Some(&literal)) {
+            None => Ok(()),
+            Some(line) => {
+                let problem = format!(
+                    "must not be \"sce\" where the discipline at {} writes codepoints = \"literal\"",
+                    line.name
+                );
+                Err(section.conflict("ecn", values, problem))
+            }
+        };
+    }
     let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
-    if own || field::<Option<Ecn>>(values, "ecn") != Some(Ecn::Mecn) {
+    if own || ecn != Some(Ecn::Mecn) {
         return Ok(());
     }
     let mut found: Option<(&str, &Value)> = None;
@@ -503,6 +518,8 @@ mod tests {
             ([None, None], None, "mecn", Ok(None)),
             ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
             ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            ([Some("wire"), None], None, "sce", Ok(None)),
+            ([Some("wire"), Some("literal")], None, "sce", Err("writes codepoints = \"literal\"")),
             (
                 [Some("wire"), Some("literal")],
                 None,

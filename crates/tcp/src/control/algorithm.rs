@@ -33,6 +33,15 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<Duration>,
 }
 
+impl Acked {
+    /// Returns the round trip that the ACK measures: that of the last segment that it newly
+    /// acknowledges, if all of them were sent once. The SYN's does not count: it has no data.
+    pub(crate) fn sample(&self) -> Option<Duration> {
+        let newest = self.newest.filter(|_| self.once && self.seq > 0)?;
+        Some(self.now.since(newest.at))
+    }
+}
+
 #[cfg(test)]
 impl Acked {
     /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
@@ -138,6 +147,8 @@ pub(crate) struct Cut {
     pub(crate) base: f64,
     /// Reno's factor: one half, or 1 − β3 under multi-level ECN.
     pub(crate) reno: f64,
+    /// A factor that a mark has in its stead (RFC 8511, SCE).
+    pub(crate) abe: Option<f64>,
     /// The congestion window never goes below this.
     pub(crate) floor: f64,
     /// ns-2: cwnd becomes what the cut leaves, without bounds; ssthresh is that in whole segments.
@@ -163,6 +174,9 @@ pub(crate) trait CongestionControl: Sized {
     /// delivery rate.
     const RECORDS: bool = false;
 
+    /// Whether SCE's authors have written an answer for it.
+    const SCE: bool = false;
+
     /// Whether [`CongestionControl::pacing`] returns anything.
     const PACES: bool = false;
 
@@ -173,6 +187,16 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
+
+    /// Whether it has to hear of every ACK.
+    fn watches(&self) -> bool {
+        Self::WATCHES
+    }
+
+    /// Whether it needs a record of each segment under way.
+    fn records(&self) -> bool {
+        Self::RECORDS
+    }
 
     /// Checks parameters against each other and against the use of ECN.
     fn check(_p: &Self::Params, _ecn: Ecn) -> Result<(), ParamError> {
@@ -249,6 +273,18 @@ pub(crate) trait CongestionControl: Sized {
     /// before the cut, at least.
     fn undo(&mut self, _w: &mut Window) {}
 
+    /// SCE: an ACK of `acked` segments tells of some congestion. A window of such ACKs takes √W/2, and
+    /// none of them leaves slow start a reason to go on.
+    fn on_some_congestion(&mut self, _now: Time, acked: f64, w: &mut Window) {
+        w.ssthresh = (w.cwnd / 2.0).max(2.0);
+        w.shrink(acked * libm::sqrt(w.cwnd) / (2.0 * w.cwnd));
+    }
+
+    /// SCE: whether a mark with no ESCE before it is answered as a loss.
+    fn cuts_marks_as_losses(&self) -> bool {
+        false
+    }
+
     /// Returns the time from one segment to the next, for a control that paces them: one over its
     /// rate, which is in segments as the window is.
     fn pacing(&self, _w: &Window) -> Option<Duration> {
@@ -275,7 +311,7 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns what a cut leaves of the window.
     fn leaves(&self, c: &Cut, _w: &Window) -> f64 {
-        c.base * c.reno
+        c.abe.map_or(c.base * c.reno, |abe| (c.base * abe).max(2.0))
     }
 
     /// Returns what a multi-level mark leaves of the window; `table_3` is what the paper says, and

@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn a_cut(cause: Cause, base: f64) -> Cut {
-        Cut { cause, base, reno: 0.5, floor: 1.0, whole: false }
+        Cut { cause, base, reno: 0.5, abe: None, floor: 1.0, whole: false }
     }
 
     fn ledbat() -> Ledbat {

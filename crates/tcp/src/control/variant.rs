@@ -3,6 +3,20 @@
 use crate::recovery::kind::Recovery;
 use penstock_units::param::{OwnDefaults, Param};
 
+penstock_units::words! {
+    /// Whose rule or whose arithmetic a control follows.
+    pub enum Form {
+        /// The RFC's, in real numbers.
+        Rfc = "rfc",
+        /// Linux's, in integers.
+        Linux = "linux",
+    }
+}
+
+/// SCE takes parts of a segment: the reason why it is refused in integers.
+pub(crate) const FRACTIONS: &str =
+    "must be \"rfc\" with ecn = \"sce\", which takes parts of segments";
+
 /// A value of the key `tcp`: a congestion control, and how losses are repaired under it.
 #[derive(Clone, Copy, Debug)]
 pub struct VariantInfo {

@@ -164,7 +164,7 @@ impl CongestionControl for Vegas {
         }
         match ecn {
             Ecn::Off => Ok(()),
-            Ecn::Classic | Ecn::AccEcn => Err(ParamError::new(
+            Ecn::Classic | Ecn::AccEcn | Ecn::Sce => Err(ParamError::new(
                 "ecn",
                 "must be \"off\" with tcp = \"vegas\", which has no answer to marks",
             )),

@@ -12,6 +12,7 @@
 //! says.
 
 use crate::control::algorithm::{Acked, CongestionControl, Cut};
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
@@ -52,7 +53,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     doc: "Westwood+: a loss sets ssthresh to what the estimated bandwidth delivers in the \
           shortest round trip.",
     source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
-    own: &[WestwoodParams::TABLE, Recovery::TABLE],
+    own: &[WestwoodParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
     defaults: OwnDefaults::any(&[("recovery", "\"newreno\"")]),
     linux: Some("westwood"),
     ..VARIANT

@@ -39,6 +39,11 @@ impl Window {
         self.cwnd = (whole(before) + segments).max(1.0);
     }
 
+    /// Takes `n` segments off cwnd, down to two.
+    pub(crate) fn shrink(&mut self, n: f64) {
+        self.cwnd = (self.cwnd - n).max(2.0_f64.min(self.cwnd));
+    }
+
     /// Sets ssthresh to what a cut leaves, but at least 2. `whole`: ns-2 rounds it down.
     pub(crate) fn set_ssthresh(&mut self, left: f64, whole: bool) {
         self.ssthresh = if whole { left.trunc() } else { left }.max(2.0);

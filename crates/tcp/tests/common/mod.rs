@@ -133,7 +133,10 @@ impl Story {
         match self.ecn {
             Ecn::Off => Bits::NONE,
             Ecn::Classic if seq == 0 || mark == Mark::Ce => Bits::ECE,
-            Ecn::Classic => Bits::NONE,
+            Ecn::Sce if seq == 0 => Bits::ECE,
+            Ecn::Sce if mark == Mark::Ce => Bits::ECE,
+            Ecn::Sce if mark == Mark::Incipient => Bits::from_number(0b100),
+            Ecn::Classic | Ecn::Sce => Bits::NONE,
             Ecn::Mecn if seq == 0 || mark == Mark::Incipient => Bits::CWR,
             Ecn::Mecn if mark == Mark::Ce => Bits::CWR_ECE,
             Ecn::Mecn => Bits::ECE,
