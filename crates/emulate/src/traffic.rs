@@ -423,6 +423,8 @@ const KERNELS: &[&str] = &[
     "ssthresh_from",
     "growth",
     "window_validation",
+    "idle_restart",
+    "whole_cwnd",
     "go_back_n",
     "loss_recovery",
     "retransmit_ect",

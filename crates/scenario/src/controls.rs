@@ -78,7 +78,7 @@ fn range(ty: &Ty, out: &mut Json) {
         Ty::Num { min, max, open } => {
             (out["min"], out["max"], out["open"]) = (json!(min), json!(max), json!(open));
         }
-        Ty::NumOr(number, words) => {
+        Ty::Or(number, words) => {
             range(number, out);
             out["words"] = json!(words);
         }

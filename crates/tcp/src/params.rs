@@ -11,7 +11,8 @@ use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
-use penstock_units::param::{int, num, Param, ParamError, Params, Values};
+use crate::usage::Validation;
+use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
 use penstock_units::{Bytes, Codepoints, Duration, TxClock};
 
 penstock_units::words! {
@@ -21,16 +22,20 @@ penstock_units::words! {
         Flight = "flight",
         /// min(cwnd, window), rounded down (ns-2).
         Window = "window",
+        /// cwnd, however much of it is outstanding (Linux).
+        Cwnd = "cwnd",
     }
 }
 
 penstock_units::words! {
     /// What an ACK counts for in growth.
     pub enum GrowthPer {
-        /// The segments that it covers.
+        /// The segments that it covers; in slow start one at most.
         Bytes = "bytes",
         /// One step.
         Acks = "acks",
+        /// The segments that it covers, in slow start as well.
+        Segments = "segments",
     }
 }
 
@@ -62,7 +67,11 @@ penstock_units::params! {
                      draft-morton-tsvwg-sce-04",
         },
         /// Payload of a full segment.
-        pub segment: Bytes { default: "1000 B", source: "the papers' packets" },
+        pub segment: Bytes {
+            default: "1000 B",
+            linux: "1448 B",
+            source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps",
+        },
         /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B.
         pub header: Option<Bytes> {
             auto: "the scenario's `overhead` (40 B)",
@@ -74,24 +83,28 @@ penstock_units::params! {
             unit: "segments",
             default: 1000,
             ns2: 20,
-            source: "ns-2: window_",
+            linux: 11586,
+            source: "ns-2: window_; Linux: half of tcp_rmem's 32 MiB, which it grows to",
         },
         /// Acknowledge every second segment, or after `delayed_ack_timeout`.
         pub delayed_ack: bool {
             default: false,
+            linux: true,
             source: "RFC 1122 4.2.3.2; the papers do without",
         },
         /// How long a delayed ACK waits for a second segment.
         pub delayed_ack_timeout: Duration {
             default: "100 ms",
-            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms",
+            linux: "40 ms",
+            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
         },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
             ty: int(1, 1000),
             unit: "segments",
             default: 2,
-            source: "RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10)",
+            linux: 10,
+            source: "RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928",
         },
         /// Slow-start threshold at the start.
         pub initial_ssthresh: Option<f64> {
@@ -112,25 +125,42 @@ penstock_units::params! {
             ns2: 0,
             source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts",
         },
-        /// What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded
-        /// down to whole segments.
+        /// What a cut halves: the data outstanding, at most cwnd; the window in force, rounded
+        /// down to whole segments; or cwnd.
         pub ssthresh_from: SsthreshFrom {
             default: "flight",
             ns2: "window",
-            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window)",
+            linux: "cwnd",
+            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd",
         },
-        /// Whether growth counts the bytes that an ACK covers (at most one segment) or one step for
-        /// each ACK.
+        /// Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until
+        /// it makes one, and forgotten at a cut.
+        pub whole_cwnd: bool { default: false, linux: true, quiet: true, source: "Linux: snd_cwnd_cnt" },
+        /// Whether growth counts the bytes that an ACK covers (in slow start at most one segment),
+        /// one step for each ACK, or every segment that it covers.
         pub growth: GrowthPer {
             default: "bytes",
             ns2: "acks",
-            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK",
+            linux: "segments",
+            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no limit an ACK",
         },
-        /// Grow cwnd only while it, not the receiver or the application, limits sending.
-        pub window_validation: bool {
+        /// Grow cwnd only while it, not the receiver or the application, limits sending. linux
+        /// judges that by a round trip: in slow start more than half of cwnd must have been
+        /// outstanding, later all of it; and a window that goes unused for a timeout shrinks
+        /// towards what is used.
+        pub window_validation: Validation {
             default: true,
             ns2: false,
-            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap",
+            linux: "linux",
+            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap; Linux: tcp_cwnd_validate",
+        },
+        /// A sender that has had nothing outstanding for longer than a timeout halves cwnd for each
+        /// of these, down to the initial window.
+        pub idle_restart: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "RFC 2861; RFC 5681 4.1; Linux: tcp_slow_start_after_idle",
         },
         /// Whether retransmissions are ECN-capable.
         pub retransmit_ect: bool { default: false, ns2: true, source: "RFC 3168 6.1.5" },
@@ -222,8 +252,13 @@ impl TcpParams {
 
     /// Returns the defaults of `tcp = name`, if there is such a variant.
     pub fn of(name: &str) -> Option<Self> {
+        TcpParams::under(Profile::Rfc, name)
+    }
+
+    /// Returns the defaults of `tcp = name` under a profile, if there is such a variant.
+    pub fn under(profile: Profile, name: &str) -> Option<Self> {
         let variant = VARIANTS.iter().find(|v| v.name == name)?;
-        let mut values = Values::defaults(&[PARAMS], variant.defaults, false);
+        let mut values = Values::defaults(&[PARAMS], &variant.defaults, profile);
         values.put("tcp", &variant);
         Some(TcpParams::read(&values))
     }
@@ -269,6 +304,12 @@ impl TcpParams {
         {
             let problem = "must be left out: this tcp and ecn have answers of their own to marks";
             return refuse("beta_ecn", problem);
+        }
+        if self.control.full() {
+            return refuse(
+                "recovery",
+                "must be \"rack\" under this tcp, which sets its window itself",
+            );
         }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");

@@ -4,7 +4,9 @@
 use crate::connection::{Connection, Counters, Io};
 use crate::ecn::answer;
 use crate::ecn::bits::{Ecn, Mark};
+use crate::info::{CaState, Info};
 use crate::params::TcpParams;
+use crate::recovery::scoreboard::DUP_THRESH;
 use crate::recovery::Recovering;
 use crate::segment::Ack;
 use crate::sent::DeliveryRate;
@@ -94,6 +96,33 @@ impl Sender {
         self.c.counters
     }
 
+    /// Returns how the sender stands.
+    pub fn info(&self) -> Info {
+        let c = &self.c;
+        let (sacked, lost, retrans) = c.log.as_ref().map_or((0, 0, 0), |log| log.counts());
+        let whole = |segments: f64| segments as u32;
+        let mut info = Info {
+            state: self.recovery.state(c),
+            cwnd: whole(c.window.cwnd),
+            ssthresh: Some(c.window.ssthresh).filter(|s| s.is_finite()).map(whole),
+            unacked: c.flight().max(0) as u64,
+            sacked,
+            lost,
+            retrans,
+            reordering: DUP_THRESH as u32,
+            reord_seen: 0,
+            srtt: self.srtt().map(Duration::from_secs_f64),
+            min_rtt: None,
+            rto: c.rtt.timeout(),
+            backoff: c.rtt.backoff(),
+            total_retrans: c.counters.retransmits,
+            delivered: c.log.as_ref().map_or(0, |log| log.totals().0),
+            delivered_ce: 0,
+        };
+        self.recovery.tell(&mut info);
+        info
+    }
+
     /// Returns when [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
@@ -114,9 +143,22 @@ impl Sender {
         let first = if self.c.limit == 0 { self.first_data() } else { 0 };
         let segments = segments.min(1 << 60) as i64;
         self.c.limit = self.c.limit.saturating_add(first).saturating_add(segments);
+        if self.c.accounts {
+            self.c.resume(now);
+        }
         self.c.control.started(now);
         self.recovery.started(now);
         self.recovery.send(&mut self.c, now, false, u32::MAX, io);
+        self.account(now);
+    }
+
+    /// All was sent that may be.
+    #[inline]
+    fn account(&mut self, now: Time) {
+        if self.c.accounts {
+            let open = self.recovery.state(&self.c) == CaState::Open;
+            self.c.account(now, open);
+        }
     }
 
     /// An ACK arrives.
@@ -127,6 +169,7 @@ impl Sender {
         self.c.peer_window = self.c.p.window.min(ack.window);
         self.hear(now, ack);
         self.recovery.on_ack(&mut self.c, now, ack, io);
+        self.account(now);
     }
 
     /// The control hears of an ACK, and answers what that says of marks.
@@ -158,5 +201,6 @@ impl Sender {
         if c.timers.expired(Timer::Rtx, now) {
             recovery.on_timeout(c, now, io);
         }
+        self.account(now);
     }
 }

@@ -3,7 +3,8 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{HyStart, HyStartParams, TcpParams};
+use penstock_tcp::{Ecn, HyStart, HyStartParams, Mark, TcpParams, Validation};
+use penstock_units::param::Profile;
 
 /// Every ACK in slow start lets two segments out: 2, 4, 8, 16 a round trip.
 #[test]
@@ -209,4 +210,109 @@ fn only_the_first_slow_start_has_rounds() {
     s.wait(100).acks(1..=5).timer();
     s.wait(100).ack(7); // two segments: one step
     near(s.cwnd(), 2.0);
+}
+
+fn linux(variant: &str) -> TcpParams {
+    TcpParams::under(Profile::Linux, variant).unwrap()
+}
+
+/// Linux, an ACK for each two segments: all that arrives counts in slow start, so that a window of
+/// 10 is 20 after a round trip, and 40 after two.
+#[test]
+fn slow_start_counts_every_segment() {
+    let mut s = Story::connected(linux("reno"));
+    for (acks, cwnd) in [(1..=5, 20.0), (6..=15, 40.0)] {
+        s.wait(100);
+        for i in acks {
+            s.ack(2 * i);
+        }
+        near(s.cwnd(), cwnd);
+    }
+}
+
+/// Reno in whole segments: from 10 at ssthresh, ACKs of two give the eleventh at the fifth, and the
+/// twelfth after eleven segments more. What slow start leaves of an ACK counts in avoidance.
+#[test]
+fn avoidance_counts_up_to_a_segment() {
+    let mut s = Story::at_window(linux("reno"), 10);
+    s.wait(100);
+    for (acked, cwnd) in [(8, 10.0), (10, 11.0), (20, 11.0), (22, 12.0)] {
+        for seq in (s.tcp.acknowledged() + 2..=acked).step_by(2) {
+            s.ack(seq);
+        }
+        near(s.cwnd(), cwnd);
+    }
+    let mut s = Story::connected(TcpParams { initial_ssthresh: Some(12.0), ..linux("reno") });
+    s.wait(100).ack(9);
+    // two of slow start, and 7 of 12 of avoidance
+    near(s.cwnd(), 12.0);
+    s.ack(14);
+    near(s.cwnd(), 13.0);
+}
+
+/// A cut halves cwnd, and not what is outstanding, and is in whole segments.
+#[test]
+fn a_cut_of_cwnd_is_whole() {
+    for (cwnd, half) in [(11, 5.0), (3, 2.0)] {
+        let p = TcpParams { ecn: Ecn::Classic, ..linux("reno") };
+        let mut s = Story::at_window(p, cwnd);
+        s.wait(100).marked(1, Mark::Ce);
+        near(s.tcp.ssthresh(), half);
+    }
+}
+
+/// Linux's test, initial window 10, ACKs of two. Of 9 segments given more than half of the window
+/// were outstanding, and it grows up to twice as many; of 10 it was full; of 5 it was not even half
+/// used; of 6 it grows until it is twice that.
+#[test]
+fn linux_grows_what_is_used() {
+    for (given, want) in [(9, 18.0), (10, 20.0), (5, 10.0), (6, 12.0)] {
+        let mut s = Story::given(linux("reno"), given);
+        s.wait(100).ack(0);
+        s.wait(100);
+        for seq in (2..=given as i64).step_by(2) {
+            s.ack(seq);
+        }
+        s.ack(given as i64);
+        near(s.cwnd(), want);
+    }
+}
+
+/// A window that goes unused for a timeout: half of the way to what is used, at least the initial
+/// window, and ssthresh remembers three quarters of it.
+#[test]
+fn an_unused_window_shrinks() {
+    let mut s = Story::given(TcpParams { initial_ssthresh: Some(20.0), ..linux("reno") }, 30);
+    s.wait(100).ack(0);
+    s.wait(100);
+    for seq in (2..=30).step_by(2) {
+        s.ack(seq);
+    }
+    near(s.cwnd(), 21.0);
+    // One segment every 100 ms: 300 ms are a timeout.
+    for (i, want) in [21.0, 21.0, 21.0, 15.0, 15.0, 15.0, 12.0].into_iter().enumerate() {
+        s.give(1);
+        s.wait(100).ack(31 + i as i64);
+        near(s.cwnd(), want);
+    }
+    near(s.tcp.ssthresh(), 20.0);
+}
+
+/// 36 segments, a timeout of 300 ms, and 2 s of silence: 18, then 9, which the initial window
+/// exceeds. Less than a timeout changes nothing.
+#[test]
+fn a_pause_restarts_the_window() {
+    for (pause, want) in [(2000, 10), (250, 36), (350, 18)] {
+        let p = TcpParams { window_validation: Validation::Off, ..linux("reno") };
+        let mut s = Story::given(p, 26);
+        s.wait(100).ack(0);
+        s.wait(100);
+        for seq in (2..=26).step_by(2) {
+            s.ack(seq);
+        }
+        near(s.cwnd(), 36.0);
+        let _ = s.sent();
+        s.wait(pause).give(100);
+        assert_eq!(s.sent().len(), want, "after {pause} ms");
+    }
 }

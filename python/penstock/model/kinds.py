@@ -1235,32 +1235,36 @@ class _Tcp(_Traffic):
     """Flows of TCP.
 
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
+        "dctcp", "ledbat"; default: reno; with profile linux: cubic. Source: the papers' experiments use Reno; Linux:
+        CONFIG_DEFAULT_TCP_CONG.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
         option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
         RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
-    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
+    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B; with profile
+        linux: 1448 B. Source: the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
         example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
     window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
-        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
-    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
-        Source: RFC 1122 4.2.3.2; the papers do without.
+        default: 1000; with profile ns-2: 20; with profile linux: 11586. Source: ns-2: window_; Linux: half of
+        tcp_rmem's 32 MiB, which it grows to.
+    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false; with
+        profile linux: true. Source: RFC 1122 4.2.3.2; the papers do without.
     delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
-        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
+        default: 100 ms; with profile linux: 40 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux:
+        TCP_DELACK_MIN.
     min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
-        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
-    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
-        Source: RFC 6298 (2.5).
+        default: 1 s; with profile ns-2: 200 ms; with profile linux: 200 ms. Source: RFC 6298 (2.4); Linux:
+        TCP_RTO_MIN.
+    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s; with
+        profile linux: 120 s. Source: RFC 6298 (2.5); Linux: TCP_RTO_MAX.
     initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
         with profile ns-2: 3 s. Source: RFC 6298 (2.1).
     tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
         "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
     rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
         "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
-    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
+    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2;
+        with profile linux: 10. Source: RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928.
     initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
         limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
     limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
@@ -1279,7 +1283,8 @@ class _Tcp(_Traffic):
         default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
         cap.
     go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
-        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
+        reported (variant sack); true or false; default: true; with profile ns-2: true; with profile linux: false.
+        Source: ns-2; 4.4BSD; Linux: tcp_timeout_mark_lost.
     loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
         one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
     retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.

@@ -7,12 +7,14 @@ use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
-    Browser, Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top,
-    TrafficKind, Video, Voip, Web,
+    Browser, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, Shape, Top, TrafficKind,
+    Video, Voip, Web,
 };
 use penstock_sim::Datagram;
-use penstock_tcp::{Ecn, TcpParams, VARIANTS};
-use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
+use penstock_tcp::{Ecn, TcpParams, VariantInfo, VARIANTS};
+use penstock_units::param::{
+    field, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
+};
 use penstock_units::{format_duration, Bytes, Duration, Rate};
 use std::sync::Arc;
 
@@ -63,8 +65,22 @@ impl Traffic {
         if Browser::TABLE.iter().any(|p| p.name == param.name) {
             return self.source.browser().is_some();
         }
-        let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
+        let own = self.variant();
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
+    }
+
+    /// Returns whether a resolved scenario names a key that the entry reads; see [`Param::quiet`].
+    pub fn names(&self, param: &'static Param, profile: Profile) -> bool {
+        let own = self.variant().map_or(OwnDefaults::NONE, |v| v.defaults);
+        let general = param.default.map(|text| keys::default(param, text));
+        !param.quiet
+            || param.default_under(profile, &own) != param.default
+            || self.values.get(param.name) != general.as_ref()
+    }
+
+    /// Its variant of TCP.
+    fn variant(&self) -> Option<&'static VariantInfo> {
+        self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery))
     }
 }
 
@@ -127,17 +143,13 @@ pub(super) fn entry(
 ) -> Result<Traffic> {
     let kind = keys::traffic_kind(node, i)?;
     let section = Section::new(root, &format!("traffic.{i}"));
-    let ns2 = top.profile == Profile::Ns2;
     let tcp = match node.child("tcp").map(|n| &n.item) {
         Some(Item::Text(name)) => name.as_str(),
-        _ => default_variant(),
+        _ => default_variant(top.profile),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults = Defaults {
-        ns2,
-        kind: variant.map_or(&[], |v| v.defaults),
-        kind_ns2: variant.map_or(&[], |v| v.ns2),
-    };
+    let own = variant.map_or(OwnDefaults::NONE, |v| v.defaults);
+    let defaults = Defaults { profile: top.profile, own };
     let mut values = section.fill(&keys::traffic_params(kind), defaults)?;
     let group = Group::read(&values);
     let (from, to) = ends(&section, &values, &group, topology)?;
@@ -157,8 +169,9 @@ pub(super) fn entry(
 }
 
 /// Returns the variant of entries that name none.
-fn default_variant() -> &'static str {
-    let text = keys::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
+fn default_variant(profile: Profile) -> &'static str {
+    let param = keys::find(&[penstock_tcp::PARAMS], "tcp");
+    let text = param.and_then(|p| p.default_under(profile, &OwnDefaults::NONE));
     text.map_or("", |t| t.trim_matches('"'))
 }
 

@@ -415,11 +415,11 @@ mod tests {
         use crate::sent::SentLog;
         let (mut c, mut log) = (below(100, 100), SentLog::default());
         log.sent(ms(0.0), 0);
-        let _ = log.on_ack(ms(0.0), &Ack { seq: 0, ..Ack::default() });
+        let _ = log.on_ack(ms(0.0), &Ack { seq: 0, ..Ack::default() }, |_, _| {});
         ack(&mut c, ms(1000.0), 70, 1);
         let mut at = |c: &mut CubicLinux, sent: f64, acked: f64, seq: i64, max_sent: i64| {
             log.sent(ms(sent), seq);
-            let news = log.on_ack(ms(acked), &Ack { seq, ..Ack::default() });
+            let news = log.on_ack(ms(acked), &Ack { seq, ..Ack::default() }, |_, _| {});
             let a = Acked::of(ms(acked), seq, 1);
             c.on_ack(&Acked { newest: news.newest, once: news.once, max_sent, ..a });
         };

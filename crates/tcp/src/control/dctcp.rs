@@ -15,7 +15,7 @@ use crate::control::variant::{Form, VariantInfo, FRACTIONS, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{num_open, ParamError};
+use penstock_units::param::{num_open, OwnDefaults, ParamError};
 use penstock_units::Time;
 
 penstock_units::params! {
@@ -56,7 +56,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     doc: "Cuts the window by half the estimated fraction of marked packets.",
     source: "RFC 8257",
     own: &[DctcpParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
-    defaults: &[("ecn", "\"classic\"")],
+    defaults: OwnDefaults::any(&[("ecn", "\"classic\"")]),
     linux: Some("dctcp"),
     ..VARIANT
 };

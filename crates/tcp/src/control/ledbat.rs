@@ -23,7 +23,7 @@ use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{int, num, num_open, ParamError};
+use penstock_units::param::{int, num, num_open, OwnDefaults, ParamError};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -83,7 +83,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
           without slow start, unless initial_ssthresh (here 2) is raised.",
     source: "RFC 6817",
     own: &[LedbatParams::TABLE, Recovery::TABLE],
-    defaults: &[("initial_ssthresh", "2")],
+    defaults: OwnDefaults::any(&[("initial_ssthresh", "2")]),
     ..VARIANT
 };
 
@@ -239,7 +239,8 @@ mod tests {
 
     /// An ACK of `seq` and what came before it, at `now` ms.
     fn ack(l: &mut Ledbat, log: &mut SentLog, now: u64, seq: i64, newly: i64, max_sent: i64) {
-        let News { newest, once, .. } = log.on_ack(at(now), &Ack { seq, ..Ack::default() });
+        let News { newest, once, .. } =
+            log.on_ack(at(now), &Ack { seq, ..Ack::default() }, |_, _| {});
         let a = Acked { newest, once, max_sent, ..Acked::of(at(now), seq, newly) };
         l.on_ack(&a, &mut window(1.0));
     }

@@ -22,9 +22,13 @@ pub use hystart::{HyStart, HyStartParams};
 pub use variant::{Form, VariantInfo};
 
 use crate::ecn::bits::Ecn;
+use crate::info::CaState;
 use crate::recovery::kind::Recovery;
-use algorithm::{Acked, CongestionControl, Cut, Growth};
-use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
+use crate::sent::Sent;
+use algorithm::{Acked, CongestionControl, Cut, Growth, Steered};
+use penstock_units::param::{
+    field, Field, Param, ParamError, Params, Ty, Under, Value, Values, PARAM,
+};
 use penstock_units::{Duration, Time};
 use window::Window;
 
@@ -101,6 +105,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether the control sets the window itself.
+            pub(crate) fn full(&self) -> bool {
+                match self {
+                    ControlParams::Reno => false,
+                    $( ControlParams::$name(_) => $module::$name::FULL, )*
+                }
+            }
+
             /// Checks the parameters against each other and against the use of ECN.
             pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
                 match self {
@@ -137,6 +149,15 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether it sets the window itself.
+            #[inline]
+            pub(crate) fn full(&self) -> bool {
+                match self {
+                    Control::Reno(_) => false,
+                    $( Control::$name(_) => $module::$name::FULL, )*
+                }
+            }
+
             /// Whether a record of each segment under way is kept for it.
             pub(crate) fn records(&self) -> bool {
                 match self {
@@ -152,6 +173,10 @@ macro_rules! controls {
             fn grow(&mut self, g: &Growth<'_>, w: &mut Window);
             fn on_cut(&mut self, c: &Cut, w: &mut Window);
             fn on_level(&mut self, table_3: f64, c: &Cut, w: &mut Window);
+            fn steer(&mut self, s: &Steered, w: &mut Window);
+            fn on_lost(&mut self, sent: &Sent, total: u64, w: &mut Window);
+            fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);
+            fn undo(&mut self, w: &mut Window);
             fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
             fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
@@ -212,7 +237,8 @@ const WORD: Param = Param {
     name: "tcp",
     ty: <&VariantInfo>::TY,
     default: Some("\"reno\""),
-    source: "the papers' experiments use Reno",
+    under: Under { linux: Some("\"cubic\""), ..Under::all(None) },
+    source: "the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG",
     doc: "The sender's variant.",
     ..PARAM
 };

@@ -1,7 +1,7 @@
 //! Users see a variant as a row that each control writes beside its algorithm.
 
 use crate::recovery::kind::Recovery;
-use penstock_units::param::Param;
+use penstock_units::param::{OwnDefaults, Param};
 
 penstock_units::words! {
     /// Whose rule or whose arithmetic a control follows.
@@ -30,10 +30,8 @@ pub struct VariantInfo {
     pub recovery: Option<Recovery>,
     /// The parameters that only some variants read, this one among them.
     pub own: &'static [&'static [Param]],
-    /// Defaults that differ from those of [`PARAMS`](crate::PARAMS): key and TOML literal.
-    pub defaults: &'static [(&'static str, &'static str)],
-    /// Defaults that differ from those of `PARAMS` under `profile = "ns-2"`.
-    pub ns2: &'static [(&'static str, &'static str)],
+    /// Defaults that differ from those of [`PARAMS`](crate::PARAMS).
+    pub defaults: OwnDefaults,
     /// Linux's name of this control, where Linux has it.
     pub linux: Option<&'static str>,
 }
@@ -53,7 +51,6 @@ pub(crate) const VARIANT: VariantInfo = VariantInfo {
     source: "",
     recovery: None,
     own: &[],
-    defaults: &[],
-    ns2: &[],
+    defaults: OwnDefaults::NONE,
     linux: None,
 };

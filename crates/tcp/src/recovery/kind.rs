@@ -98,7 +98,12 @@ penstock_units::params! {
     pub struct LossParams: Default {
         /// After a timeout send everything outstanding again from the first hole; false: only what
         /// no SACK has reported (variant sack).
-        pub go_back_n: bool { default: true, ns2: true, source: "ns-2; 4.4BSD" },
+        pub go_back_n: bool {
+            default: true,
+            ns2: true,
+            linux: false,
+            source: "ns-2; 4.4BSD; Linux: tcp_timeout_mark_lost",
+        },
         /// Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe
         /// of SACK).
         pub loss_recovery: BookKeeping {

@@ -4,7 +4,7 @@
 
 use penstock_tcp::{
     Ack, Bits, Block, BookKeeping, Ecn, GrowthPer, Io, LossParams, Mark, MecnParams, RttClock,
-    RttParams, Segment, Sender, SsthreshFrom, TcpParams,
+    RttParams, Segment, Sender, SsthreshFrom, TcpParams, Validation,
 };
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn ns2(variant: &str) -> TcpParams {
         cwnd_floor: 0.0,
         ssthresh_from: SsthreshFrom::Window,
         growth: GrowthPer::Acks,
-        window_validation: false,
+        window_validation: Validation::Off,
         loss: LossParams { loss_recovery: BookKeeping::Ns2, ..p.loss },
         retransmit_ect: true,
         ecn_across_connections: true,
@@ -110,6 +110,12 @@ impl Story {
         let mut s = Story { tcp, now: Time::ZERO, out: Outbox::default(), ecn, count: 5 };
         s.tcp.give(s.now, segments, &mut s.out);
         s
+    }
+
+    /// The application gives `segments` more.
+    pub fn give(&mut self, segments: u64) -> &mut Self {
+        self.tcp.give(self.now, segments, &mut self.out);
+        self
     }
 
     pub fn wait(&mut self, n: u64) -> &mut Self {
