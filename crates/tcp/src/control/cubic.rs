@@ -13,7 +13,7 @@ use crate::control::window::Window;
 use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{num_open, ParamError};
+use penstock_units::param::{num_open, OwnDefaults, ParamError, Under};
 use penstock_units::Time;
 
 penstock_units::params! {
@@ -37,11 +37,17 @@ penstock_units::params! {
         pub fast_convergence: bool { default: true, source: "RFC 9438 4.7" },
         /// Whose CUBIC: RFC 9438's, or Linux's in integers, which reads its curve a minimum round
         /// trip ahead, adds whole segments, and forgets its maximum at a timeout.
-        pub cubic: Form { default: "rfc", source: "RFC 9438; Linux 6.x tcp_cubic.c" },
+        pub cubic: Form {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "RFC 9438; Linux 6.x tcp_cubic.c",
+        },
         /// How fast Reno's part of CUBIC grows above the last maximum: rfc: by a segment a round
         /// trip, linux: by 9/17 (in integers 8/15), as below it.
         pub reno_friendly: Option<Form> {
             auto: "as `cubic` says",
+            quiet: true,
             source: "RFC 9438 4.3; Linux 6.x tcp_cubic.c",
         },
     }
@@ -52,6 +58,10 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     doc: "The window is a cubic function of the time since the last cut, and never below Reno's.",
     source: "RFC 9438",
     own: &[CubicParams::TABLE, HyStartParams::TABLE, AbeParams::TABLE, Recovery::TABLE],
+    defaults: OwnDefaults {
+        under: Under { linux: &[("hystart", "\"linux\"")], ..Under::all(&[]) },
+        ..OwnDefaults::NONE
+    },
     linux: Some("cubic"),
     ..VARIANT
 };

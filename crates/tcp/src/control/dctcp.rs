@@ -30,7 +30,12 @@ penstock_units::params! {
         },
         /// Whose DCTCP: RFC 8257's, or Linux's in integers, in which g is a power of two, small
         /// fractions count as none, and a cut takes whole segments.
-        pub dctcp: Form { default: "rfc", source: "RFC 8257; Linux 6.x tcp_dctcp.c" },
+        pub dctcp: Form {
+            default: "rfc",
+            linux: "linux",
+            quiet: true,
+            source: "RFC 8257; Linux 6.x tcp_dctcp.c",
+        },
     }
 }
 

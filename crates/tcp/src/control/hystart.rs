@@ -36,6 +36,7 @@ penstock_units::params! {
         /// up to five rounds of slower growth in which it may think better of it.
         pub hystart: HyStart {
             default: "off",
+            quiet: true,
             source: "RFC 5681 has none; Linux 6.x tcp_cubic.c; RFC 9406",
         },
     }

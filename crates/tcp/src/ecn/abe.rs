@@ -19,6 +19,7 @@ penstock_units::params! {
             ty: num_open(0.0, 0.999_999),
             unit: "1",
             auto: "what a loss leaves",
+            quiet: true,
             source: "RFC 8511 3.1",
         },
     }
