@@ -137,6 +137,8 @@ struct AckNews {
     sacks: bool,
     /// Something that was sent once, before the last cut, has arrived.
     of_before: bool,
+    /// The segment whose round trip is RACK's: whether it is acknowledged, and its number.
+    last: Option<(bool, i64)>,
     /// The lowest segment sent once that arrived behind a later one.
     late: Option<i64>,
     dsack: bool,
@@ -343,8 +345,9 @@ impl LossRecovery for Rack {
             head |= seq == c.highest_ack + 1;
             s.transmit(c, now, seq, io);
         }
-        if head {
-            // RFC 6298 (5.1); Linux starts it again with the first hole.
+        if head && s.purpose != Purpose::Reorder {
+            // RFC 6298 (5.1); Linux starts it again with the first hole, but not in the place of
+            // the timer for what may be late.
             s.purpose = Purpose::Timeout;
             c.set_timer(now);
         }
@@ -382,8 +385,17 @@ impl State {
         }
         // 6.2, step 2: what comes back so soon answers the original.
         let of_original = sent.ever_rtx() && self.min_rtt.get().is_some_and(|least| rtt < least);
-        if !of_original && (sent.at, seq + 1) > (self.newest.at, self.newest.end) {
-            self.newest = Newest { at: sent.at, end: seq + 1, rtt };
+        if of_original {
+            return;
+        }
+        // RACK.rtt is that of the segment which is looked at last, not of the newest. Linux looks
+        // at reports first, and then at what is acknowledged, each in the order of their numbers.
+        if n.last.is_none_or(|last| (in_order, seq) > last) {
+            n.last = Some((in_order, seq));
+            self.newest.rtt = rtt;
+        }
+        if (sent.at, seq + 1) > (self.newest.at, self.newest.end) {
+            (self.newest.at, self.newest.end) = (sent.at, seq + 1);
         }
     }
 
