@@ -347,6 +347,17 @@ fn reordering_is_learned() {
     assert_eq!(s.tcp.counters().timeouts, 0);
 }
 
+/// By how many segments: 4 comes after 10, so by seven of them; 1 after 10, by all ten.
+#[test]
+fn the_path_reorders_by_so_many() {
+    let mut s = Story::at_window(rack("reno"), 10);
+    s.wait(100).sack(0, &[(10, 10)]).sack(0, &[(4, 4), (10, 10)]);
+    let seen = |s: &Story| (s.tcp.info().reord_seen, s.tcp.info().reordering);
+    assert_eq!(seen(&s), (1, 7));
+    s.ack(10);
+    assert_eq!(seen(&s), (2, 10));
+}
+
 fn brisk(p: TcpParams) -> TcpParams {
     TcpParams { rtt: RttParams { min_rto: Duration::from_millis(300), ..p.rtt }, ..p }
 }

@@ -181,10 +181,10 @@ impl ReorderingWindow {
         Duration::from_ticks(min_rtt.as_ticks().saturating_mul(steps) / 4).min(srtt)
     }
 
-    /// A segment below `high`, the highest reported, came late.
+    /// Segment `low` came after those up to `high`, itself among them.
     fn late(&mut self, low: i64, high: i64) {
         self.seen += 1;
-        self.by = self.by.max((high - low).min(MOST_REORDERING) as u32);
+        self.by = self.by.max((high + 1 - low).min(MOST_REORDERING) as u32);
     }
 
     /// A DSACK says that something was sent twice for nothing: once in a round trip the window
@@ -276,7 +276,9 @@ impl LossRecovery for Rack {
             s.min_rtt.take(now, MIN_RTT_WINDOW, rtt);
         }
         if let Some(low) = s.news.late {
-            s.window.late(low, high);
+            // Linux: up to the highest reported; where all of that is acknowledged, to the ACK.
+            let all = log(c).counts().0 == 0;
+            s.window.late(low, if all { ack.seq.max(high) } else { s.high_sacked });
         }
     }
 
@@ -907,6 +909,6 @@ mod tests {
         assert_eq!(w.steps, 1);
         w.late(5, 12);
         w.late(10, 12);
-        assert_eq!((w.seen, w.by), (2, 7));
+        assert_eq!((w.seen, w.by), (2, 8));
     }
 }
