@@ -265,7 +265,7 @@ impl Connection {
         self.was_cut(cause);
     }
 
-    /// The window was cut.
+    /// Cut windows are whole, where cwnd is.
     fn rounded(&mut self) {
         if self.p.whole_cwnd {
             self.window.round();
@@ -330,6 +330,15 @@ impl Connection {
             if let Some(usage) = &mut self.usage {
                 usage.resumes(now, rto, &mut self.window);
             }
+        }
+    }
+
+    /// SCE: the control gives way to an ACK of `acked` segments that tells of some congestion.
+    pub(crate) fn give_way(&mut self, now: Time, acked: i64) {
+        let before = self.window.cwnd;
+        self.control.on_some_congestion(now, acked as f64, &mut self.window);
+        if self.p.whole_cwnd {
+            self.window.move_whole(before, &mut self.part);
         }
     }
 

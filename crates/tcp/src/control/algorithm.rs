@@ -35,9 +35,9 @@ pub(crate) struct Acked {
 
 impl Acked {
     /// Returns the round trip that the ACK measures: that of the last segment that it newly
-    /// acknowledges, if all of them were sent once. The SYN's does not count: it has no data.
+    /// acknowledges, if all of them were sent once and no ACK had reported it. The SYN's does not count: it has no data.
     pub(crate) fn sample(&self) -> Option<Duration> {
-        let newest = self.newest.filter(|_| self.once && self.seq > 0)?;
+        let newest = self.newest.filter(|s| self.once && !s.sacked && self.seq > 0)?;
         Some(self.now.since(newest.at))
     }
 }

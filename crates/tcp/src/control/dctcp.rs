@@ -107,7 +107,7 @@ impl CongestionControl for Dctcp {
             // Nothing of DCTCP would be left: its window grows like Reno's.
             Ecn::Mecn => Err(ParamError::new(
                 "ecn",
-                "must be \"classic\" or \"accecn\" with tcp = \"dctcp\", which cuts by the \
+                "must be \"classic\", \"accecn\" or \"sce\" with tcp = \"dctcp\", which cuts by the \
                  fraction of marked packets; table 3 of multi-level ECN has a cut for each mark \
                  instead",
             )),

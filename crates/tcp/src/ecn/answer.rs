@@ -12,8 +12,7 @@ use penstock_units::Time;
 pub(crate) fn on_mark(c: &mut Connection, now: Time, ack: &Ack, inflation: f64) {
     let mark = c.mark;
     if c.agreed == Ecn::Sce && mark == Mark::Incipient {
-        let acked = (ack.seq - c.highest_ack).max(1);
-        return c.control.on_some_congestion(now, acked as f64, &mut c.window);
+        return c.give_way(now, (ack.seq - c.highest_ack).max(1));
     }
     if c.agreed != Ecn::Mecn || c.p.mecn.cuts(mark) {
         answer(c, now, ack, mark, inflation);
