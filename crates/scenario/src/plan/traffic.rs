@@ -59,7 +59,7 @@ impl Traffic {
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
     /// nor RACK's where that does not repair its losses, nor those of a browser where it gives none
     /// of them, nor `lead_in` where it has none.
-    pub fn reads(&self, param: &Param) -> bool {
+    pub fn reads(&self, param: &Param, profile: Profile) -> bool {
         if param.name == "lead_in" {
             return matches!(&self.source, Source::Ftp(_, ftp) if ftp.lead_in.is_some());
         }
@@ -70,6 +70,11 @@ impl Traffic {
             return self.source.tcp().is_some_and(|tcp| tcp.recovery == Recovery::Rack);
         }
         let own = self.variant();
+        // Reno's window goes with RACK: where the profile has that, another way has to be named.
+        let rack = param.of_profile(profile, &OwnDefaults::NONE).is_some();
+        if param.name == "recovery" && own.is_some_and(|v| v.name == "reno") && rack {
+            return true;
+        }
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
     }
 

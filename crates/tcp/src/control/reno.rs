@@ -75,7 +75,7 @@ pub(crate) const WITH_RACK: VariantInfo = VariantInfo {
     doc: "Reno's window; losses are found by time, and a cut takes effect over a round trip.",
     source: "RFC 5681, RFC 8985, RFC 9937",
     recovery: Some(Recovery::Rack),
-    own: &[Recovery::TABLE],
+    own: &[HyStartParams::TABLE, AbeParams::TABLE, Recovery::TABLE],
     linux: Some("reno"),
     ..VARIANT
 };

@@ -1,6 +1,6 @@
 //! A connection uses one of these ways of repairing losses. The parameters of all of them are here.
 
-use penstock_units::param::{Param, Ty, Value, Values, PARAM};
+use penstock_units::param::{Param, Ty, Under, Value, Values, PARAM};
 
 /// The list. A line adds a way of repairing losses; the key `recovery` offers those in [`WORDS`].
 macro_rules! recoveries {
@@ -57,6 +57,7 @@ impl Recovery {
         name: "recovery",
         ty: Ty::Word(ONLY_WORDS),
         default: Some("\"sack\""),
+        under: Under { linux: Some("\"rack\""), ..Under::all(None) },
         source: "RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno",
         doc: "How controls other than Reno's and Vegas's repair losses; selective \
               acknowledgements are negotiated for sack and rack. rack goes with reno, too.",
