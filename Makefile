@@ -132,7 +132,7 @@ oracle: setup ## sch_red itself and our router under real TCP in a virtual machi
 
 packetdrill: ## Linux's own scripts against our TCP: docs/packetdrill.md; PACKETDRILL=checkout, KERNEL=folder with the kernel's
 	@test -n "$(PACKETDRILL)" || { echo "make packetdrill PACKETDRILL=path of a checkout of github.com/google/packetdrill"; exit 1; }
-	cargo run --quiet -p penstock-packetdrill -- --profile rfc --list crates/packetdrill/scripts.txt --page docs/packetdrill.md --google $(PACKETDRILL) $(if $(KERNEL),--kernel $(KERNEL))
+	cargo run --quiet -p penstock-packetdrill -- --list crates/packetdrill/scripts.txt --page docs/packetdrill.md --google $(PACKETDRILL) $(if $(KERNEL),--kernel $(KERNEL))
 
 wheel: $(WHEELS)/.built ## target/wheels: this machine's wheel with profile-guided optimisation, which make bench measures; minutes
 

@@ -165,8 +165,6 @@ impl Settings {
         host.set("segment", &format!("\"{} B\"", peer.segment))?;
         if !peer.sack {
             host.set("recovery", "\"newreno\"")?;
-        } else if linux {
-            host.set("recovery", "\"rack\"")?;
         }
         let ecn = match (self.get("tcp_ecn"), peer.asks_first) {
             ("0", _) | ("2", false) => "\"off\"",

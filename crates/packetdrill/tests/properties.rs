@@ -110,7 +110,7 @@ proptest! {
         for glue in ["", " "] {
             let text = parts.join(glue);
             let _ = parse(&text);
-            let _ = run(&text, Profile::Rfc);
+            let _ = run(&text, Profile::Linux);
         }
     }
 
@@ -136,6 +136,8 @@ proptest! {
                 _ => lines[i].push_str(part),
             }
         }
-        let _ = run(&lines.join("\n"), Profile::Rfc);
+        for profile in [Profile::Rfc, Profile::Linux] {
+            let _ = run(&lines.join("\n"), profile);
+        }
     }
 }

@@ -101,6 +101,19 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
     ("receiver.pkt", "write(4, ..., 1000) = 1000", "bind(3) = 0", "got nothing until"),
     ("connect.pkt", "> SEW", "> S", "expected a SYN; got a SYN, CWR ECE"),
     ("connect.pkt", "> . 1:1(0) ack 1", "> P. 1:2001(2000) ack 1", "got an ACK of 1"),
+    // Linux: growth, restart, RACK's timer, PRR, undo, the probe and the timeout, held-back ACKs.
+    ("linux-slow-start.pkt", "cwnd == 17", "cwnd == 14", "got tcpi_snd_cwnd = 17"),
+    ("linux-slow-start.pkt", "cwnd == 10", "cwnd == 17", "got tcpi_snd_cwnd = 10"),
+    ("linux-slow-start.pkt", "after_idle=1", "after_idle=0", "expected tcpi_snd_cwnd == 10"),
+    ("linux-recovery.pkt", "+.027", "+.04", "at 0.240000 s; got data 8001:9001 again at 0.227"),
+    ("linux-recovery.pkt", "tcpi_lost == 1", "tcpi_lost == 0", "tcpi_lost = 1, tcpi_retrans = 1"),
+    ("linux-recovery.pkt", "tcpi_unacked == 2", "tcpi_unacked == 3", "tcpi_unacked = 2"),
+    ("linux-recovery.pkt", "<sack 8001:9001", "<sack 9001:9001", "got data 23001:24001 at 0.4"),
+    ("linux-probe.pkt", "P. 4001:5001", "P. 1:1001", "got data 4001:5001 again"),
+    ("linux-probe.pkt", "rto == 300000", "rto == 200000", "tcpi_rto = 300000"),
+    ("linux-probe.pkt", "tcp_ecn=0", "tcp_early_retrans=0", "got data 1:1001 again at 0.4"),
+    ("linux-receiver.pkt", "+.04 >", "+.2 >", "got an ACK of 19001 at 0.159000 s"),
+    ("linux-receiver.pkt", "ack 19001 <nop,nop,sack 17001:18001>", "ack 19001", "17001:18001"),
 ];
 
 #[test]
