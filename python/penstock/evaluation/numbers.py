@@ -40,10 +40,7 @@ class Numbers:
 
     @cached_property
     def _groups(self) -> Mapping[Where, Sequence[str]]:
-        return {
-            each.where: [entry["name"] or entry["kind"] for entry in each.scenario.resolved["traffic"]]
-            for each in self.plan.points
-        }
+        return {each.where: [group.name for group in each.scenario.core.facts().groups] for each in self.plan.points}
 
     def groups(self, where: Where) -> Sequence[str]:
         """Returns the names of a scenario's traffic entries."""

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.model import events
-from penstock.model.scenario import seconds
 from penstock.show import canvas, labels, style
 from penstock.show.canvas import Size
 from penstock.show.shown import Counts, Runs
@@ -272,10 +271,9 @@ def window_s(result: Runs, run: _penstock.RunResult | None = None) -> tuple[floa
 
     run: default: the first one.
     """
-    measure = result.scenario.resolved["measure"]
+    facts = result.scenario.core.facts()
     zero = (run or result.runs[0]).lead_in_s or 0.0
-    until = measure["to"]  # null: the end of the run
-    return zero + seconds(measure["from"]), zero + (result.scenario.duration_s if until is None else seconds(until))
+    return zero + facts.from_s, zero + facts.to_s
 
 
 def _waits_ms(result: Runs) -> dict[int, Numbers]:

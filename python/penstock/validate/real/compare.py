@@ -68,13 +68,12 @@ def as_linux(scenario: Scenario, changes: Mapping[str, object] | None = None) ->
     changes: more of them, which win.
     """
     wanted: dict[str, object] = {}
-    resolved = scenario.resolved
-    for i, entry in enumerate(resolved["traffic"]):
-        if "tcp" not in entry:
+    entries = zip(scenario.resolved["traffic"], scenario.core.facts().groups, strict=True)
+    for i, (entry, group) in enumerate(entries):
+        if group.full_packet is None:
             continue
-        header, _ = (entry["header"] or resolved["overhead"]).split()
-        wanted[f"traffic.{i}.header"] = f"{int(header) + TIMESTAMPS} B"
-        if int(entry["segment"].split()[0]) > LARGEST_SEGMENT:
+        wanted[f"traffic.{i}.header"] = f"{group.full_packet.header + TIMESTAMPS} B"
+        if group.full_packet.segment > LARGEST_SEGMENT:
             wanted[f"traffic.{i}.segment"] = f"{LARGEST_SEGMENT} B"
         for each in LINUX:
             if not each.tcp or entry["tcp"] in each.tcp:
