@@ -62,7 +62,7 @@ class Numbers:
 
     @cached_property
     def _measured(self) -> Mapping[str, Mapping[tuple[str, str], tuple[Array, Array]]]:
-        """Returns run → (measure, of) → places and values."""
+        """Returns what was measured of each run: its identity → (measure, of) → places and values."""
         wanted = {key for keys in self._keys.values() for key in keys}
         found: dict[str, dict[tuple[str, str], tuple[Array, Array]]] = {}
         parts = [(each, part) for each in self.folders for part in store.parts(each, MEASURES)]

@@ -164,5 +164,5 @@ def _common(what: str, values: Sequence[Any]) -> Any:
 
 
 def _growth(group: Table) -> float:
-    """Returns a delayed ACK answers two segments. Where growth counts ACKs, the window grows half as fast."""
+    """Returns the growth of a window in a round trip: half where it counts ACKs, which answer two segments each."""
     return 0.5 if group["delayed_ack"] and group["growth"] == "acks" else 1.0

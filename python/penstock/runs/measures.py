@@ -119,7 +119,7 @@ class Fates:
         return np.where(self.lost, np.nan, self.left_s - self.t_s)
 
     def where(self, keep: NDArray[np.bool_]) -> Fates:
-        """Returns some of them."""
+        """Returns the fates of some of the packets."""
         return Fates(self.flow[keep], self.t_s[keep], self.size[keep], self.left_s[keep], self.lost[keep])
 
 

@@ -53,7 +53,7 @@ class Plots:
             return figure
 
     def delay_cdf(self, *, size: Size = None) -> Figure:
-        """Returns the share of packets that waited at most so long, over the measured window: every seed faint, all
+        """Draws the share of packets that waited at most so long, over the measured window: every seed faint, all
         together strong. At most eight disciplines are drawn."""
         import numpy as np
 

@@ -92,7 +92,7 @@ def of_result(result: Result) -> WarmUp:
 
 
 def of_series(series: pa.Table, from_s: float, to_s: float = math.inf) -> WarmUp:
-    """Returns the same of recorded queues as `of_result` does of a result.
+    """Returns what `check` says of recorded queues.
 
     series: `Result.series("queue")`: seed, t_s, queue_pkts.
     from_s, to_s: the measured window; what is after it does not count.
@@ -201,7 +201,7 @@ class _TooLongError(Exception):
 
 
 def _first_seed(core: _penstock.Scenario, watch: Watch, limit_s: float) -> WarmUp | None:
-    """Returns `None` for a run that fails: the sweep has said so."""
+    """Returns what `check` says of the first seed; `None` for a run that fails, since the sweep has said so."""
     begun = time.monotonic()
 
     def progress(fraction: float, done: int, total: int) -> None:

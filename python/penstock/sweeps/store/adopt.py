@@ -150,7 +150,7 @@ def _of(rows: pa.Table, keys: pa.Array | None) -> pa.Table:
 
 
 def _joined(runs: pa.Table, about: pa.Table) -> pa.Table:
-    """Returns runs with what their points say."""
+    """Returns the rows of runs with what their points say."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
