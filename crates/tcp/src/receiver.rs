@@ -29,6 +29,9 @@ pub struct Receiver {
     delayed_until: Time,
     delay: Option<Duration>,
     sack: bool,
+    /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
+    dsack: bool,
+    twice: i64,
     counts_marks: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
@@ -75,6 +78,8 @@ impl Receiver {
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
             sack: p.sack(),
+            dsack: p.dsack(),
+            twice: -1,
             counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
@@ -91,6 +96,7 @@ impl Receiver {
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
+        self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
 
@@ -109,6 +115,9 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
+        if self.dsack && self.has(s.seq) {
+            self.twice = s.seq;
+        }
         self.take(s.seq);
         if s.syn {
             return Reply::Now(self.answer_syn(s));
@@ -195,6 +204,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the segment has arrived before.
+    fn has(&self, seq: i64) -> bool {
+        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+    }
+
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -216,6 +230,15 @@ impl Receiver {
         }
     }
 
+    /// Puts a DSACK block before the others (RFC 2883).
+    #[cold]
+    fn report_twice(&mut self, ack: &mut Ack) {
+        let twice = std::mem::replace(&mut self.twice, -1);
+        ack.blocks.rotate_right(1);
+        ack.blocks[0] = Block { left: twice, right: twice + 1 };
+        ack.n_blocks = (ack.n_blocks + 1).min(MAX_BLOCKS as u8);
+    }
+
     fn ack(&mut self) -> Ack {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
@@ -235,6 +258,9 @@ impl Receiver {
                 *to = *from;
             }
             ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
+            if self.twice >= 0 {
+                self.report_twice(&mut ack);
+            }
         }
         ack
     }
@@ -292,6 +318,25 @@ mod tests {
         assert_eq!((a.seq, a.n_blocks), (3, 1));
         assert_eq!(ack(1).seq, 3, "a duplicate");
         assert_eq!(ack(4).seq, 5);
+    }
+
+    /// A segment that arrives twice is reported once, before the other blocks: below the cumulative
+    /// ACK, or within a block. Only a sender that finds losses by time asks for it.
+    #[test]
+    fn reports_what_arrives_twice() {
+        for recovery in [Recovery::Rack, Recovery::Sack] {
+            let p = TcpParams { recovery, ..TcpParams::default() };
+            let mut r = Receiver::new(&Arc::new(p));
+            let mut ack = |s: i64| now(r.on_segment(Time::ZERO, &seg(s)));
+            let _ = [0, 1, 3, 4, 6].map(&mut ack);
+            for twice in [1, 3] {
+                let block = Block { left: twice, right: twice + 1 };
+                let a = ack(twice);
+                assert_eq!(a.dsack(), (recovery == Recovery::Rack).then_some(block), "{twice}");
+                assert_eq!((a.seq, a.n_blocks), (1, if a.dsack().is_some() { 3 } else { 2 }));
+                assert_eq!(ack(6 + twice).dsack(), None, "once");
+            }
+        }
     }
 
     #[test]
