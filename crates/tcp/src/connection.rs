@@ -313,7 +313,11 @@ impl Connection {
             in_flight,
             sent: self.counters.sent,
             rto: self.rtt.timeout(),
-            open: open && !full && self.p.window_validation == Validation::Linux,
+            // Linux has one setting for a window that goes unused and for a pause.
+            open: open
+                && !full
+                && self.p.idle_restart
+                && self.p.window_validation == Validation::Linux,
         };
         if let Some(usage) = &mut self.usage {
             usage.sent(now, &s, &mut self.window);
