@@ -231,7 +231,7 @@ fn profile_linux() {
     assert_eq!(tcp(&set).window, 11_586);
     assert_eq!(tcp(&s.set("profile", "rfc").unwrap()), tcp(&good(&text)));
     let wrong = s.set("profile", "lynux").unwrap_err().to_string();
-    assert!(wrong.contains("nearest: linux"), "{wrong}");
+    assert!(wrong.contains("nearest: \"linux\""), "{wrong}");
 }
 
 #[test]
