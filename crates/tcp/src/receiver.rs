@@ -127,10 +127,11 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
-        // SCE: the state has changed while an ACK is held back, which goes first.
-        let held = self.feedback == Feedback::Some && in_order && self.delayed_until != Time::NEVER;
-        let earlier = held.then(|| self.ack());
-        let before = self.some;
+        if self.feedback == Feedback::Some {
+            if let Some(earlier) = self.overtaken(now, s) {
+                return Reply::Now(earlier);
+            }
+        }
         if self.dsack && self.has(s.seq) {
             self.twice = s.seq;
         }
@@ -145,12 +146,6 @@ impl Receiver {
         let news = self.take_mark(s);
         if self.held.is_some() {
             self.adapt(now, echoes);
-        }
-        if let (Some(earlier), Some(delay)) = (earlier, self.delay) {
-            if before != self.some {
-                self.delayed_until = now + delay;
-                return Reply::Now(earlier);
-            }
         }
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
@@ -177,6 +172,23 @@ impl Receiver {
         if self.delay.is_none() {
             self.delayed_until = Time::NEVER;
         }
+    }
+
+    /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
+    /// of. The segment's own ACK then waits.
+    #[cold]
+    #[inline(never)]
+    fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
+        let delay =
+            self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
+        if sce::some_congestion(s.ecn) == self.some {
+            return None;
+        }
+        let earlier = self.ack();
+        self.take(s.seq);
+        self.take_mark(s);
+        self.delayed_until = now + delay;
+        Some(earlier)
     }
 
     /// A held-back ACK is due.
