@@ -410,6 +410,8 @@ pub fn header(tcp: &TcpParams) -> i32 {
 const KERNELS: &[&str] = &[
     "delayed_ack",
     "delayed_ack_timeout",
+    "delayed_ack_adapts",
+    "quickack",
     "min_rto",
     "max_rto",
     "initial_rto",
@@ -427,6 +429,9 @@ const KERNELS: &[&str] = &[
     "whole_cwnd",
     "go_back_n",
     "loss_recovery",
+    "reduction",
+    "tlp",
+    "undo",
     "retransmit_ect",
     "ecn_across_connections",
     "incipient",

@@ -43,7 +43,9 @@ impl Scenario {
         }
         for (i, traffic) in plan.traffic.iter().enumerate() {
             let params = keys::traffic_params(traffic.kind);
-            let read = || params.iter().copied().flatten().filter(|p| traffic.reads(p));
+            let read = || {
+                params.iter().copied().flatten().filter(|p| traffic.reads(p, self.plan.top.profile))
+            };
             let values = show::values(read(), &traffic.values);
             let title = format!("Traffic: {}", traffic.name());
             groups.push(self.group(&title, &format!("traffic.{i}"), read(), &values));

@@ -313,7 +313,7 @@ impl Scenario {
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
             let params = keys::traffic_params(t.kind);
-            let read = flat(&params).filter(|p| t.reads(p) && t.names(p, top.profile));
+            let read = flat(&params).filter(|p| t.reads(p, top.profile) && t.names(p, top.profile));
             Json::Object(show::values(read, &t.values))
         });
         root.insert("traffic".into(), entries.collect());

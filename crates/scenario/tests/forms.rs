@@ -93,7 +93,8 @@ bytes = 12345
     let cross = "duration = \"10 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\ncross_flows = 1\nlink = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n[[traffic]]\nkind = \"ftp\"\n";
     let linux = format!("profile = \"linux\"\n{SMALL}");
     let reno = format!("profile = \"linux\"\n{SMALL}tcp = \"reno\"\ninitial_window = 2\n");
-    for text in [SMALL, EXAMPLE, init_template(), &ns2, &linux, &reno, &rich, cross] {
+    let old = format!("{reno}recovery = \"sack\"\nquickack = 0\n");
+    for text in [SMALL, EXAMPLE, init_template(), &ns2, &linux, &reno, &old, &rich, cross] {
         let first = good(text);
         let again = Scenario::from_json(&first.resolved_json())
             .unwrap_or_else(|e| panic!("{e}\n{}", first.resolved()));

@@ -215,6 +215,7 @@ fn profile_ns2() {
 /// A bundle, of which each key can be set by itself, and another profile brings back what it had.
 #[test]
 fn profile_linux() {
+    use penstock_tcp::Recovery;
     let text = SMALL.replace("tcp = \"reno\"\n", "");
     let s = good(&format!("profile = \"linux\"\n{text}"));
     let tcp = |s: &penstock_scenario::Scenario| match &s.lower(1).unwrap().flows[0].app {
@@ -226,12 +227,17 @@ fn profile_linux() {
     assert_eq!(linux, penstock_tcp::TcpParams { header: Some(Bytes(52)), ..own });
     assert_eq!((linux.variant().name, linux.initial_window, linux.window), ("cubic", 10, 11_586));
     assert_eq!((linux.rtt.min_rto, linux.rtt.max_rto), (ms(200), ms(120_000)));
+    assert_eq!(linux.recovery, Recovery::Rack);
     let set = s.set_all(&[("traffic.0.tcp", "reno"), ("traffic.0.initial_window", "2")]).unwrap();
     assert_eq!((tcp(&set).variant().name, tcp(&set).initial_window), ("reno", 2));
-    assert_eq!(tcp(&set).window, 11_586);
+    assert_eq!((tcp(&set).window, tcp(&set).recovery), (11_586, Recovery::Rack), "Linux's reno");
+    let westwood = s.set("traffic.0.tcp", "westwood").unwrap();
+    assert_eq!(tcp(&westwood).recovery, Recovery::Rack, "whatever the paper has");
+    let old = set.set("traffic.0.recovery", "sack").unwrap();
+    assert_eq!(tcp(&old).recovery, Recovery::Reno, "as without the profile");
     assert_eq!(tcp(&s.set("profile", "rfc").unwrap()), tcp(&good(&text)));
     let wrong = s.set("profile", "lynux").unwrap_err().to_string();
-    assert!(wrong.contains("nearest: linux"), "{wrong}");
+    assert!(wrong.contains("nearest: \"linux\""), "{wrong}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
-use crate::sent::{Sent, SentLog};
+use crate::sent::{News, Sent, SentLog};
 use crate::timers::{Timer, Timers};
 use crate::usage::{Standing, Usage, Validation};
 use penstock_units::{Duration, Time};
@@ -234,7 +234,7 @@ impl Connection {
     }
 
     /// Returns the segments that a cut by a factor multiplies.
-    fn cut_base(&self, inflation: f64) -> f64 {
+    pub(crate) fn cut_base(&self, inflation: f64) -> f64 {
         match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(inflation),
             SsthreshFrom::Cwnd => self.window.cwnd,
@@ -364,9 +364,8 @@ impl Connection {
             quirks: self.p.quirks(),
         };
         let before = self.window.cwnd;
-        let stepped =
-            self.hystart.as_ref().is_some_and(|hystart| hystart.slow_start(&g, &mut self.window));
-        if !stepped {
+        let steps = self.hystart.as_ref().is_some_and(|h| h.slow_start(&g, &mut self.window));
+        if !steps {
             self.control.grow(&g, &mut self.window);
         }
         if self.p.whole_cwnd {
@@ -446,11 +445,19 @@ impl Connection {
     // ---- ACKs ---------------------------------------------------------------------------------
 
     /// Tells the record and the control of an ACK that newly reports `marked` segments as marked.
-    /// Nothing else has been done with the ACK.
-    pub(crate) fn tell(&mut self, now: Time, ack: &Ack, marked: i64) {
-        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, |_, _| {}));
+    /// Nothing else has been done with the ACK. `each` hears of every segment that it newly reports,
+    /// where there is a record. Returns its news of them.
+    #[inline]
+    pub(crate) fn tell(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        marked: i64,
+        each: impl FnMut(i64, &Sent),
+    ) -> Option<News> {
+        let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, each));
         if !self.control.watches() && self.hystart.is_none() {
-            return;
+            return of_log;
         }
         let newly = ack.seq - self.highest_ack;
         let delivered = match &of_log {
@@ -464,6 +471,7 @@ impl Connection {
             hystart.on_ack(&a, &mut self.window);
         }
         self.control.on_ack(&a, &mut self.window);
+        of_log
     }
 
     /// Takes in an ACK of new data: sequence state, round trip, timer. Growth is
@@ -497,12 +505,25 @@ impl Connection {
             self.grow(now, acked, flight);
             self.ecn_backoff = false;
         }
+        self.opened(ack);
+    }
+
+    /// The SYN's answer, or that of the first segment: the window opens.
+    #[inline]
+    pub(crate) fn opened(&mut self, ack: &Ack) {
         if self.last_ack == 0 {
             self.window.cwnd = self.initial_window;
             if self.p.handshake {
                 self.agreed = bits::conclude(self.p.ecn, ack.bits);
             }
         }
+    }
+
+    /// A segment that was sent once, at `sent`, gives a sample of the round trip.
+    pub(crate) fn sample(&mut self, sent: Time, now: Time) {
+        self.rtt.restore(&self.p.rtt);
+        self.rtt.sample(&self.p.rtt, sent, now);
+        self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
     }
 
     /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).

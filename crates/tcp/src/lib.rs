@@ -11,20 +11,24 @@
 //! - `segment.rs`: what the two ends hand to each other; `ecn/`: what its bits mean.
 //! - `rtt.rs`: the round trip and the timeout. `control/`: the window's growth and cuts, as
 //!   numbers.
+//! - `minimum.rs`: the smallest value of late.
 //! - `params.rs`: everything that a user sets.
 //! - `sent.rs`, `timers.rs`, `pace.rs`: what is under way, what is waited for, how far apart
 //!   segments leave.
 //! - `usage.rs`: how much of its window a sender uses.
 //! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
-//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
+//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end, `held.rs`: for
+//!   how long it holds ACKs back.
 //! - `info.rs`: how a sender stands, for reports.
 //! - `quirks.rs`: where ns-2 differs.
 
 mod connection;
 mod control;
 mod ecn;
+mod held;
 mod info;
+mod minimum;
 mod pace;
 mod params;
 mod quirks;
@@ -47,7 +51,7 @@ pub use info::{CaState, Info};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
-pub use recovery::kind::{BookKeeping, LossParams, Recovery};
+pub use recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 pub use rtt::{RttClock, RttEstimator, RttParams};
 pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;

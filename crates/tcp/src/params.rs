@@ -9,7 +9,7 @@ use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
-use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
+use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
 use crate::usage::Validation;
 use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
@@ -97,6 +97,24 @@ penstock_units::params! {
             default: "100 ms",
             linux: "40 ms",
             source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
+        },
+        /// How long a delayed ACK waits follows the gaps between segments: from
+        /// `delayed_ack_timeout` up to the round trip of the handshake.
+        pub delayed_ack_adapts: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "Linux: tcp_event_data_recv",
+        },
+        /// With delayed ACKs: so many at the start, and after a pause longer than a timeout, are
+        /// not delayed.
+        pub quickack: u32 {
+            ty: int(0, 1000),
+            unit: "ACKs",
+            default: 0,
+            linux: 16,
+            quiet: true,
+            source: "Linux: TCP_MAX_QUICKACKS",
         },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
@@ -192,6 +210,8 @@ penstock_units::params! {
         pub control: ControlParams,
         /// How losses are repaired.
         pub recovery: Recovery,
+        /// What RACK-TLP reads.
+        pub rack: RackParams,
     }
 }
 
@@ -233,6 +253,7 @@ const PIECES: &[&[Param]] = {
         HyStartParams::TABLE,
         AbeParams::TABLE,
         Recovery::TABLE,
+        RackParams::TABLE,
     ]
 };
 
@@ -295,6 +316,12 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
+        if self.control.full() && self.recovery != Recovery::Rack {
+            return refuse(
+                "recovery",
+                "must be \"rack\" under this tcp, which sets its window itself",
+            );
+        }
         if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
             let problem = "must be \"off\" with a control that has a slow start of its own";
             return refuse("hystart", problem);
@@ -305,14 +332,11 @@ impl TcpParams {
             let problem = "must be left out: this tcp and ecn have answers of their own to marks";
             return refuse("beta_ecn", problem);
         }
-        if self.control.full() {
+        if !self.control.takes(self.recovery) {
             return refuse(
                 "recovery",
-                "must be \"rack\" under this tcp, which sets its window itself",
+                "must be \"newreno\", \"sack\" or \"rack\", or what the control has",
             );
-        }
-        if !self.control.takes(self.recovery) {
-            return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
         }
         Ok(())
     }
@@ -326,6 +350,18 @@ impl TcpParams {
     #[inline]
     pub fn sack(&self) -> bool {
         self.recovery.reads_reports()
+    }
+
+    /// Whether a cut takes effect over a round trip.
+    #[inline]
+    pub(crate) fn gradual(&self) -> bool {
+        self.recovery == Recovery::Rack && self.rack.reduction == Reduction::Prr
+    }
+
+    /// Whether the receiver reports what arrives twice (DSACK).
+    #[inline]
+    pub(crate) fn dsack(&self) -> bool {
+        self.recovery == Recovery::Rack
     }
 
     /// Returns what ns-2 does differently, where recovery follows its book-keeping.

@@ -4,6 +4,7 @@
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
 use crate::ecn::mecn;
 use crate::ecn::{accecn, classic, sce};
+use crate::held::Held;
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
@@ -30,7 +31,12 @@ pub struct Receiver {
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
     delay: Option<Duration>,
+    /// What adapts of it.
+    held: Option<Box<Held>>,
     sack: bool,
+    /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
+    dsack: bool,
+    twice: i64,
     counts_marks: bool,
     /// Multi-level ECN: the level is held; what the code points mean.
     latch: bool,
@@ -79,7 +85,12 @@ impl Receiver {
             echo_survives: p.ecn_across_connections,
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
+            held: (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0)).then(|| {
+                Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack))
+            }),
             sack: p.sack(),
+            dsack: p.dsack(),
+            twice: -1,
             counts_marks: p.control.counts_marks(),
             latch: p.mecn.latch,
             codepoints: p.codepoints(),
@@ -97,6 +108,7 @@ impl Receiver {
         self.marks = accecn::FIRST;
         self.unsaid = 0;
         self.some = false;
+        self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
 
@@ -120,11 +132,21 @@ impl Receiver {
                 return Reply::Now(earlier);
             }
         }
+        if self.dsack && self.has(s.seq) {
+            self.twice = s.seq;
+        }
         self.take(s.seq);
         if s.syn {
+            if let Some(held) = &mut self.held {
+                held.open(now);
+            }
             return Reply::Now(self.answer_syn(s));
         }
+        let echoes = self.level;
         let news = self.take_mark(s);
+        if self.held.is_some() {
+            self.adapt(now, echoes);
+        }
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
             let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
@@ -149,9 +171,28 @@ impl Receiver {
         }
         let earlier = self.ack();
         self.take(s.seq);
+        let echoes = self.level;
         self.take_mark(s);
+        if self.held.is_some() {
+            self.adapt(now, echoes);
+        }
         self.delayed_until = now + delay;
         Some(earlier)
+    }
+
+    /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks.
+    #[cold]
+    #[inline(never)]
+    fn adapt(&mut self, now: Time, before: Mark) {
+        let Some(held) = &mut self.held else { return };
+        if self.feedback == Feedback::Echo && before != self.level && self.level == Mark::Ce {
+            held.hurry(2); // Linux: the sender should hear of a first mark
+        }
+        held.data(now);
+        self.delay = held.wait();
+        if self.delay.is_none() {
+            self.delayed_until = Time::NEVER;
+        }
     }
 
     /// A held-back ACK is due.
@@ -229,6 +270,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the segment has arrived before.
+    fn has(&self, seq: i64) -> bool {
+        seq < self.next || self.ooo.iter().any(|b| b.left <= seq && seq < b.right)
+    }
+
     fn take(&mut self, seq: i64) {
         if seq == self.next {
             self.next += 1;
@@ -262,14 +308,20 @@ impl Receiver {
             self.level = Mark::None;
         }
         self.unsaid = 0;
+        if let Some(held) = &mut self.held {
+            held.sent();
+        }
         // The application takes data at once.
         let window = Ack::ALL_ROOM;
         let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
         if self.sack {
-            for (to, from) in ack.blocks.iter_mut().zip(&self.ooo) {
+            let twice = std::mem::replace(&mut self.twice, -1);
+            let dsack = (twice >= 0).then_some(Block { left: twice, right: twice + 1 });
+            let blocks = dsack.iter().chain(&self.ooo).take(MAX_BLOCKS);
+            for (to, from) in ack.blocks.iter_mut().zip(blocks) {
                 *to = *from;
+                ack.n_blocks += 1;
             }
-            ack.n_blocks = self.ooo.len().min(MAX_BLOCKS) as u8;
         }
         ack
     }
@@ -342,6 +394,27 @@ mod tests {
         assert_eq!(r.on_timer(Time::from_nanos(100_000_000)).map(|a| a.seq), Some(3));
         assert!(matches!(r.on_segment(t, &seg(5)), Reply::Now(_)), "out of order");
         assert_eq!(now(r.on_segment(t, &seg(4))).seq, 5, "fills the gap");
+    }
+
+    /// Three quick ACKs, then every second segment. A first mark asks for two that are quick.
+    #[test]
+    fn the_first_acks_are_not_delayed() {
+        let held = |r: &mut Receiver, s: Segment| r.on_segment(Time::ZERO, &s) == Reply::Later;
+        for (ecn, want) in [
+            (Ecn::Off, [false, false, false, true, false, true, false, true]),
+            (Ecn::Classic, [false, false, false, true, false, false, false, true]),
+        ] {
+            let p = TcpParams { delayed_ack: true, quickack: 3, ecn, ..TcpParams::default() };
+            let mut r = Receiver::new(&Arc::new(p));
+            let _ = now(r.on_segment(Time::ZERO, &syn(bits::request(ecn))));
+            let got: Vec<bool> = (1..=8)
+                .map(|seq| {
+                    let mark = if seq == 6 { Mark::Ce } else { Mark::None };
+                    held(&mut r, marked(seg(seq), mark))
+                })
+                .collect();
+            assert_eq!(got, want, "{ecn:?}");
+        }
     }
 
     fn syn(bits: Bits) -> Segment {

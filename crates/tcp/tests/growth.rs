@@ -164,54 +164,6 @@ fn the_receivers_window_is_that_of_the_last_ack() {
     assert_eq!(s.ack(7).sent(), [10, 11, 12, 13, 14, 15], "cwnd alone");
 }
 
-fn with_hystart(variant: &str, hystart: HyStart) -> TcpParams {
-    TcpParams { hystart: HyStartParams { hystart }, initial_window: 10, ..rfc(variant) }
-}
-
-/// Round trips of 100 ms, then of 140 and more. Linux's HyStart began a round with the ACK of 7, the first at
-/// a window of 16, and the next one with that of 23: the ninth of that, 31, ends slow start with
-/// ssthresh at the window. HyStart++ goes on by quarters after the eighth long round trip. Under any
-/// control whose slow start is Reno's.
-#[test]
-fn growing_round_trips_end_slow_start() {
-    for variant in ["reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
-        for (hystart, grown, ssthresh) in [
-            (HyStart::Off, 50.0, f64::INFINITY),
-            (HyStart::Linux, 40.0, 40.0),
-            // The ACK of the eighth sample takes a whole step.
-            (HyStart::Rfc9406, 20.0 + 8.0 + 22.0 / 4.0, f64::INFINITY),
-        ] {
-            let mut s = Story::connected(with_hystart(variant, hystart));
-            s.wait(100).acks(1..=10);
-            near(s.cwnd(), 20.0);
-            for seq in 11..=40 {
-                // At intervals that are no train of Linux's.
-                s.wait(if seq == 11 || seq == 31 { 140 } else { 3 }).ack(seq);
-            }
-            assert!((s.cwnd() - grown).abs() < 1.0, "{variant} {hystart:?}: {}", s.cwnd());
-            assert_eq!(s.ssthresh(), ssthresh, "{variant} {hystart:?}");
-        }
-    }
-}
-
-/// Controls with a slow start of their own refuse it.
-#[test]
-fn hystart_needs_renos_slow_start() {
-    for variant in ["vegas", "ledbat"] {
-        let error = with_hystart(variant, HyStart::Rfc9406).check().unwrap_err().to_string();
-        assert!(error.starts_with("hystart: must be \"off\""), "{error}");
-    }
-}
-
-/// A loss ends HyStart++ for good: the slow start after the timeout is RFC 5681's.
-#[test]
-fn only_the_first_slow_start_has_rounds() {
-    let mut s = Story::connected(with_hystart("sack", HyStart::Rfc9406));
-    s.wait(100).acks(1..=5).timer();
-    s.wait(100).ack(7); // two segments: one step
-    near(s.cwnd(), 2.0);
-}
-
 fn linux(variant: &str) -> TcpParams {
     TcpParams::under(Profile::Linux, variant).unwrap()
 }
@@ -315,4 +267,52 @@ fn a_pause_restarts_the_window() {
         s.wait(pause).give(100);
         assert_eq!(s.sent().len(), want, "after {pause} ms");
     }
+}
+
+fn with_hystart(variant: &str, hystart: HyStart) -> TcpParams {
+    TcpParams { hystart: HyStartParams { hystart }, initial_window: 10, ..rfc(variant) }
+}
+
+/// Round trips of 100 ms, then of 140 and more. Linux's HyStart began a round with the ACK of 7, the first at
+/// a window of 16, and the next one with that of 23: the ninth of that, 31, ends slow start with
+/// ssthresh at the window. HyStart++ goes on by quarters after the eighth long round trip. Under any
+/// control whose slow start is Reno's.
+#[test]
+fn growing_round_trips_end_slow_start() {
+    for variant in ["reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
+        for (hystart, grown, ssthresh) in [
+            (HyStart::Off, 50.0, f64::INFINITY),
+            (HyStart::Linux, 40.0, 40.0),
+            // The ACK of the eighth sample takes a whole step.
+            (HyStart::Rfc9406, 20.0 + 8.0 + 22.0 / 4.0, f64::INFINITY),
+        ] {
+            let mut s = Story::connected(with_hystart(variant, hystart));
+            s.wait(100).acks(1..=10);
+            near(s.cwnd(), 20.0);
+            for seq in 11..=40 {
+                // At intervals that are no train of Linux's.
+                s.wait(if seq == 11 || seq == 31 { 140 } else { 3 }).ack(seq);
+            }
+            assert!((s.cwnd() - grown).abs() < 1.0, "{variant} {hystart:?}: {}", s.cwnd());
+            assert_eq!(s.ssthresh(), ssthresh, "{variant} {hystart:?}");
+        }
+    }
+}
+
+/// Controls with a slow start of their own refuse it.
+#[test]
+fn hystart_needs_renos_slow_start() {
+    for variant in ["vegas", "ledbat"] {
+        let error = with_hystart(variant, HyStart::Rfc9406).check().unwrap_err().to_string();
+        assert!(error.starts_with("hystart: must be \"off\""), "{error}");
+    }
+}
+
+/// A loss ends HyStart++ for good: the slow start after the timeout is RFC 5681's.
+#[test]
+fn only_the_first_slow_start_has_rounds() {
+    let mut s = Story::connected(with_hystart("sack", HyStart::Rfc9406));
+    s.wait(100).acks(1..=5).timer();
+    s.wait(100).ack(7); // two segments: one step
+    near(s.cwnd(), 2.0);
 }

@@ -11,7 +11,7 @@ use crate::tables::{
     Video, Voip, Web,
 };
 use penstock_sim::Datagram;
-use penstock_tcp::{Ecn, TcpParams, VariantInfo, VARIANTS};
+use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VariantInfo, VARIANTS};
 use penstock_units::param::{
     field, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
 };
@@ -57,15 +57,24 @@ impl Traffic {
     }
 
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
-    /// nor those of a browser where it gives none of them, nor `lead_in` where it has none.
-    pub fn reads(&self, param: &Param) -> bool {
+    /// nor RACK's where that does not repair its losses, nor those of a browser where it gives none
+    /// of them, nor `lead_in` where it has none.
+    pub fn reads(&self, param: &Param, profile: Profile) -> bool {
         if param.name == "lead_in" {
             return matches!(&self.source, Source::Ftp(_, ftp) if ftp.lead_in.is_some());
         }
         if Browser::TABLE.iter().any(|p| p.name == param.name) {
             return self.source.browser().is_some();
         }
+        if RackParams::TABLE.iter().any(|p| p.name == param.name) {
+            return self.source.tcp().is_some_and(|tcp| tcp.recovery == Recovery::Rack);
+        }
         let own = self.variant();
+        // Reno's window goes with RACK: where the profile has that, another way has to be named.
+        let rack = param.of_profile(profile, &OwnDefaults::NONE).is_some();
+        if param.name == "recovery" && own.is_some_and(|v| v.name == "reno") && rack {
+            return true;
+        }
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
     }
 

@@ -16,7 +16,7 @@ use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{num, OwnDefaults};
+use penstock_units::param::{num, OwnDefaults, Under};
 use penstock_units::{Duration, Time};
 
 penstock_units::words! {
@@ -54,7 +54,10 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
           shortest round trip.",
     source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
     own: &[WestwoodParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
-    defaults: OwnDefaults::any(&[("recovery", "\"newreno\"")]),
+    defaults: OwnDefaults {
+        any: &[("recovery", "\"newreno\"")],
+        under: Under { linux: &[("recovery", "\"rack\"")], ..Under::all(&[]) },
+    },
     linux: Some("westwood"),
     ..VARIANT
 };

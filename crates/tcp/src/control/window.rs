@@ -15,11 +15,6 @@ impl Window {
         self.cwnd += 1.0;
     }
 
-    /// Takes `n` segments off cwnd, down to two.
-    pub(crate) fn shrink(&mut self, n: f64) {
-        self.cwnd = (self.cwnd - n).max(2.0_f64.min(self.cwnd));
-    }
-
     /// Slow start's step without a limit: every segment acknowledged, up to ssthresh. Returns how
     /// many those were; the rest of them counts in congestion avoidance.
     #[inline]
@@ -42,6 +37,11 @@ impl Window {
         let segments = whole(sum);
         *part = (sum - segments).max(0.0);
         self.cwnd = (whole(before) + segments).max(1.0);
+    }
+
+    /// Takes `n` segments off cwnd, down to two.
+    pub(crate) fn shrink(&mut self, n: f64) {
+        self.cwnd = (self.cwnd - n).max(2.0_f64.min(self.cwnd));
     }
 
     /// Sets ssthresh to what a cut leaves, but at least 2. `whole`: ns-2 rounds it down.
