@@ -6,7 +6,7 @@
 //! key `hystart`. Linux's CUBIC is in `cubic_linux.rs`.
 
 use crate::control::algorithm::{Acked, Cause, CongestionControl, Cut, Growth};
-use crate::control::cubic_linux::CubicLinux;
+use crate::control::cubic_linux::{CubicLinux, Set};
 use crate::control::hystart::HyStartParams;
 use crate::control::variant::{Form, VariantInfo, FRACTIONS, VARIANT};
 use crate::control::window::Window;
@@ -86,6 +86,12 @@ pub(crate) struct Cubic {
     after_timeout: bool,
 }
 
+/// Returns what `cubic = "linux"` takes of the parameters.
+fn in_integers(p: &CubicParams) -> Set {
+    let CubicParams { cubic_c: c, cubic_beta: beta, fast_convergence, .. } = *p;
+    Set { c, beta, fast_convergence, reno_of_rfc: p.reno_friendly == Some(Form::Rfc) }
+}
+
 /// 4.3: returns the growth per round trip with which Reno's window, cut by β, keeps Reno's average.
 fn alpha(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
@@ -120,7 +126,7 @@ impl CongestionControl for Cubic {
         };
         Cubic {
             p: p.clone(),
-            linux: (p.cubic == Form::Linux).then(|| CubicLinux::new(p)),
+            linux: (p.cubic == Form::Linux).then(|| CubicLinux::new(in_integers(p))),
             alpha_above,
             w_max: 0.0,
             k: 0.0,
@@ -138,7 +144,7 @@ impl CongestionControl for Cubic {
         match (p.cubic, ecn) {
             (Form::Rfc, _) => Ok(()),
             (Form::Linux, Ecn::Sce) => Err(ParamError::new("cubic", FRACTIONS)),
-            (Form::Linux, _) => CubicLinux::check(p),
+            (Form::Linux, _) => CubicLinux::check(in_integers(p)),
         }
     }
 

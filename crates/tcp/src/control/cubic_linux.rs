@@ -15,8 +15,6 @@
 //! Newton's, is within 0.2 % of it. A pause of the application is seen at the first ACK after it.
 
 use crate::control::algorithm::{Acked, Cause, Growth};
-use crate::control::cubic::CubicParams;
-use crate::control::variant::Form;
 use penstock_units::param::ParamError;
 use penstock_units::{Duration, Time};
 
@@ -24,6 +22,16 @@ use penstock_units::{Duration, Time};
 const UNIT: u64 = 1024;
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// What a user sets, in real numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Set {
+    pub(crate) c: f64,
+    pub(crate) beta: f64,
+    pub(crate) fast_convergence: bool,
+    /// Reno's window grows by one a round trip above the last maximum, as RFC 9438 has it.
+    pub(crate) reno_of_rfc: bool,
+}
 
 /// The state of one epoch and of the connection. Names are those of the kernel.
 #[derive(Clone, Debug)]
@@ -71,16 +79,16 @@ fn cube_root(n: u64) -> u64 {
 }
 
 impl CubicLinux {
-    pub(crate) fn new(p: &CubicParams) -> Self {
+    pub(crate) fn new(p: Set) -> Self {
         let in_units = |x: f64| (x * UNIT as f64 + 0.5) as u64;
-        let (c, beta) = (in_units(p.cubic_c), in_units(p.cubic_beta));
+        let (c, beta) = (in_units(p.c), in_units(p.beta));
         CubicLinux {
             c,
             beta,
             cube_factor: (1 << 40) / c,
             beta_scale: 8 * (UNIT + beta) / 3 / (UNIT - beta),
             fast_convergence: p.fast_convergence,
-            reno_of_rfc: p.reno_friendly == Some(Form::Rfc),
+            reno_of_rfc: p.reno_of_rfc,
             last_max: 0,
             prior: 0,
             epoch: None,
@@ -98,13 +106,13 @@ impl CubicLinux {
     }
 
     /// Checks that C and β are not rounded to nothing, or β to one.
-    pub(crate) fn check(p: &CubicParams) -> Result<(), ParamError> {
+    pub(crate) fn check(p: Set) -> Result<(), ParamError> {
         let unit = 1.0 / UNIT as f64;
         let refuse = |name, problem| Err(ParamError::new(name, problem));
-        if p.cubic_c < unit {
+        if p.c < unit {
             return refuse("cubic_c", "must be at least 1/1024 with cubic = \"linux\"");
         }
-        if !(unit..=1.0 - unit).contains(&p.cubic_beta) {
+        if !(unit..=1.0 - unit).contains(&p.beta) {
             let problem = "must be between 1/1024 and 1023/1024 with cubic = \"linux\"";
             return refuse("cubic_beta", problem);
         }
@@ -249,7 +257,7 @@ mod tests {
     use crate::rtt::{RttEstimator, RttParams};
 
     fn cubic() -> CubicLinux {
-        CubicLinux::new(&CubicParams::default())
+        CubicLinux::new(Set { c: 0.4, beta: 0.7, fast_convergence: true, reno_of_rfc: false })
     }
 
     fn ms(n: f64) -> Time {
