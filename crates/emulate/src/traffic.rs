@@ -412,6 +412,7 @@ const KERNELS: &[&str] = &[
     "delayed_ack_timeout",
     "delayed_ack_adapts",
     "quickack",
+    "pacing",
     "min_rto",
     "max_rto",
     "initial_rto",

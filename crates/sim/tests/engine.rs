@@ -141,7 +141,7 @@ fn a_run_is_a_function_of_its_configuration() {
 
 /// A flow without end, held to `bps` and to a window of `window` segments of 1040 B.
 fn paced(bps: Option<u64>, window: u32) -> App {
-    let pacing = PacingParams { max_rate: bps.and_then(Rate::from_bps) };
+    let pacing = PacingParams { max_rate: bps.and_then(Rate::from_bps), ..PacingParams::default() };
     let tcp = TcpParams { initial_window: 10, pacing, window, ..TcpParams::default() };
     App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, stop: None, bytes: None }
 }

@@ -48,7 +48,7 @@ pub use ecn::abe::AbeParams;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use info::{CaState, Info};
-pub use pace::PacingParams;
+pub use pace::{PaceKeys, Pacing, PacingParams};
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
 pub use recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};

@@ -249,6 +249,7 @@ const PIECES: &[&[Param]] = {
         MECN.0,
         MecnParams::TABLE,
         MECN.1,
+        PacingParams::TABLE,
         TCP.1,
         HyStartParams::TABLE,
         AbeParams::TABLE,
