@@ -215,7 +215,7 @@ def test_each_compared_kind_takes_its_own_keys(penstock: Command, tmp_path: Path
     assert "min_th" not in compared["droptail"]["scenario"]["aqm"]
 
 
-@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "topology", "metrics"])
+@pytest.mark.parametrize("what", ["aqm", "tcp", "traffic", "topology", "metrics", "profiles"])
 def test_list(penstock: Command, what: str) -> None:
     rows = json.loads(penstock("list", what, "--json").stdout)
     assert rows
@@ -225,8 +225,9 @@ def test_list(penstock: Command, what: str) -> None:
     assert [row["name"] for row in rows if row["name"] not in shown.stdout] == []
 
 
-def test_list_all_is_the_five(penstock: Command) -> None:
-    assert list(json.loads(penstock("list", "--json").stdout)) == ["aqm", "tcp", "traffic", "topology", "metrics"]
+def test_list_all_is_the_six(penstock: Command) -> None:
+    lists = ["aqm", "tcp", "traffic", "topology", "metrics", "profiles"]
+    assert list(json.loads(penstock("list", "--json").stdout)) == lists
     names = {row["name"] for row in json.loads(penstock("list", "metrics", "--json").stdout)}
     assert set(METRICS) <= names
 

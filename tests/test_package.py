@@ -18,6 +18,7 @@ import pytest
 
 import generate
 import penstock as ps
+import profiles
 import reference
 from conftest import ROOT, SMALL
 from penstock import _penstock
@@ -177,6 +178,11 @@ def test_a_class_says_what_differs_from_its_base() -> None:
 def test_the_generated_reference_is_fresh() -> None:
     committed = (PACKAGE.parents[1] / "docs/reference.md").read_text(encoding="utf-8")
     assert committed == reference.source(), "stale: make generate"
+
+
+def test_the_generated_page_of_profiles_is_fresh() -> None:
+    committed = (PACKAGE.parents[1] / "docs/profiles.md").read_text(encoding="utf-8")
+    assert committed == profiles.source(), "stale: make generate"
 
 
 def test_every_public_name_is_there_and_said() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import commands
 import pages
+import profiles
 import reference
 from penstock import _penstock
 from penstock._files import write
@@ -110,12 +111,13 @@ def source() -> str:
 
 
 def main() -> None:
-    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/aqm`,
-    `docs/commands.md`, the man page and the completions.
+    """Writes the files in their places: `kinds.py`, `docs/reference.md`, `docs/profiles.md`,
+    `docs/aqm`, `docs/commands.md`, the man page and the completions.
     """
     root = Path(__file__).parents[1]
     write(root / "python/penstock/model/kinds.py", source())
     write(root / "docs/reference.md", reference.source())
+    write(root / "docs/profiles.md", profiles.source())
     pages.write(root / "docs")
     commands.write(root)
 
@@ -286,7 +288,8 @@ def _type(p: Row) -> str:
     if p["type"] in TYPES:
         return TYPES[p["type"]]
     words = ", ".join(f'"{word}"' for word in re.findall(r'"([^"]+)"', p["range"]))
-    return {"word": f"Literal[{words}]", "number or word": f"float | Literal[{words}]"}[p["type"]]
+    either = {"word": "", "number or word": "float | ", "bool or word": "bool | "}
+    return f"{either[p['type']]}Literal[{words}]"
 
 
 def _described(p: Row) -> str:
@@ -300,8 +303,9 @@ def _described(p: Row) -> str:
         text += f"; default: {p['default']}"
     elif p["auto"]:
         text += f"; left out: {p['auto']}"
-    if p["ns2"] is not None:
-        text += f"; with profile ns-2: {p['ns2']}"
+    for column, profile in reference.columns().items():
+        if p[column] is not None:
+            text += f"; with profile {profile}: {p[column]}"
     return text + (f". Source: {p['source']}." if p["source"] else ".")
 
 

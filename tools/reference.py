@@ -19,7 +19,8 @@ HEAD = """# Reference
 Made by `tools/reference.py` from the declarations in Rust; `make generate` writes it again, and a
 test fails while it is stale. `penstock list` shows the same on the terminal. A quantity is text
 with its unit (`"1.5 Mbit/s"`, `"40 ms"`, `"1000 B"`); a bare number for a queue counts packets.
-*ns-2* is the default under `profile = "ns-2"`, where it differs; a key that is set wins over both.
+A column *ns-2* or *linux* is the default under that `profile`, where it differs
+([all of them](profiles.md)); a key that is set wins over both.
 """
 
 UNITS = """## Quantities
@@ -106,13 +107,21 @@ def _entry(row: Row, hidden: frozenset[str]) -> Iterator[str]:
     yield from params_table([p for p in row["params"] if p["name"] not in hidden])
 
 
+def columns() -> dict[str, str]:
+    """Returns the column of each profile in the lists, and its word in scenarios."""
+    profiles = json.loads(_penstock.list_json("profiles"))
+    return {each["column"]: each["name"] for each in profiles if each["column"]}
+
+
 def params_table(params: Iterable[Row]) -> Iterator[str]:
     """Yields the lines of a table of parameters."""
     rows = list(params)
     if not rows:
         return
-    yield "| key | allowed | default | ns-2 | meaning | source |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    profiles = {column: word for column, word in columns().items() if any(p[column] for p in rows)}
+    header = ("key", "allowed", "default", *profiles.values(), "meaning", "source")
+    yield f"| {' | '.join(header)} |"
+    yield f"| {' | '.join('---' for _ in header)} |"
     for p in rows:
         unit = f" ({p['unit']})" if p["unit"] not in ("", "1") else ""
         default = p["default"] if p["default"] is not None else p["auto"]
@@ -120,7 +129,7 @@ def params_table(params: Iterable[Row]) -> Iterator[str]:
             f"`{p['name']}`",
             p["range"] + unit,
             default,
-            p["ns2"] or "",
+            *(p[column] or "" for column in profiles),
             p["doc"],
             p["source"],
         )

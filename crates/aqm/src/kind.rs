@@ -1,6 +1,6 @@
 //! A kind of discipline is declared by its texts, its parameters and its state.
 
-use penstock_units::param::{Param, Params};
+use penstock_units::param::{OwnDefaults, Param, Params};
 
 /// A kind of discipline as it is listed.
 #[derive(Clone, Copy)]
@@ -22,11 +22,8 @@ pub struct Kind {
     pub params: &'static [&'static [Param]],
     /// The variables that it publishes.
     pub state: &'static [State],
-    /// Defaults of shared tables that this kind changes: key, TOML literal (as for
-    /// [`Param::default`]).
-    pub defaults: &'static [(&'static str, &'static str)],
-    /// The defaults that this kind changes under `profile = "ns-2"`.
-    pub ns2: &'static [(&'static str, &'static str)],
+    /// Defaults of shared tables that this kind changes.
+    pub defaults: OwnDefaults,
 }
 
 /// A named variable that a discipline publishes.

@@ -1,7 +1,7 @@
 //! The crate's tests share these helpers.
 
 use crate::{Context, Discipline, Kind, Packet, Queue, COMMON};
-use penstock_units::param::{ParamError, Params, Values};
+use penstock_units::param::{ParamError, Params, Profile, Values};
 use penstock_units::{Duration, QueueLen, Rate};
 
 /// 10 Mbit/s, 20 ms, 100 packets.
@@ -16,7 +16,13 @@ pub(crate) fn context() -> Context {
 /// A kind's defaults with some keys set, as TOML literals.
 pub(crate) fn values(kind: &Kind, set: &[(&'static str, &'static str)]) -> Values {
     let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
-    Values::defaults(&tables, &[set, kind.defaults].concat(), false)
+    let mut values = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
+    for p in tables.iter().copied().flatten() {
+        if let Some((_, text)) = set.iter().find(|(key, _)| *key == p.name) {
+            values.set(p.name, p.ty.literal(text).expect("of its type"));
+        }
+    }
+    values
 }
 
 /// A discipline of that kind with some keys set.

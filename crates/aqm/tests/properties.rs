@@ -24,7 +24,7 @@ fn in_range(ty: &'static Ty) -> BoxedStrategy<Value> {
                 .prop_map(move |e| (min + (max - min) * libm::pow(10.0, -e)).max(least));
             prop_oneof![Just(least), Just(max), any, small].prop_map(Value::Num).boxed()
         }
-        Ty::NumOr(inner, words) => {
+        Ty::Or(inner, words) => {
             let words = prop::sample::select(words.to_vec()).prop_map(|w| Value::Word(w.into()));
             prop_oneof![in_range(inner), words].boxed()
         }

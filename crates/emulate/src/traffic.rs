@@ -123,6 +123,12 @@ pub fn plan(c: &Config, written: &[TrafficView<'_>]) -> Result<TrafficPlan, Emul
     for (f, port) in c.flows.iter().zip(FIRST_PORT..) {
         let entry = written.get(f.group as usize);
         let flow = Plan { f, port, end: Time::ZERO + c.duration, entry };
+        if f.app.tcp().is_some_and(|tcp| tcp.ecn == Ecn::Sce) {
+            return refuse(format!(
+                "{}.ecn = \"sce\": no kernel has it but its authors'",
+                flow.place()
+            ));
+        }
         let planned = flow.planned()?;
         if let Some(tcp) = f.app.tcp() {
             let without_sack = tcp.variant().name == "newreno";
@@ -382,6 +388,9 @@ pub fn header(tcp: &TcpParams) -> i32 {
 const KERNELS: &[&str] = &[
     "delayed_ack",
     "delayed_ack_timeout",
+    "delayed_ack_adapts",
+    "quickack",
+    "pacing",
     "min_rto",
     "max_rto",
     "initial_rto",
@@ -395,6 +404,8 @@ const KERNELS: &[&str] = &[
     "ssthresh_from",
     "growth",
     "window_validation",
+    "idle_restart",
+    "whole_cwnd",
     "go_back_n",
     "loss_recovery",
     "reduction",

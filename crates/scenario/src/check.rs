@@ -53,8 +53,8 @@ fn typed(node: &Node, ty: &Ty, path: &str) -> Result<Value> {
             .map(Value::Dist),
         Ty::Schedule => schedule(node, path, wrong).map(Value::Schedule),
         Ty::Tables(params) => tables(node, params, path, wrong).map(Value::Tables),
-        Ty::NumOr(_, words) if text(node).is_some() => word(node, words, path, wrong),
-        Ty::NumOr(number, _) => typed(node, number, path).map_err(|_| wrong()),
+        Ty::Or(_, words) if text(node).is_some() => word(node, words, path, wrong),
+        Ty::Or(number, _) => typed(node, number, path).map_err(|_| wrong()),
     }
 }
 

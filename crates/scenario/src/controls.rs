@@ -43,7 +43,9 @@ impl Scenario {
         }
         for (i, traffic) in plan.traffic.iter().enumerate() {
             let params = keys::traffic_params(traffic.kind);
-            let read = || params.iter().copied().flatten().filter(|p| traffic.reads(p));
+            let read = || {
+                params.iter().copied().flatten().filter(|p| traffic.reads(p, self.plan.top.profile))
+            };
             let values = show::values(read(), &traffic.values);
             let title = format!("Traffic: {}", traffic.name());
             groups.push(self.group(&title, &format!("traffic.{i}"), read(), &values));
@@ -78,7 +80,7 @@ fn range(ty: &Ty, out: &mut Json) {
         Ty::Num { min, max, open } => {
             (out["min"], out["max"], out["open"]) = (json!(min), json!(max), json!(open));
         }
-        Ty::NumOr(number, words) => {
+        Ty::Or(number, words) => {
             range(number, out);
             out["words"] = json!(words);
         }

@@ -1,15 +1,16 @@
 //! `penstock list` prints these lists, which are made from the declarations.
 
+use crate::keys;
 use crate::tables::{
     Access, DesignKeys, GraphLink, Group, Link, Measure, Router, Top, GRAPH_LINK_DOC, NODE_DOC,
     SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
-use penstock_aqm::{Context, Discipline, Kind};
+use penstock_aqm::{Context, Discipline, Kind, COMMON, KINDS};
 use penstock_sim::{
     Of, FLOW_METRICS, GROUP_METRICS, LINK_METRICS, METRICS, PAGE_METRICS, VIDEO_METRICS,
 };
 use penstock_tcp::VARIANTS;
-use penstock_units::param::{Param, Ty, Values};
+use penstock_units::param::{OwnDefaults, Param, Profile, Ty, Under, Values};
 use penstock_units::{Duration, QueueLen, Rate};
 use serde_json::{json, Value as Json};
 
@@ -23,13 +24,16 @@ const LISTS: &[(&str, Make)] = &[
     ("metrics", metrics),
     ("topology", topology),
     ("scenario", scenario),
+    ("profiles", profiles),
 ];
 
-/// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`): a
-/// list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`, `unit`,
-/// `default`, `ns2`, `auto`, `source`; those of a table by name as its own `params`), disciplines also with `state`, `state_bytes`,
-/// `packet_bytes` (what they keep for the queue and of each waiting packet), `equations`, `expect`
-/// and `weaknesses`; `None` if there is no such list.
+/// Returns everything of one sort (`aqm`, `tcp`, `traffic`, `metrics`, `topology`, `scenario`,
+/// `profiles`): a list of objects with `name`, `doc`, `source` and `params` (`name`, `doc`, `range`,
+/// `unit`, `default`, a column for each profile, `auto`, `source`; those of a table by name as its
+/// own `params`), disciplines also with `state`, `state_bytes`, `packet_bytes` (what they keep for
+/// the queue and of each waiting packet), `equations`, `expect` and `weaknesses`. A profile has its
+/// own defaults as `params`, with the table of each, and the name of its `column`. `None` if there
+/// is no such list.
 pub fn list(what: &str) -> Option<Json> {
     let (_, make) = LISTS.iter().find(|(name, _)| *name == what)?;
     Some(Json::Array(make()))
@@ -53,14 +57,27 @@ pub(crate) fn param(p: &Param) -> Json {
         "range": p.ty.allowed(),
         "unit": p.unit,
         "default": p.default.map(plain),
-        "ns2": p.ns2.map(plain),
         "auto": p.auto,
         "source": p.source,
     });
+    for profile in Profile::ALL {
+        if let Some(column) = profile.column() {
+            out[column] = json!(p.under.get(*profile).flatten().map(plain));
+        }
+    }
     if let Ty::Tables(inner) = p.ty {
         out["params"] = params(inner);
     }
     out
+}
+
+/// A table's parameter with the defaults that a kind or a variant has instead.
+fn with_own(p: &Param, own: &OwnDefaults) -> Param {
+    let mut under = Under::all(None);
+    for profile in Profile::ALL {
+        under.set(*profile, p.of_profile(*profile, own));
+    }
+    Param { default: p.default_under(Profile::Rfc, own), under, ..*p }
 }
 
 /// Returns one word for a type, for programs.
@@ -82,7 +99,8 @@ fn type_name(ty: &Ty) -> &'static str {
         Ty::SizeDist => "size distribution",
         Ty::TimeDist => "time distribution",
         Ty::Schedule => "schedule",
-        Ty::NumOr(..) => "number or word",
+        Ty::Or(&Ty::Bool, _) => "bool or word",
+        Ty::Or(..) => "number or word",
         Ty::Tables(_) => "tables",
     }
 }
@@ -97,19 +115,9 @@ fn entry(name: &str, doc: &str, source: &str, params: Json) -> Json {
 
 /// Each kind with the defaults that it changes written over its tables'.
 fn aqm() -> Vec<Json> {
-    let kinds = penstock_aqm::KINDS.iter().map(|kind| {
-        let own = |list: &[(&'static str, &'static str)], p: &Param| {
-            list.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
-        };
-        let tables = kind.params.iter().copied().chain([penstock_aqm::COMMON]).flatten();
-        let effective: Vec<Param> = tables
-            .map(|p| Param {
-                default: own(kind.defaults, p).or(p.default),
-                // A kind's default takes precedence over the table's for ns-2.
-                ns2: own(kind.ns2, p).or(p.ns2.filter(|_| own(kind.defaults, p).is_none())),
-                ..*p
-            })
-            .collect();
+    let kinds = KINDS.iter().map(|kind| {
+        let tables = kind.params.iter().copied().chain([COMMON]).flatten();
+        let effective: Vec<Param> = tables.map(|p| with_own(p, &kind.defaults)).collect();
         let state: Json =
             kind.state.iter().map(|s| json!({ "name": s.name, "doc": s.doc })).collect();
         let mut out = entry(kind.name, kind.doc, kind.source, params(&effective));
@@ -131,8 +139,8 @@ fn aqm() -> Vec<Json> {
 
 /// The discipline with its defaults, on some link.
 fn with_defaults(kind: &Kind) -> Discipline {
-    let tables: Vec<_> = kind.params.iter().copied().chain([penstock_aqm::COMMON]).collect();
-    let values = Values::defaults(&tables, kind.defaults, false);
+    let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
+    let values = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
     let cx = Context {
         rate: Rate::from_bps(10_000_000).expect("above 0"),
         delay: Duration::from_millis(20),
@@ -144,18 +152,9 @@ fn with_defaults(kind: &Kind) -> Discipline {
 /// Returns each variant with the keys that belong to it alone, and the keys of all.
 fn tcp() -> Vec<Json> {
     let owned = |p: &Param| VARIANTS.iter().any(|v| v.owns(p.name));
-    let default = |own: &[(&'static str, &'static str)], p: &Param| {
-        own.iter().find(|(key, _)| *key == p.name).map(|(_, text)| *text)
-    };
     let variants = VARIANTS.iter().map(|v| {
         let own = penstock_tcp::PARAMS.iter().filter(|p| v.owns(p.name));
-        let own: Vec<Param> = own
-            .map(|p| Param {
-                default: default(v.defaults, p).or(p.default),
-                ns2: default(v.ns2, p).or(p.ns2),
-                ..*p
-            })
-            .collect();
+        let own: Vec<Param> = own.map(|p| with_own(p, &v.defaults)).collect();
         entry(v.name, v.doc, v.source, params(&own))
     });
     let all = penstock_tcp::PARAMS.iter().filter(|p| !owned(p));
@@ -203,6 +202,52 @@ fn scenario() -> Vec<Json> {
             params([&SWEEP_SEEDS].into_iter().chain(DesignKeys::TABLE)),
         ),
     ]
+}
+
+/// Returns each profile with the defaults that it changes.
+fn profiles() -> Vec<Json> {
+    Profile::ALL
+        .iter()
+        .map(|profile| {
+            let mut changed = vec![];
+            let mut add = |whose: &str, p: &Param, text: &'static str| {
+                let mut row = param(&Param { default: Some(text), ..*p });
+                row["table"] = whose.into();
+                changed.push(row);
+            };
+            let shared = KINDS.iter().flat_map(|k| k.params.iter().copied()).chain([COMMON]);
+            let mut of_aqm: Vec<&Param> = vec![];
+            for p in shared.flatten() {
+                if !of_aqm.iter().any(|seen| std::ptr::eq(*seen, p)) {
+                    of_aqm.push(p);
+                }
+            }
+            let tables: [(&str, Vec<&Param>); 3] = [
+                ("top", Top::TABLE.iter().collect()),
+                ("traffic", penstock_tcp::PARAMS.iter().collect()),
+                ("aqm", of_aqm),
+            ];
+            for (whose, params) in tables {
+                for p in params {
+                    if let Some(text) = p.of_profile(*profile, &OwnDefaults::NONE) {
+                        add(whose, p, text);
+                    }
+                }
+            }
+            let variants =
+                VARIANTS.iter().map(|v| ("tcp", v.name, &v.defaults, vec![penstock_tcp::PARAMS]));
+            let kinds = KINDS.iter().map(|k| ("kind", k.name, &k.defaults, keys::aqm_params(k)));
+            for (key, name, own, tables) in variants.chain(kinds) {
+                for (changed, text) in own.under.get(*profile).unwrap_or_default() {
+                    let p = keys::find(&tables, changed).expect("a test looks for it");
+                    add(&format!("{key} = \"{name}\""), p, text);
+                }
+            }
+            let mut out = entry(profile.word(), profile.doc(), "", changed.into());
+            out["column"] = json!(profile.column());
+            out
+        })
+        .collect()
 }
 
 fn metrics() -> Vec<Json> {

@@ -4,9 +4,9 @@
 use crate::error::{Problem, ScenarioError};
 use crate::files::Files;
 use crate::node::{Item, Node};
-use crate::tables::{Measure, Profile, Top};
+use crate::tables::{Measure, Top};
 use penstock_units::format_duration;
-use penstock_units::param::Params as _;
+use penstock_units::param::{Params as _, Profile};
 use penstock_units::Duration;
 
 pub(crate) mod facts;
@@ -39,11 +39,10 @@ pub(crate) struct Plan {
 /// Reads a tree that has passed [`crate::walk::scenario`].
 pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
     let top = top(root)?;
-    let ns2 = top.profile == Profile::Ns2;
     let measure = measured(root, top.duration)?;
-    let aqm = discipline(root, "aqm", ns2)?;
-    let reverse = discipline(root, "aqm.reverse", ns2)?;
-    let topology = topology(root, files, (&aqm, &reverse), ns2)?;
+    let aqm = discipline(root, "aqm", top.profile)?;
+    let reverse = discipline(root, "aqm.reverse", top.profile)?;
+    let topology = topology(root, files, (&aqm, &reverse), top.profile)?;
     let entries = match root.child("traffic").map(|n| &n.item) {
         Some(Item::List(list)) => list.as_slice(),
         _ => &[],
@@ -69,9 +68,8 @@ pub(crate) fn plan(root: &Node, files: &Files) -> Result<Plan> {
 /// The keys at the top. The profile, which is one of them, decides the others' defaults.
 fn top(root: &Node) -> Result<Top> {
     let head = Section::new(root, "");
-    let fill = |ns2| head.fill(&vec![Top::TABLE], Defaults { ns2, ..Defaults::default() });
-    let ns2 = Top::read(&fill(false)?).profile == Profile::Ns2;
-    let values = fill(ns2)?;
+    let fill = |profile| head.fill(&vec![Top::TABLE], Defaults::of(profile));
+    let values = fill(Top::read(&fill(Profile::Rfc)?).profile)?;
     let top = Top::read(&values);
     if top.duration == Duration::ZERO {
         return Err(head.conflict("duration", &values, "must be above 0 s"));
@@ -84,7 +82,7 @@ fn top(root: &Node) -> Result<Top> {
 
 fn measured(root: &Node, duration: Duration) -> Result<Measure> {
     let section = Section::new(root, "measure");
-    let values = section.fill(&vec![Measure::TABLE], Defaults::default())?;
+    let values = section.fill(&vec![Measure::TABLE], Defaults::GENERAL)?;
     let measure = Measure::read(&values);
     let to = measure.to.unwrap_or(duration);
     if to > duration {

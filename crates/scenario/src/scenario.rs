@@ -197,10 +197,9 @@ impl Scenario {
         self.put(&mut root, &key, text(kind))?;
         if matches!(kind, "mecn" | "amecn") {
             for (i, traffic) in self.plan.traffic.iter().enumerate() {
-                let multi_level = traffic
-                    .source
-                    .tcp()
-                    .is_some_and(|t| t.ecn != Ecn::Off && t.control == ControlParams::Reno);
+                let multi_level = traffic.source.tcp().is_some_and(|t| {
+                    !matches!(t.ecn, Ecn::Off | Ecn::Sce) && t.control == ControlParams::Reno
+                });
                 if multi_level {
                     self.put(&mut root, &format!("traffic.{i}.ecn"), text("mecn"))?;
                 }
@@ -313,7 +312,7 @@ impl Scenario {
         root.insert("aqm".into(), Json::Object(at_bottleneck));
         let entries = traffic.iter().map(|t| {
             let params = keys::traffic_params(t.kind);
-            let read = flat(&params).filter(|p| t.reads(p));
+            let read = flat(&params).filter(|p| t.reads(p, top.profile) && t.names(p, top.profile));
             Json::Object(show::values(read, &t.values))
         });
         root.insert("traffic".into(), entries.collect());

@@ -7,7 +7,7 @@ use crate::tables::{
     REQUIRED, SIDES, SWEEP_SEEDS, TOPOLOGIES, TOPOLOGY, TRAFFICS,
 };
 use penstock_aqm::{COMMON, KINDS};
-use penstock_units::param::{Param, Ty};
+use penstock_units::param::{Param, Profile, Ty};
 use penstock_units::{any_case, DURATION_UNITS, QUEUE_UNITS, RATE_UNITS, SIZE_UNITS};
 use serde_json::{json, Map, Value as Json};
 
@@ -78,7 +78,10 @@ fn property(p: &Param) -> Json {
     };
     add("Unit", if p.unit == "1" { "" } else { p.unit });
     add("Automatic", if p.auto == REQUIRED { "" } else { p.auto });
-    add("With profile ns-2", p.ns2.unwrap_or(""));
+    for profile in Profile::ALL {
+        let label = format!("With profile {}", profile.word());
+        add(&label, p.under.get(*profile).flatten().unwrap_or(""));
+    }
     add("Source", p.source);
     schema["description"] = json!(doc);
     if let Some(text) = p.default {
@@ -140,7 +143,7 @@ pub(crate) fn typed(ty: &Ty) -> Json {
         Ty::SizeDist => dist(&size()),
         Ty::TimeDist => dist(&duration()),
         Ty::Schedule => schedule(),
-        Ty::NumOr(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
+        Ty::Or(number, words) => json!({ "anyOf": [typed(number), { "enum": words }] }),
         Ty::Tables(params) => {
             let each = table("One of them.", params.iter(), vec![]);
             json!({ "type": "object", "additionalProperties": each })

@@ -7,7 +7,7 @@ use crate::node::{Item, Node, Origin};
 use crate::range::Range;
 use crate::scenario::Scenario;
 use crate::tables::DesignKeys;
-use penstock_units::param::{Params as _, Values};
+use penstock_units::param::{OwnDefaults, Params as _, Profile, Values};
 use serde_json::Value as Json;
 
 /// One axis of a grid.
@@ -51,7 +51,7 @@ impl Scenario {
     /// Returns how the values of ranges are chosen; `None` where there is no range.
     pub fn design(&self) -> Option<Design> {
         let sweep = self.root.child("sweep")?;
-        let mut values = Values::defaults(DesignKeys::TABLES, &[], false);
+        let mut values = Values::defaults(DesignKeys::TABLES, &OwnDefaults::NONE, Profile::Rfc);
         for param in DesignKeys::TABLE {
             if let Some(node) = sweep.child(param.name) {
                 values.set(param.name, check::value(node, param, param.name).ok()?);

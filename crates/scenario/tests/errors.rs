@@ -55,7 +55,7 @@ fn one_line_too_many() {
         (
             "tcp = \"dctcp\"\necn = \"mecn\"",
             &[
-                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"classic\" or \"accecn\"",
+                "load.toml:8: traffic.0.ecn = \"mecn\": must be \"classic\", \"accecn\" or \"sce\"",
                 "table 3 of multi-level ECN has a cut for each mark",
             ],
         ),
@@ -65,7 +65,7 @@ fn one_line_too_many() {
         ),
         (
             "tcp = \"dctcp\"\necn = \"off\"",
-            &["load.toml:8: traffic.0.ecn = \"off\": must be \"classic\" or \"accecn\""],
+            &["load.toml:8: traffic.0.ecn = \"off\": must be \"classic\", \"accecn\" or \"sce\""],
         ),
         (
             "ecn = \"mecn\"\nbeta1 = 0.41",

@@ -91,7 +91,10 @@ bytes = 12345
 "#
     .replace("d1 = 3\n", "");
     let cross = "duration = \"10 s\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\ncross_flows = 1\nlink = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n[[traffic]]\nkind = \"ftp\"\n";
-    for text in [SMALL, EXAMPLE, init_template(), &ns2, &rich, cross] {
+    let linux = format!("profile = \"linux\"\n{SMALL}");
+    let reno = format!("profile = \"linux\"\n{SMALL}tcp = \"reno\"\ninitial_window = 2\n");
+    let old = format!("{reno}recovery = \"sack\"\nquickack = 0\n");
+    for text in [SMALL, EXAMPLE, init_template(), &ns2, &linux, &reno, &old, &rich, cross] {
         let first = good(text);
         let again = Scenario::from_json(&first.resolved_json())
             .unwrap_or_else(|e| panic!("{e}\n{}", first.resolved()));
@@ -256,6 +259,18 @@ fn lists() {
     let w_q = red["params"].as_array().unwrap().iter().find(|p| p["name"] == "w_q").unwrap();
     assert_eq!((&w_q["default"], &w_q["ns2"]), (&json!("auto"), &json!("rtt")));
     assert!(w_q["range"].as_str().unwrap().contains("(0, 1]"));
+    // A profile lists its defaults, those of one kind or variant among them.
+    let profiles = list("profiles").unwrap();
+    let of = |profile: usize, table: &str, key: &str| {
+        let rows = profiles[profile]["params"].as_array().unwrap();
+        let row = rows.iter().find(|p| p["table"] == table && p["name"] == key);
+        row.map(|p| p["default"].as_str().unwrap().to_string())
+    };
+    assert_eq!(of(0, "traffic", "window"), None, "the general defaults");
+    assert_eq!(of(1, "traffic", "window").as_deref(), Some("20"));
+    assert_eq!(of(1, "tcp = \"vegas\"", "beta").as_deref(), Some("3"));
+    assert_eq!(of(1, "aqm", "w_q").as_deref(), Some("rtt"));
+    assert_eq!(of(2, "traffic", "tcp").as_deref(), Some("cubic"));
     assert!(list_json("metrics").is_some() && list_json("nothing").is_none());
     // TCP's keys are listed once.
     let traffic = list_json("traffic").unwrap();

@@ -4,8 +4,8 @@ mod common;
 use common::{good, EXAMPLE, SMALL};
 use penstock_aqm::{Common, QueueUnit};
 use penstock_sim::{App, Pages, Schedule, UdpPattern};
-use penstock_units::param::{Dist, Loss, Params as _, Value};
-use penstock_units::{Duration, QueueLen, Time};
+use penstock_units::param::{Dist, Loss, Params as _, Profile, Value};
+use penstock_units::{Bytes, Duration, QueueLen, Time};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -210,6 +210,34 @@ fn profile_ns2() {
     assert!(matches!(&rfc.flows[0].app, App::Ftp { tcp, .. } if tcp.initial_ssthresh.is_none()));
     let overhead = good(&format!("overhead = \"20 B\"\n{SMALL}")).lower(1).unwrap();
     assert!(matches!(&overhead.flows[0].app, App::Ftp { tcp, .. } if tcp.header_bytes() == 20));
+}
+
+/// A bundle, of which each key can be set by itself, and another profile brings back what it had.
+#[test]
+fn profile_linux() {
+    use penstock_tcp::Recovery;
+    let text = SMALL.replace("tcp = \"reno\"\n", "");
+    let s = good(&format!("profile = \"linux\"\n{text}"));
+    let tcp = |s: &penstock_scenario::Scenario| match &s.lower(1).unwrap().flows[0].app {
+        App::Ftp { tcp, .. } => tcp.as_ref().clone(),
+        _ => panic!(),
+    };
+    let linux = tcp(&s);
+    let own = penstock_tcp::TcpParams::under(Profile::Linux, "cubic").unwrap();
+    assert_eq!(linux, penstock_tcp::TcpParams { header: Some(Bytes(52)), ..own });
+    assert_eq!((linux.variant().name, linux.initial_window, linux.window), ("cubic", 10, 11_586));
+    assert_eq!((linux.rtt.min_rto, linux.rtt.max_rto), (ms(200), ms(120_000)));
+    assert_eq!(linux.recovery, Recovery::Rack);
+    let set = s.set_all(&[("traffic.0.tcp", "reno"), ("traffic.0.initial_window", "2")]).unwrap();
+    assert_eq!((tcp(&set).variant().name, tcp(&set).initial_window), ("reno", 2));
+    assert_eq!((tcp(&set).window, tcp(&set).recovery), (11_586, Recovery::Rack), "Linux's reno");
+    let westwood = s.set("traffic.0.tcp", "westwood").unwrap();
+    assert_eq!(tcp(&westwood).recovery, Recovery::Rack, "whatever the paper has");
+    let old = set.set("traffic.0.recovery", "sack").unwrap();
+    assert_eq!(tcp(&old).recovery, Recovery::Reno, "as without the profile");
+    assert_eq!(tcp(&s.set("profile", "rfc").unwrap()), tcp(&good(&text)));
+    let wrong = s.set("profile", "lynux").unwrap_err().to_string();
+    assert!(wrong.contains("nearest: \"linux\""), "{wrong}");
 }
 
 #[test]

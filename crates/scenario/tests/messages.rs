@@ -124,6 +124,7 @@ fn wrongs(param: &Json) -> Vec<Wrong> {
         "number" => [vec![other("\"much\""), other("nan"), other("[1, 2]")], outside()].concat(),
         "word" => vec![misspelt(), other("3"), other("true")],
         "number or word" => vec![misspelt(), other("true"), other("-1e300")],
+        "bool or word" => vec![misspelt(), other("3"), other("[true]")],
         "text" => vec![other("3"), other("true")],
         "duration" => vec![
             wrong("3", &["needs a unit, for example \"3 s\"; allowed units: "], None),

@@ -6,7 +6,7 @@ use penstock_sim::{
     RunResult, Schedule, Table, Tap, UdpPattern, METRICS,
 };
 use penstock_tcp::{PacingParams, TcpParams};
-use penstock_units::param::{Loss, Value, Values};
+use penstock_units::param::{Loss, Profile, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 fn link(name: &str, aqm: &str) -> LinkConfig {
     let kind = kind(aqm).expect("a kind");
     let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
-    let mut values = Values::defaults(&tables, kind.defaults, false);
+    let mut values = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
     values.set("unit", Value::Word("packets".into()));
     let rate = Rate::from_bps(8_000_000).expect("not zero");
     let (delay, buffer) = (Duration::from_millis(10), QueueLen::Packets(20.0));
@@ -141,7 +141,7 @@ fn a_run_is_a_function_of_its_configuration() {
 
 /// A flow without end, held to `bps` and to a window of `window` segments of 1040 B.
 fn paced(bps: Option<u64>, window: u32) -> App {
-    let pacing = PacingParams { max_rate: bps.and_then(Rate::from_bps) };
+    let pacing = PacingParams { max_rate: bps.and_then(Rate::from_bps), ..PacingParams::default() };
     let tcp = TcpParams { initial_window: 10, pacing, window, ..TcpParams::default() };
     App::Ftp { tcp: Arc::new(tcp), start: Time::ZERO, stop: None, bytes: None }
 }

@@ -4,16 +4,19 @@
 //! repairs losses, `control/` sizes the window, and `ecn/answer.rs` answers marks.
 
 use crate::control::algorithm::{Acked, Cause, Cut, Growth};
+use crate::control::hystart::Watch;
 use crate::control::window::Window;
 use crate::control::Control;
 use crate::ecn::accecn;
 use crate::ecn::bits::{self, Ecn, Mark};
+use crate::ecn::sce;
 use crate::pace::Pacer;
 use crate::params::{GrowthPer, SsthreshFrom, TcpParams};
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
 use crate::sent::{News, Sent, SentLog};
 use crate::timers::{Timer, Timers};
+use crate::usage::{Standing, Usage, Validation};
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -123,12 +126,22 @@ pub(crate) struct Connection {
     pub(crate) paced: bool,
     /// The control, or the record of what is under way, hears of every ACK.
     pub(crate) heard: bool,
+    /// The window's use is accounted for.
+    pub(crate) accounts: bool,
     pub(crate) control: Control,
     pub(crate) rtt: RttEstimator,
     pub(crate) counters: Counters,
     pub(crate) initial_window: f64,
+    /// How much of the window is used, where somebody asks for it.
+    usage: Option<Box<Usage>>,
+    /// What growth has short of a segment, where cwnd is whole.
+    part: f64,
     /// The record of each segment under way, where somebody asks for it.
     pub(crate) log: Option<Box<SentLog>>,
+    /// What ends slow start before a loss.
+    pub(crate) hystart: Option<Box<Watch>>,
+    /// The last ESCE.
+    pub(crate) sce: sce::Recent,
 }
 
 impl Connection {
@@ -137,7 +150,10 @@ impl Connection {
     pub(crate) fn new(p: Arc<TcpParams>, phase: f64, records: bool) -> Self {
         let phase = Duration::from_nanos((phase * p.rtt.tick.as_nanos() as f64) as u64);
         let control = Control::new(&p.control);
-        let records = records || control.records();
+        let paced = control.paces() || p.pacing.by_fq() || p.pacing.max_rate.is_some();
+        let hystart = Watch::new(p.hystart.hystart, paced, p.segment_bytes());
+        let records = records || control.records() || hystart.is_some();
+        let accounts = p.idle_restart || p.window_validation == Validation::Linux;
         Connection {
             highest_ack: -1,
             last_ack: -1,
@@ -151,6 +167,9 @@ impl Connection {
             peer_window: p.window,
             told: 0,
             initial_window: f64::from(p.initial_window),
+            part: 0.0,
+            usage: accounts.then(|| Box::new(Usage::new(f64::from(p.initial_window)))),
+            accounts,
             rtt: RttEstimator::new(&p.rtt, phase),
             timed: None,
             timed_high: -1,
@@ -164,9 +183,11 @@ impl Connection {
             ecn_backoff: false,
             waits_for_timer: false,
             stopped: false,
-            paced: control.paces() || p.pacing.max_rate.is_some(),
+            paced,
             heard: control.watches() || records,
             log: records.then(Box::default),
+            hystart,
+            sce: sce::Recent::default(),
             control,
             counters: Counters::default(),
             p,
@@ -216,6 +237,7 @@ impl Connection {
     pub(crate) fn cut_base(&self, inflation: f64) -> f64 {
         match self.p.ssthresh_from {
             SsthreshFrom::Window => self.window_in_force(inflation),
+            SsthreshFrom::Cwnd => self.window.cwnd,
             SsthreshFrom::Flight => {
                 // RFC 5681 3.2 (2): segments of limited transmit do not count. After a timeout, and
                 // in SACK's recovery, far more is unacknowledged than cwnd lets into the network.
@@ -227,14 +249,28 @@ impl Connection {
 
     fn a_cut(&self, cause: Cause, base: f64) -> Cut {
         let whole = self.p.ssthresh_from == SsthreshFrom::Window;
-        Cut { cause, base, reno: self.reno_factor(), floor: self.p.cwnd_floor, whole }
+        let abe = match self.agreed {
+            Ecn::Sce if cause == Cause::Mark => {
+                self.sce.leaves(self.control.cuts_marks_as_losses())
+            }
+            _ => self.p.abe.leaves(cause, &self.window),
+        };
+        Cut { cause, base, reno: self.reno_factor(), abe, floor: self.p.cwnd_floor, whole }
     }
 
     /// Has the control cut its window, which recovery has inflated.
     pub(crate) fn cut(&mut self, cause: Cause, inflation: f64) {
         let cut = self.a_cut(cause, self.cut_base(inflation));
         self.control.on_cut(&cut, &mut self.window);
-        self.cwr = true;
+        self.was_cut(cause);
+    }
+
+    /// Cut windows are whole, where cwnd is.
+    fn rounded(&mut self) {
+        if self.p.whole_cwnd {
+            self.window.round();
+            self.part = 0.0;
+        }
     }
 
     /// Has the control cut its window for a multi-level mark: table 3 leaves `table_3` of `window`
@@ -242,7 +278,68 @@ impl Connection {
     pub(crate) fn cut_by_level(&mut self, cause: Cause, table_3: f64, window: f64) {
         let cut = self.a_cut(cause, window);
         self.control.on_level(table_3, &cut, &mut self.window);
+        self.was_cut(cause);
+    }
+
+    fn was_cut(&mut self, cause: Cause) {
+        self.rounded();
         self.cwr = true;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_cut(cause, self.max_sent);
+        }
+    }
+
+    /// Whether the window is what limits sending, so that it may grow: `flight_before` segments were
+    /// outstanding before the ACK.
+    #[inline]
+    pub(crate) fn window_limited(&self, flight_before: i64) -> bool {
+        match self.p.window_validation {
+            Validation::Off => true,
+            Validation::Rfc => (flight_before as f64) + 1.0 > self.window.cwnd,
+            Validation::Linux => self.usage.as_ref().is_none_or(|u| u.lets_grow(&self.window)),
+        }
+    }
+
+    /// Keeps account of the window's use, now that all was sent that may be. `open`: nothing is
+    /// being repaired.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn account(&mut self, now: Time, open: bool) {
+        let in_flight = self.log.as_ref().map_or(self.flight() as u64, |log| log.in_flight());
+        let full = self.control.full();
+        let s = Standing {
+            highest_ack: self.highest_ack,
+            max_sent: self.max_sent,
+            in_flight,
+            sent: self.counters.sent,
+            rto: self.rtt.timeout(),
+            open: open && !full && self.p.window_validation == Validation::Linux,
+        };
+        if let Some(usage) = &mut self.usage {
+            usage.sent(now, &s, &mut self.window);
+        }
+    }
+
+    /// The application gives data, of which nothing may have been outstanding for long.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn resume(&mut self, now: Time) {
+        let idle = self.highest_ack == self.max_sent && self.max_sent >= self.first_data();
+        if idle && self.p.idle_restart && !self.control.full() {
+            let rto = self.rtt.timeout();
+            if let Some(usage) = &mut self.usage {
+                usage.resumes(now, rto, &mut self.window);
+            }
+        }
+    }
+
+    /// SCE: the control gives way to an ACK of `acked` segments that tells of some congestion.
+    pub(crate) fn give_way(&mut self, now: Time, acked: i64) {
+        let before = self.window.cwnd;
+        self.control.on_some_congestion(now, acked as f64, &mut self.window);
+        if self.p.whole_cwnd {
+            self.window.move_whole(before, &mut self.part);
+        }
     }
 
     /// Lets the window grow at an ACK: `acked` segments are newly acknowledged, `flight_before`
@@ -250,22 +347,30 @@ impl Connection {
     #[inline]
     pub(crate) fn grow(&mut self, now: Time, acked: i64, flight_before: i64) {
         // RFC 7661: whether the window was what limited us.
-        let used = !self.p.window_validation || (flight_before as f64) + 1.0 > self.window.cwnd;
+        let used = self.window_limited(flight_before);
         let acked = match self.p.growth {
             GrowthPer::Acks => 1.0,
-            GrowthPer::Bytes => acked as f64,
+            GrowthPer::Bytes | GrowthPer::Segments => acked as f64,
         };
         let g = Growth {
             now,
             seq: self.highest_ack,
             next: self.next,
             acked,
+            every: self.p.growth == GrowthPer::Segments,
             used,
             rtt: &self.rtt,
             rtt_params: &self.p.rtt,
             quirks: self.p.quirks(),
         };
-        self.control.grow(&g, &mut self.window);
+        let before = self.window.cwnd;
+        let steps = self.hystart.as_ref().is_some_and(|h| h.slow_start(&g, &mut self.window));
+        if !steps {
+            self.control.grow(&g, &mut self.window);
+        }
+        if self.p.whole_cwnd {
+            self.window.move_whole(before, &mut self.part);
+        }
     }
 
     // ---- the retransmission timer -------------------------------------------------------------
@@ -351,7 +456,7 @@ impl Connection {
         each: impl FnMut(i64, &Sent),
     ) -> Option<News> {
         let of_log = self.log.as_mut().map(|log| log.on_ack(now, ack, each));
-        if !self.control.watches() {
+        if !self.control.watches() && self.hystart.is_none() {
             return of_log;
         }
         let newly = ack.seq - self.highest_ack;
@@ -362,6 +467,9 @@ impl Connection {
         let (newest, once) = of_log.map_or((None, false), |news| (news.newest, news.once));
         let (seq, max_sent, rtt) = (ack.seq, self.max_sent, self.rtt.last());
         let a = Acked { now, seq, newly, delivered, newest, once, marked, max_sent, rtt };
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_ack(&a, &mut self.window);
+        }
         self.control.on_ack(&a, &mut self.window);
         of_log
     }
@@ -382,6 +490,7 @@ impl Connection {
                 }
                 self.timed = None;
                 self.rtt.sample(&self.p.rtt, sent, now);
+                self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
             }
         }
         self.new_ack_timer(now);
@@ -414,6 +523,7 @@ impl Connection {
     pub(crate) fn sample(&mut self, sent: Time, now: Time) {
         self.rtt.restore(&self.p.rtt);
         self.rtt.sample(&self.p.rtt, sent, now);
+        self.rtt.acknowledged(&self.p.rtt, self.highest_ack, self.max_sent);
     }
 
     /// A partial ACK has moved the left edge inside recovery; its round trip is not sampled (Karn).

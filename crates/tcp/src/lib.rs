@@ -15,15 +15,18 @@
 //! - `params.rs`: everything that a user sets.
 //! - `sent.rs`, `timers.rs`, `pace.rs`: what is under way, what is waited for, how far apart
 //!   segments leave.
+//! - `usage.rs`: how much of its window a sender uses.
 //! - `connection.rs`: what all senders share, sequence numbers and window; `sending.rs`.
 //! - `ecn/answer.rs` and `recovery/`: what marks and losses make a sender do.
-//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end.
+//! - `sender.rs`: the way in, data, ACKs and timers. `receiver.rs`: the other end, `held.rs`: for
+//!   how long it holds ACKs back.
 //! - `info.rs`: how a sender stands, for reports.
 //! - `quirks.rs`: where ns-2 differs.
 
 mod connection;
 mod control;
 mod ecn;
+mod held;
 mod info;
 mod minimum;
 mod pace;
@@ -37,13 +40,15 @@ mod sender;
 mod sending;
 mod sent;
 mod timers;
+mod usage;
 
 pub use connection::{Counters, Io};
 pub use control::*;
+pub use ecn::abe::AbeParams;
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
 pub use info::{CaState, Info};
-pub use pace::PacingParams;
+pub use pace::{PaceKeys, Pacing, PacingParams};
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};
 pub use recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
@@ -52,6 +57,7 @@ pub use segment::{Ack, Block, Segment, MAX_BLOCKS};
 pub use sender::Sender;
 pub use sent::DeliveryRate;
 pub use timers::{Timer, Timers};
+pub use usage::Validation;
 
 /// The README's example is a test of the documentation.
 #[cfg(doctest)]

@@ -6,28 +6,70 @@
 //!   than half of its own time.
 //! - `tcp_small_queue_check`: what waits at the host is two segments, or the pace of a millisecond.
 
+use crate::control::window::Window;
 use penstock_units::param::{Param, Params, Values};
 use penstock_units::{Duration, Rate, Time};
 
-/// The pacing that a program may ask for. It is no key of a scenario.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+penstock_units::words! {
+    /// Who spaces out a sender's segments.
+    pub enum Pacing {
+        /// Nobody, unless the control does.
+        Off = "off",
+        /// The host's queue, as Linux's `sch_fq`.
+        Fq = "fq",
+    }
+}
+
+penstock_units::params! {
+    /// The keys of pacing.
+    pub struct PaceKeys: Default {
+        /// Whether segments leave their host at a pace under any control: with fq twice as fast as
+        /// the window would have it, or 1.2 times from half of ssthresh on. The first ten leave at
+        /// once. Controls that have a pace of their own keep it.
+        pub pacing: Pacing { default: "off", quiet: true, source: "Linux: tcp_update_pacing_rate, sch_fq" },
+    }
+}
+
+/// The pacing that does not depend on the control.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacingParams {
-    /// Segments leave the host no faster than this, evenly spaced (Linux: `SO_MAX_PACING_RATE`).
+    /// What a scenario says.
+    pub keys: PaceKeys,
+    /// Segments leave the host no faster than this, evenly spaced (Linux: `SO_MAX_PACING_RATE`). It
+    /// is no key of a scenario.
     pub max_rate: Option<Rate>,
 }
 
 impl PacingParams {
-    pub(crate) const TABLE: &'static [Param] = &[];
+    pub(crate) const TABLE: &'static [Param] = PaceKeys::TABLE;
+
+    /// Whether the host's queue paces.
+    #[inline]
+    pub(crate) fn by_fq(&self) -> bool {
+        self.keys.pacing == Pacing::Fq
+    }
 }
 
 impl Params for PacingParams {
     const TABLES: &'static [&'static [Param]] = &[PacingParams::TABLE];
 
-    fn read(_values: &Values) -> Self {
-        PacingParams::default()
+    fn read(values: &Values) -> Self {
+        PacingParams { keys: PaceKeys::read(values), max_rate: None }
     }
 
-    fn write(&self, _out: &mut Values) {}
+    fn write(&self, out: &mut Values) {
+        self.keys.write(out);
+    }
+}
+
+/// So many segments at the start of a connection are not held (`TCP_INIT_CWND`).
+pub(crate) const FREE: i64 = 10;
+
+/// Returns the time from one segment to the next at Linux's pace (`tcp_update_pacing_rate`): 200 %
+/// of what window and round trip say below half of ssthresh, then 120 %.
+pub(crate) fn of_window(w: &Window, outstanding: i64, srtt: f64) -> Duration {
+    let ratio = if w.cwnd < (w.ssthresh / 2.0).floor() { 2.0 } else { 1.2 };
+    Duration::from_secs_f64(srtt / (ratio * w.cwnd.max(outstanding as f64).max(1.0)))
 }
 
 /// The time's worth of data that may wait at the host, where that is more than two segments
@@ -83,6 +125,22 @@ mod tests {
             (90_000, 90_000, 91_250),
         ] {
             assert_eq!((p.departs(us(now), gap), p.next), (us(at), us(next)), "at {now} us");
+        }
+    }
+
+    /// A window of 20, 100 ms: 2.5 ms without a ssthresh; with one of 30 120 %, 4.17 ms. Half of 41
+    /// is 20, and of 42 21, below which 20 is. What is outstanding counts where it is more.
+    #[test]
+    fn the_pace_of_a_window() {
+        for (ssthresh, outstanding, micros) in [
+            (f64::INFINITY, 20, 2500),
+            (30.0, 20, 4167),
+            (41.0, 20, 4167),
+            (42.0, 20, 2500),
+            (30.0, 25, 3333),
+        ] {
+            let gap = of_window(&Window { cwnd: 20.0, ssthresh }, outstanding, 0.1);
+            assert_eq!((gap.as_nanos() + 500) / 1000, micros, "{ssthresh} {outstanding}");
         }
     }
 

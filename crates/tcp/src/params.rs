@@ -2,14 +2,17 @@
 //!
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
+use crate::control::hystart::{HyStart, HyStartParams};
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
+use crate::ecn::abe::AbeParams;
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
 use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, RackParams, Recovery, Reduction};
 use crate::rtt::RttParams;
-use penstock_units::param::{int, num, Param, ParamError, Params, Values};
+use crate::usage::Validation;
+use penstock_units::param::{int, num, Param, ParamError, Params, Profile, Values};
 use penstock_units::{Bytes, Codepoints, Duration, TxClock};
 
 penstock_units::words! {
@@ -19,16 +22,20 @@ penstock_units::words! {
         Flight = "flight",
         /// min(cwnd, window), rounded down (ns-2).
         Window = "window",
+        /// cwnd, however much of it is outstanding (Linux).
+        Cwnd = "cwnd",
     }
 }
 
 penstock_units::words! {
     /// What an ACK counts for in growth.
     pub enum GrowthPer {
-        /// The segments that it covers.
+        /// The segments that it covers; in slow start one at most.
         Bytes = "bytes",
         /// One step.
         Acks = "acks",
+        /// The segments that it covers, in slow start as well.
+        Segments = "segments",
     }
 }
 
@@ -52,13 +59,19 @@ penstock_units::params! {
     /// ```
     pub struct TcpParams: Default {
         /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter,
-        /// without the TCP option. With dctcp the default is classic.
+        /// without the TCP option. sce: with Reno's four, cubic and dctcp. With dctcp the default is
+        /// classic.
         pub ecn: Ecn {
             default: "off",
-            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
+            source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768; sce: \
+                     draft-morton-tsvwg-sce-04",
         },
         /// Payload of a full segment.
-        pub segment: Bytes { default: "1000 B", source: "the papers' packets" },
+        pub segment: Bytes {
+            default: "1000 B",
+            linux: "1448 B",
+            source: "the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps",
+        },
         /// Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B.
         pub header: Option<Bytes> {
             auto: "the scenario's `overhead` (40 B)",
@@ -70,24 +83,46 @@ penstock_units::params! {
             unit: "segments",
             default: 1000,
             ns2: 20,
-            source: "ns-2: window_",
+            linux: 11586,
+            source: "ns-2: window_; Linux: half of tcp_rmem's 32 MiB, which it grows to",
         },
         /// Acknowledge every second segment, or after `delayed_ack_timeout`.
         pub delayed_ack: bool {
             default: false,
+            linux: true,
             source: "RFC 1122 4.2.3.2; the papers do without",
         },
         /// How long a delayed ACK waits for a second segment.
         pub delayed_ack_timeout: Duration {
             default: "100 ms",
-            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms",
+            linux: "40 ms",
+            source: "RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux: TCP_DELACK_MIN",
+        },
+        /// How long a delayed ACK waits follows the gaps between segments: from
+        /// `delayed_ack_timeout` up to the round trip of the handshake.
+        pub delayed_ack_adapts: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "Linux: tcp_event_data_recv",
+        },
+        /// With delayed ACKs: so many at the start, and after a pause longer than a timeout, are
+        /// not delayed.
+        pub quickack: u32 {
+            ty: int(0, 1000),
+            unit: "ACKs",
+            default: 0,
+            linux: 16,
+            quiet: true,
+            source: "Linux: TCP_MAX_QUICKACKS",
         },
         /// Congestion window after the handshake.
         pub initial_window: u32 {
             ty: int(1, 1000),
             unit: "segments",
             default: 2,
-            source: "RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10)",
+            linux: 10,
+            source: "RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928",
         },
         /// Slow-start threshold at the start.
         pub initial_ssthresh: Option<f64> {
@@ -108,25 +143,42 @@ penstock_units::params! {
             ns2: 0,
             source: "RFC 3168 6.1.2; ns-2 has no floor after ECN cuts",
         },
-        /// What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded
-        /// down to whole segments.
+        /// What a cut halves: the data outstanding, at most cwnd; the window in force, rounded
+        /// down to whole segments; or cwnd.
         pub ssthresh_from: SsthreshFrom {
             default: "flight",
             ns2: "window",
-            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window)",
+            linux: "cwnd",
+            source: "RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd",
         },
-        /// Whether growth counts the bytes that an ACK covers (at most one segment) or one step for
-        /// each ACK.
+        /// Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until
+        /// it makes one, and forgotten at a cut.
+        pub whole_cwnd: bool { default: false, linux: true, quiet: true, source: "Linux: snd_cwnd_cnt" },
+        /// Whether growth counts the bytes that an ACK covers (in slow start at most one segment),
+        /// one step for each ACK, or every segment that it covers.
         pub growth: GrowthPer {
             default: "bytes",
             ns2: "acks",
-            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK",
+            linux: "segments",
+            source: "RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no limit an ACK",
         },
-        /// Grow cwnd only while it, not the receiver or the application, limits sending.
-        pub window_validation: bool {
+        /// Grow cwnd only while it, not the receiver or the application, limits sending. linux
+        /// judges that by a round trip: in slow start more than half of cwnd must have been
+        /// outstanding, later all of it; and a window that goes unused for a timeout shrinks
+        /// towards what is used.
+        pub window_validation: Validation {
             default: true,
             ns2: false,
-            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap",
+            linux: "linux",
+            source: "RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a cap; Linux: tcp_cwnd_validate",
+        },
+        /// A sender that has had nothing outstanding for longer than a timeout halves cwnd for each
+        /// of these, down to the initial window.
+        pub idle_restart: bool {
+            default: false,
+            linux: true,
+            quiet: true,
+            source: "RFC 2861; RFC 5681 4.1; Linux: tcp_slow_start_after_idle",
         },
         /// Whether retransmissions are ECN-capable.
         pub retransmit_ect: bool { default: false, ns2: true, source: "RFC 3168 6.1.5" },
@@ -148,6 +200,10 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// What a mark leaves, where that differs from what a loss leaves.
+        pub abe: AbeParams,
+        /// What ends slow start before a loss.
+        pub hystart: HyStartParams,
         /// Pacing that does not depend on the control.
         pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
@@ -193,7 +249,10 @@ const PIECES: &[&[Param]] = {
         MECN.0,
         MecnParams::TABLE,
         MECN.1,
+        PacingParams::TABLE,
         TCP.1,
+        HyStartParams::TABLE,
+        AbeParams::TABLE,
         Recovery::TABLE,
         RackParams::TABLE,
     ]
@@ -215,8 +274,13 @@ impl TcpParams {
 
     /// Returns the defaults of `tcp = name`, if there is such a variant.
     pub fn of(name: &str) -> Option<Self> {
+        TcpParams::under(Profile::Rfc, name)
+    }
+
+    /// Returns the defaults of `tcp = name` under a profile, if there is such a variant.
+    pub fn under(profile: Profile, name: &str) -> Option<Self> {
         let variant = VARIANTS.iter().find(|v| v.name == name)?;
-        let mut values = Values::defaults(&[PARAMS], variant.defaults, false);
+        let mut values = Values::defaults(&[PARAMS], &variant.defaults, profile);
         values.put("tcp", &variant);
         Some(TcpParams::read(&values))
     }
@@ -241,6 +305,11 @@ impl TcpParams {
         if self.rtt.min_rto > self.rtt.max_rto {
             return refuse("min_rto", "must not be above max_rto");
         }
+        if self.ecn == Ecn::Sce && !self.control.answers_sce() {
+            let problem = "must not be \"sce\" with this tcp: SCE has answers for the windows of \
+                           Reno, cubic and dctcp";
+            return refuse("ecn", problem);
+        }
         self.control.check_with(self.ecn)?;
         if self.ecn == Ecn::Mecn {
             self.mecn.check_order()?;
@@ -253,6 +322,16 @@ impl TcpParams {
                 "recovery",
                 "must be \"rack\" under this tcp, which sets its window itself",
             );
+        }
+        if self.hystart.hystart != HyStart::Off && !self.variant().owns("hystart") {
+            let problem = "must be \"off\" with a control that has a slow start of its own";
+            return refuse("hystart", problem);
+        }
+        if self.abe.beta_ecn.is_some()
+            && (matches!(self.ecn, Ecn::Mecn | Ecn::Sce) || !self.variant().owns("beta_ecn"))
+        {
+            let problem = "must be left out: this tcp and ecn have answers of their own to marks";
+            return refuse("beta_ecn", problem);
         }
         if !self.control.takes(self.recovery) {
             return refuse(

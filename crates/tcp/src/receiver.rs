@@ -3,7 +3,8 @@
 
 use crate::ecn::bits::{self, Bits, Ecn, Mark};
 use crate::ecn::mecn;
-use crate::ecn::{accecn, classic};
+use crate::ecn::{accecn, classic, sce};
+use crate::held::Held;
 use crate::params::TcpParams;
 use crate::segment::{Ack, Block, Segment, MAX_BLOCKS};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Time};
@@ -24,10 +25,14 @@ pub struct Receiver {
     /// Packets marked CE, modulo eight, and those since the last ACK (AccECN).
     marks: u8,
     unsaid: u8,
+    /// The last segment met some congestion (SCE).
+    some: bool,
     echo_survives: bool,
     /// The time at which a held-back ACK is due; [`Time::NEVER`]: none is held back.
     delayed_until: Time,
     delay: Option<Duration>,
+    /// What adapts of it.
+    held: Option<Box<Held>>,
     sack: bool,
     /// Segments that arrive twice are reported; the one that the next ACK reports, −1 for none.
     dsack: bool,
@@ -51,6 +56,8 @@ enum Feedback {
     Level,
     /// The count (AccECN).
     Count,
+    /// ECE as `Echo`, and ESCE while segments come with some congestion (SCE).
+    Some,
 }
 
 /// The receiver's answer to a segment.
@@ -74,9 +81,13 @@ impl Receiver {
             level: Mark::None,
             marks: accecn::FIRST,
             unsaid: 0,
+            some: false,
             echo_survives: p.ecn_across_connections,
             delayed_until: Time::NEVER,
             delay: p.delayed_ack.then_some(p.delayed_ack_timeout),
+            held: (p.delayed_ack && (p.delayed_ack_adapts || p.quickack > 0)).then(|| {
+                Box::new(Held::new(p.delayed_ack_timeout, p.delayed_ack_adapts, p.quickack))
+            }),
             sack: p.sack(),
             dsack: p.dsack(),
             twice: -1,
@@ -96,6 +107,7 @@ impl Receiver {
         self.feedback = Feedback::None;
         self.marks = accecn::FIRST;
         self.unsaid = 0;
+        self.some = false;
         self.twice = -1;
         self.delayed_until = Time::NEVER;
     }
@@ -115,14 +127,26 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, s: &Segment) -> Reply {
         let in_order = s.seq == self.next;
         let gap = !self.ooo.is_empty();
+        if self.feedback == Feedback::Some {
+            if let Some(earlier) = self.overtaken(now, s) {
+                return Reply::Now(earlier);
+            }
+        }
         if self.dsack && self.has(s.seq) {
             self.twice = s.seq;
         }
         self.take(s.seq);
         if s.syn {
+            if let Some(held) = &mut self.held {
+                held.open(now);
+            }
             return Reply::Now(self.answer_syn(s));
         }
+        let echoes = self.level;
         let news = self.take_mark(s);
+        if self.held.is_some() {
+            self.adapt(now, echoes);
+        }
         if let Some(delay) = self.delay {
             // At once: the second segment, whatever is out of order or fills a gap, news of marks.
             let hold = self.delayed_until == Time::NEVER && in_order && !gap && !news;
@@ -133,6 +157,42 @@ impl Receiver {
             self.delayed_until = Time::NEVER;
         }
         Reply::Now(self.ack())
+    }
+
+    /// SCE: returns the ACK that is held back, if a segment arrives in another state than it tells
+    /// of. The segment's own ACK then waits.
+    #[cold]
+    #[inline(never)]
+    fn overtaken(&mut self, now: Time, s: &Segment) -> Option<Ack> {
+        let delay =
+            self.delay.filter(|_| s.seq == self.next && self.delayed_until != Time::NEVER)?;
+        if sce::some_congestion(s.ecn) == self.some {
+            return None;
+        }
+        let earlier = self.ack();
+        self.take(s.seq);
+        let echoes = self.level;
+        self.take_mark(s);
+        if self.held.is_some() {
+            self.adapt(now, echoes);
+        }
+        self.delayed_until = now + delay;
+        Some(earlier)
+    }
+
+    /// Data have arrived at a receiver whose delays adapt; `before`: what ACKs told of marks.
+    #[cold]
+    #[inline(never)]
+    fn adapt(&mut self, now: Time, before: Mark) {
+        let Some(held) = &mut self.held else { return };
+        if self.feedback == Feedback::Echo && before != self.level && self.level == Mark::Ce {
+            held.hurry(2); // Linux: the sender should hear of a first mark
+        }
+        held.data(now);
+        self.delay = held.wait();
+        if self.delay.is_none() {
+            self.delayed_until = Time::NEVER;
+        }
     }
 
     /// A held-back ACK is due.
@@ -160,6 +220,7 @@ impl Receiver {
             Ecn::Classic => Feedback::Echo,
             Ecn::Mecn => Feedback::Level,
             Ecn::AccEcn => Feedback::Count,
+            Ecn::Sce => Feedback::Some,
         };
         if s.owes_cwr {
             self.level = Mark::None;
@@ -180,6 +241,11 @@ impl Receiver {
             Feedback::None => false,
             Feedback::Echo => {
                 self.level = classic::latched(self.level, s.bits, mark);
+                false
+            }
+            Feedback::Some => {
+                self.level = classic::latched(self.level, s.bits, mark);
+                self.some = sce::some_congestion(s.ecn);
                 false
             }
             Feedback::State => {
@@ -243,6 +309,7 @@ impl Receiver {
         let bits = match self.feedback {
             Feedback::None => Bits::NONE,
             Feedback::Echo | Feedback::State => classic::echo(self.level),
+            Feedback::Some => sce::echo(self.level, self.some),
             Feedback::Level => mecn::reflected(self.level),
             Feedback::Count => Bits::from_number(self.marks),
         };
@@ -250,6 +317,9 @@ impl Receiver {
             self.level = Mark::None;
         }
         self.unsaid = 0;
+        if let Some(held) = &mut self.held {
+            held.sent();
+        }
         // The application takes data at once.
         let window = Ack::ALL_ROOM;
         let mut ack = Ack { seq: self.next - 1, bits, window, ..Ack::default() };
@@ -354,6 +424,27 @@ mod tests {
         assert_eq!(now(r.on_segment(t, &seg(4))).seq, 5, "fills the gap");
     }
 
+    /// Three quick ACKs, then every second segment. A first mark asks for two that are quick.
+    #[test]
+    fn the_first_acks_are_not_delayed() {
+        let held = |r: &mut Receiver, s: Segment| r.on_segment(Time::ZERO, &s) == Reply::Later;
+        for (ecn, want) in [
+            (Ecn::Off, [false, false, false, true, false, true, false, true]),
+            (Ecn::Classic, [false, false, false, true, false, false, false, true]),
+        ] {
+            let p = TcpParams { delayed_ack: true, quickack: 3, ecn, ..TcpParams::default() };
+            let mut r = Receiver::new(&Arc::new(p));
+            let _ = now(r.on_segment(Time::ZERO, &syn(bits::request(ecn))));
+            let got: Vec<bool> = (1..=8)
+                .map(|seq| {
+                    let mark = if seq == 6 { Mark::Ce } else { Mark::None };
+                    held(&mut r, marked(seg(seq), mark))
+                })
+                .collect();
+            assert_eq!(got, want, "{ecn:?}");
+        }
+    }
+
     fn syn(bits: Bits) -> Segment {
         Segment { bits, ..seg(0) }
     }
@@ -390,6 +481,8 @@ mod tests {
             (Ecn::Classic, Bits::CWR_ECE, 0b001),
             (Ecn::Classic, Bits::CWR, 0b000),
             (Ecn::Classic, Bits::ALL, 0b001),
+            (Ecn::Sce, Bits::CWR_ECE, 0b001),
+            (Ecn::Sce, Bits::CWR, 0b000),
             (Ecn::Mecn, Bits::CWR, 0b010),
             (Ecn::Mecn, Bits::CWR_ECE, 0b000),
             (Ecn::Mecn, Bits::ALL, 0b000),
@@ -478,6 +571,37 @@ mod tests {
             };
             assert_eq!(got, want, "segment {seq}");
         }
+    }
+
+    /// SCE: ESCE is the state of the last segment. Where that changes while an ACK is held back, the
+    /// ACK goes first, with the old state, and the new segment waits. CE is latched beside it.
+    #[test]
+    fn sce_tells_each_state_apart() {
+        let p = TcpParams { ecn: Ecn::Sce, delayed_ack: true, ..TcpParams::default() };
+        let mut r = connected(p);
+        let (no, some) = (Mark::None, Mark::Incipient);
+        // `None`: held back; else the ACK's number and bits.
+        for (seq, (mark, want)) in (1..).zip([
+            (no, None),
+            (no, Some((2, 0b000))),
+            (some, None),
+            (some, Some((4, 0b100))),
+            (some, None),
+            (no, Some((5, 0b100))), // of the segment before
+            (no, Some((7, 0b000))),
+            (Mark::Ce, None),
+            (some, Some((8, 0b001))),
+            (some, Some((10, 0b101))),
+        ]) {
+            let got = match r.on_segment(Time::ZERO, &marked(seg(seq), mark)) {
+                Reply::Now(ack) => Some((ack.seq, ack.bits.number())),
+                Reply::Later => None,
+            };
+            assert_eq!(got, want, "segment {seq}");
+        }
+        let cwr = Segment { bits: Bits::CWR, ..seg(11) };
+        assert_eq!(r.on_segment(Time::ZERO, &cwr), Reply::Later);
+        assert_eq!(r.carry().bits, Bits::NONE);
     }
 
     /// RFC 9768: counted modulo eight from five; at once for the first mark after none, and for

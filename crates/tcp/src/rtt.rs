@@ -1,5 +1,5 @@
-//! Round-trip estimation and the retransmission timeout: RFC 6298, or the integer arithmetic of
-//! 4.4BSD and ns-2.
+//! Round-trip estimation and the retransmission timeout: RFC 6298, the integer arithmetic of 4.4BSD
+//! and ns-2, or that of Linux, whose lower bound is one of the deviation and not of the timeout.
 
 use penstock_units::{Duration, Time};
 
@@ -10,16 +10,28 @@ penstock_units::words! {
         Exact = "exact",
         /// In whole ticks with integer arithmetic.
         Ticks = "ticks",
+        /// In microseconds, as Linux does.
+        Linux = "linux",
     }
 }
 
 penstock_units::params! {
     /// The clock and the bounds of the retransmission timer.
     pub struct RttParams: Default {
-        /// Lower bound of the retransmission timeout, before back-off.
-        pub min_rto: Duration { default: "1 s", ns2: "200 ms", source: "RFC 6298 (2.4)" },
+        /// Lower bound of the retransmission timeout, before back-off; with the clock linux that of
+        /// the deviation in it.
+        pub min_rto: Duration {
+            default: "1 s",
+            ns2: "200 ms",
+            linux: "200 ms",
+            source: "RFC 6298 (2.4); Linux: TCP_RTO_MIN",
+        },
         /// Upper bound of the retransmission timeout.
-        pub max_rto: Duration { default: "60 s", source: "RFC 6298 (2.5)" },
+        pub max_rto: Duration {
+            default: "60 s",
+            linux: "120 s",
+            source: "RFC 6298 (2.5); Linux: TCP_RTO_MAX",
+        },
         /// Timeout before the first round-trip sample.
         pub initial_rto: Duration { default: "1 s", ns2: "3 s", source: "RFC 6298 (2.1)" },
         /// Granularity of the clock that measures round trips; its phase is random.
@@ -28,11 +40,14 @@ penstock_units::params! {
             ns2: "10 ms",
             source: "RFC 6298 (2): clock granularity G",
         },
-        /// Whether round trips are measured exactly, or in whole ticks with integer arithmetic.
+        /// Whether round trips are measured exactly, or with integer arithmetic: in whole ticks, or
+        /// in microseconds as Linux does, where the timeout is the smoothed round trip and at least
+        /// `min_rto`.
         pub rtt_clock: RttClock {
             default: "exact",
             ns2: "ticks",
-            source: "RFC 6298; ns-2 and 4.4BSD count ticks in integers",
+            linux: "linux",
+            source: "RFC 6298; ns-2 and 4.4BSD count ticks in integers; Linux: tcp_rtt_estimator",
         },
     }
 }
@@ -55,9 +70,65 @@ const NO_SAMPLE: Duration = Duration::from_ticks(u64::MAX);
 #[derive(Clone, Debug)]
 enum State {
     /// Seconds.
-    Exact { srtt: Option<f64>, rttvar: f64 },
+    Exact {
+        srtt: Option<f64>,
+        rttvar: f64,
+    },
     /// Ticks: srtt scaled by 8, rttvar by 4. Zero srtt means that there is none.
-    Ticks { srtt8: i64, rttvar4: i64, phase: Duration },
+    Ticks {
+        srtt8: i64,
+        rttvar4: i64,
+        phase: Duration,
+    },
+    Linux(Micros),
+}
+
+/// Linux's state, in microseconds: srtt scaled by 8, the deviations by 4.
+#[derive(Clone, Copy, Debug, Default)]
+struct Micros {
+    /// Zero: there is no sample.
+    srtt8: i64,
+    /// The deviation of late, the largest of this round trip, and the one of the timeout.
+    mdev4: i64,
+    max4: i64,
+    var4: i64,
+    /// The round trip ends when a segment beyond this is acknowledged.
+    end: i64,
+}
+
+impl Micros {
+    /// `least4`: the deviation in the timeout is no smaller.
+    fn sample(&mut self, micros: i64, least4: i64) {
+        if self.srtt8 == 0 {
+            let mdev4 = 2 * micros;
+            let var4 = mdev4.max(least4);
+            *self = Micros { srtt8: 8 * micros.max(1), mdev4, max4: var4, var4, end: -1 };
+            return;
+        }
+        let error = micros - (self.srtt8 >> 3);
+        self.srtt8 = (self.srtt8 + error).max(1);
+        let mut more = error.abs() - (self.mdev4 >> 2);
+        if error < 0 && more > 0 {
+            more >>= 3; // a path that gets faster raises the deviation slowly
+        }
+        self.mdev4 += more;
+        self.max4 = self.max4.max(self.mdev4);
+        self.var4 = self.var4.max(self.max4);
+    }
+
+    /// Segment `acked` is acknowledged, and `max_sent` is the highest sent: once in a round trip
+    /// the deviation falls towards the largest of that.
+    fn acknowledged(&mut self, acked: i64, max_sent: i64, least4: i64) {
+        if self.end == -1 {
+            self.end = max_sent;
+        } else if acked > self.end {
+            if self.max4 < self.var4 {
+                self.var4 -= (self.var4 - self.max4) >> 2;
+            }
+            self.end = max_sent;
+            self.max4 = least4;
+        }
+    }
 }
 
 impl RttEstimator {
@@ -69,6 +140,7 @@ impl RttEstimator {
             state: match p.rtt_clock {
                 RttClock::Ticks => State::Ticks { srtt8: 0, rttvar4: 0, phase },
                 RttClock::Exact => State::Exact { srtt: None, rttvar: 0.0 },
+                RttClock::Linux => State::Linux(Micros::default()),
             },
             rto: p.initial_rto,
             backoff: 1,
@@ -90,6 +162,7 @@ impl RttEstimator {
             State::Ticks { srtt8, .. } => {
                 (srtt8 > 0).then(|| srtt8 as f64 / 8.0 * p.tick.as_secs_f64())
             }
+            State::Linux(m) => (m.srtt8 > 0).then_some(m.srtt8 as f64 / 8e6),
         }
     }
 
@@ -139,8 +212,22 @@ impl RttEstimator {
                 let rto = ((*rttvar4 << 3) + *srtt8) >> 3;
                 self.rto = Duration::from_nanos(rto as u64 * tick);
             }
+            State::Linux(m) => {
+                m.sample(micros(r), micros(p.min_rto));
+                self.rto = Duration::from_micros(((m.srtt8 >> 3) + m.var4) as u64);
+            }
         }
         self.bound(p);
+    }
+
+    /// After a sample: `acked` is acknowledged, and `max_sent` is the highest segment sent.
+    #[inline]
+    pub fn acknowledged(&mut self, p: &RttParams, acked: i64, max_sent: i64) {
+        if let State::Linux(m) = &mut self.state {
+            m.acknowledged(acked, max_sent, micros(p.min_rto));
+            self.rto = Duration::from_micros(((m.srtt8 >> 3) + m.var4) as u64);
+            self.bound(p);
+        }
     }
 
     /// Returns the timeout in force.
@@ -175,6 +262,7 @@ impl RttEstimator {
                     *rttvar4 += *srtt8 >> 3;
                     *srtt8 = 0;
                 }
+                State::Linux(_) => {} // keeps what it knows
             }
         }
         self.bound(p);
@@ -188,4 +276,8 @@ impl RttEstimator {
             self.bound(p);
         }
     }
+}
+
+fn micros(d: Duration) -> i64 {
+    (d.as_nanos() / 1000) as i64
 }

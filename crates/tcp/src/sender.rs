@@ -4,7 +4,7 @@
 use crate::connection::{Connection, Counters, Io};
 use crate::ecn::answer;
 use crate::ecn::bits::{Ecn, Mark};
-use crate::info::Info;
+use crate::info::{CaState, Info};
 use crate::params::TcpParams;
 use crate::recovery::scoreboard::DUP_THRESH;
 use crate::recovery::Recovering;
@@ -143,9 +143,22 @@ impl Sender {
         let first = if self.c.limit == 0 { self.first_data() } else { 0 };
         let segments = segments.min(1 << 60) as i64;
         self.c.limit = self.c.limit.saturating_add(first).saturating_add(segments);
+        if self.c.accounts {
+            self.c.resume(now);
+        }
         self.c.control.started(now);
         self.recovery.started(now);
         self.recovery.send(&mut self.c, now, false, u32::MAX, io);
+        self.account(now);
+    }
+
+    /// All was sent that may be.
+    #[inline]
+    fn account(&mut self, now: Time) {
+        if self.c.accounts {
+            let open = self.recovery.state(&self.c) == CaState::Open;
+            self.c.account(now, open);
+        }
     }
 
     /// An ACK arrives.
@@ -156,6 +169,7 @@ impl Sender {
         self.c.peer_window = self.c.p.window.min(ack.window);
         self.hear(now, ack);
         self.recovery.on_ack(&mut self.c, now, ack, io);
+        self.account(now);
     }
 
     /// The control hears of an ACK, and answers what that says of marks.
@@ -187,5 +201,6 @@ impl Sender {
         if c.timers.expired(Timer::Rtx, now) {
             recovery.on_timeout(c, now, io);
         }
+        self.account(now);
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Io};
 use crate::ecn::bits::{self, Bits, Ecn};
 use crate::ecn::{accecn, classic, mecn};
+use crate::pace;
 use crate::segment::Segment;
 use crate::timers::Timer;
 use penstock_units::{Duration, Ecn as Codepoint, Time};
@@ -88,13 +89,22 @@ impl Connection {
     /// Returns the time from one segment to the next, where the control or the user paces them:
     /// the longer of the two.
     fn gap(&self) -> Option<Duration> {
-        self.control.pacing(&self.window).max(self.p.least_gap())
+        let pace = if self.p.pacing.by_fq() && !self.control.paces() {
+            let srtt = self.rtt.srtt(&self.p.rtt);
+            srtt.map(|srtt| pace::of_window(&self.window, self.flight(), srtt))
+        } else {
+            self.control.pacing(&self.window)
+        };
+        pace.max(self.p.least_gap())
     }
 
     /// Returns when a paced segment leaves.
     #[cold]
     #[inline(never)]
     fn departure(&mut self, now: Time) -> Time {
+        if self.p.pacing.by_fq() && self.max_sent < pace::FREE {
+            return now;
+        }
         self.gap().map_or(now, |gap| self.pacer.departs(now, gap))
     }
 
@@ -137,7 +147,7 @@ impl Connection {
         let bits = match self.agreed {
             _ if syn => bits::request(self.p.ecn),
             Ecn::Off => Bits::NONE,
-            Ecn::Classic => classic::on_data(reduced),
+            Ecn::Classic | Ecn::Sce => classic::on_data(reduced),
             Ecn::Mecn => mecn::on_data(reduced),
             Ecn::AccEcn => accecn::ON_DATA,
         };

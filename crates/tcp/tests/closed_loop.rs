@@ -7,7 +7,7 @@ use penstock_tcp::{
     Ack, Ecn, Incipient, LossParams, MecnParams, RackParams, Receiver, Reply, Segment, Sender,
     TcpParams, VARIANTS,
 };
-use penstock_units::param::{Params, Ty, Value, Values};
+use penstock_units::param::{Params, Profile, Ty, Value, Values};
 use penstock_units::{Codepoints, Duration, Ecn as Codepoint, Rng, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -180,10 +180,14 @@ fn value(ty: &Ty, at: f64) -> Value {
 /// together.
 fn variant() -> impl Strategy<Value = TcpParams> {
     let keys = prop::collection::vec(prop_oneof![Just(None), (0.0f64..1.0).prop_map(Some)], 12);
-    let flags = (any::<bool>(), any::<bool>());
+    let profile = prop::sample::select(Profile::ALL);
+    let flags = (profile, any::<bool>());
     (prop::sample::select(VARIANTS), flags, keys).prop_map(|(variant, flags, keys)| {
-        let (like_ns2, with_rack) = flags;
-        let p = if like_ns2 { ns2(variant.name) } else { rfc(variant.name) };
+        let (profile, with_rack) = flags;
+        let p = match profile {
+            Profile::Ns2 => ns2(variant.name),
+            other => TcpParams::under(other, variant.name).expect("a variant"),
+        };
         let mut values = Values::new();
         p.write(&mut values);
         let own = variant.own.iter().copied().chain([RackParams::TABLE]).flatten();
@@ -220,7 +224,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
         any::<bool>(),
         prop::sample::select(vec![None, Some(Codepoints::Wire), Some(Codepoints::Literal)]),
     );
-    let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn]);
+    let ecn = prop::sample::select(vec![Ecn::Classic, Ecn::Mecn, Ecn::AccEcn, Ecn::Sce]);
     (variant(), flags, numbers, ecn, mecn).prop_map(|(p, flags, numbers, which, mecn)| {
         let (incipient, escalate, latch, codepoints) = mecn;
         let (ecn, delayed_ack, handshake, limited_transmit, go_back_n) = flags;

@@ -2,7 +2,9 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{Bits, Ecn, Incipient, Mark, TcpParams};
+use penstock_tcp::{
+    AbeParams, Bits, ControlParams, CubicParams, Ecn, Form, Incipient, Mark, TcpParams,
+};
 use penstock_units::Ecn as Codepoint;
 
 fn classic(p: TcpParams) -> TcpParams {
@@ -277,7 +279,7 @@ fn a_refusal_is_taken() {
         let mut s = Story::given(p, 100);
         let request = match ecn {
             Ecn::Off => Bits::NONE,
-            Ecn::Classic => Bits::CWR_ECE,
+            Ecn::Classic | Ecn::Sce => Bits::CWR_ECE,
             Ecn::Mecn => Bits::CWR,
             Ecn::AccEcn => Bits::ALL,
         };
@@ -408,4 +410,124 @@ fn levels_are_refused_with_a_reason() {
     for variant in ["tahoe", "reno", "newreno", "sack", "westwood", "highspeed", "cubic"] {
         assert_eq!(with_mecn(rfc(variant), |_| ()).check(), Ok(()), "{variant}");
     }
+}
+
+fn with_abe(variant: &str, beta_ecn: f64) -> TcpParams {
+    let abe = AbeParams { beta_ecn: Some(beta_ecn) };
+    TcpParams { abe, limited_transmit: false, ..classic(rfc(variant)) }
+}
+
+/// RFC 8511: a mark leaves 0.8 of Reno's window and 0.85 of CUBIC's, at least two segments; a loss
+/// leaves what it did.
+#[test]
+fn a_mark_may_leave_more_than_a_loss() {
+    for (variant, beta_ecn, window, marked, lost) in [
+        ("reno", 0.8, 20, 16.0, 10.0),
+        ("newreno", 0.8, 2, 2.0, 1.0),
+        ("sack", 0.7, 20, 14.0, 10.0),
+        ("cubic", 0.85, 100, 85.0, 70.0),
+    ] {
+        let mut s = Story::at_window(with_abe(variant, beta_ecn), window);
+        s.wait(100).echo(1);
+        near(s.cwnd(), marked);
+        near(s.ssthresh(), marked.max(2.0));
+        if window > 4 {
+            let mut s = Story::at_window(with_abe(variant, beta_ecn), window);
+            s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+            near(s.cwnd(), lost);
+        }
+    }
+    let p = with_abe("cubic", 0.85);
+    let ControlParams::Cubic(cubic) = p.control.clone() else { panic!("cubic") };
+    let control = ControlParams::Cubic(CubicParams { cubic: Form::Linux, ..cubic });
+    let mut s = Story::at_window(TcpParams { control, ..p }, 100);
+    s.wait(100).echo(1);
+    near(s.cwnd(), 85.0);
+}
+
+/// RFC 8511, section 4: in slow start a mark counts as a loss.
+#[test]
+fn a_mark_in_slow_start_halves() {
+    let mut s = Story::connected(TcpParams { initial_window: 40, ..with_abe("reno", 0.8) });
+    s.wait(100).echo(1);
+    near(s.cwnd(), 20.0);
+}
+
+/// Multi-level marks have their own price, and so have the marks of other controls.
+#[test]
+fn who_has_answers_to_marks_refuses_abe() {
+    for p in [
+        TcpParams { ecn: Ecn::Mecn, ..with_abe("reno", 0.8) },
+        with_abe("dctcp", 0.8),
+        with_abe("westwood", 0.8),
+    ] {
+        let error = p.check().unwrap_err().to_string();
+        assert!(error.starts_with("beta_ecn: must be left out"), "{error}");
+    }
+    assert_eq!(with_abe("cubic", 0.85).check(), Ok(()));
+}
+
+fn sce(variant: &str) -> TcpParams {
+    TcpParams { ecn: Ecn::Sce, limited_transmit: false, ..rfc(variant) }
+}
+
+/// SCE, a window of 100 whose every ACK carries ESCE: √100/2 off Reno's, √100 off CUBIC's, half of
+/// DCTCP's. No ACK of them grows the window, and none counts as a cut.
+#[test]
+fn some_congestion_takes_little() {
+    for (variant, left) in [("reno", 95.0), ("sack", 95.0), ("cubic", 90.0), ("dctcp", 50.0)] {
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).ack(1); // CUBIC's epoch begins
+        for seq in 2..=101 {
+            s.marked(seq, Mark::Incipient);
+        }
+        assert!((s.cwnd() - left).abs() < 1.0, "{variant}: {}", s.cwnd());
+        assert_eq!(s.tcp.counters().ecn_cuts, 0, "{variant}");
+    }
+}
+
+/// A mark leaves 3/4, or 7/8 shortly after an ESCE; CUBIC's is a loss's without one. Once a window,
+/// and a loss is what it was.
+#[test]
+fn marks_beside_some_congestion() {
+    for (variant, alone, recent, loss) in
+        [("reno", 75.0, 87.5, 50.0), ("cubic", 70.0, 87.5, 70.0), ("dctcp", 75.0, 87.5, 50.0)]
+    {
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).marked(1, Mark::Ce).marked(2, Mark::Ce);
+        near(s.cwnd(), alone);
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).marked(1, Mark::Incipient).ack(2).marked(3, Mark::Ce);
+        assert!((s.cwnd() - recent).abs() < 2.0, "{variant}: {}", s.cwnd());
+        let mut s = Story::at_window(sce(variant), 100);
+        s.wait(100).sack(0, &[(2, 2)]).sack(0, &[(2, 3)]).sack(0, &[(2, 4)]);
+        near(s.cwnd(), loss);
+    }
+}
+
+/// The first ESCE ends slow start, with the window kept but for its part; not DCTCP's.
+#[test]
+fn some_congestion_ends_slow_start() {
+    for (variant, ssthresh) in [("reno", 10.0), ("cubic", 10.0), ("dctcp", f64::INFINITY)] {
+        let mut s = Story::connected(TcpParams { initial_window: 20, ..sce(variant) });
+        s.wait(100).marked(1, Mark::Incipient);
+        assert_eq!(s.ssthresh(), ssthresh, "{variant}");
+        assert!(s.cwnd() > 19.0 && s.cwnd() <= 20.0, "{variant}: {}", s.cwnd());
+    }
+}
+
+/// Without SCE at the other end, or in the middle, it is classic ECN; controls that SCE's authors
+/// have no answer for refuse it, and so do integers.
+#[test]
+fn who_takes_some_congestion() {
+    let mut s = Story::at_window(classic(rfc("reno")), 10);
+    s.wait(100).ack_with(1, Bits::from_number(0b100));
+    assert!(s.cwnd() > 10.0, "a classic sender does not know the bit");
+    for variant in ["vegas", "westwood", "highspeed", "ledbat"] {
+        let error = sce(variant).check().unwrap_err().to_string();
+        assert!(error.starts_with("ecn: must not be \"sce\""), "{variant}: {error}");
+    }
+    let cubic = ControlParams::Cubic(CubicParams { cubic: Form::Linux, ..CubicParams::default() });
+    let error = TcpParams { control: cubic, ..sce("cubic") }.check().unwrap_err().to_string();
+    assert!(error.starts_with("cubic: must be \"rfc\" with ecn = \"sce\""), "{error}");
 }

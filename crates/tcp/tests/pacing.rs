@@ -3,12 +3,12 @@
 
 mod common;
 use common::*;
-use penstock_tcp::{PacingParams, TcpParams, Timer};
+use penstock_tcp::{GrowthPer, PaceKeys, Pacing, PacingParams, TcpParams, Timer};
 use penstock_units::{Rate, Time};
 
 /// 4.16 Mbit/s: a segment of 1000 B, 1040 with its headers, every 2 ms.
 fn paced(variant: &str) -> TcpParams {
-    let pacing = PacingParams { max_rate: Rate::from_bps(4_160_000) };
+    let pacing = PacingParams { max_rate: Rate::from_bps(4_160_000), ..PacingParams::default() };
     TcpParams { pacing, initial_window: 10, ..rfc(variant) }
 }
 
@@ -73,5 +73,39 @@ fn repairs_are_paced() {
         let sent = departures(&mut s);
         assert!(sent.iter().any(|(seq, _)| *seq == 1), "{variant}: {sent:?}");
         assert!(sent.windows(2).all(|w| w[1].1 - w[0].1 >= 1), "{variant}: {sent:?}");
+    }
+}
+
+/// Under fq the initial window of ten leaves at once, 100 ms after the SYN. Each ACK of two lets four
+/// more out, at 200 % of the window in a round trip: with 12 segments one every 100/24 ms. Past half
+/// of ssthresh it is 120 %. What would wait too long at the host waits for its timer.
+#[test]
+fn fq_paces_any_control() {
+    let keys = PaceKeys { pacing: Pacing::Fq };
+    let pacing = PacingParams { keys, ..PacingParams::default() };
+    for (initial_ssthresh, gap_ms) in [(None, 100.0 / 24.0), (Some(24.0), 100.0 / 14.4)] {
+        let p = TcpParams {
+            initial_window: 10,
+            pacing: pacing.clone(),
+            initial_ssthresh,
+            ..rfc("sack")
+        };
+        let p = TcpParams { growth: GrowthPer::Segments, ..p };
+        let mut s = Story::connected(p);
+        let first = s.departures();
+        assert!(first[1..].iter().all(|(_, at)| *at == ms(100)), "{first:?}");
+        s.wait(100).ack(2);
+        let mut next = vec![];
+        while next.len() < 4 {
+            next.extend(s.departures());
+            if next.len() < 4 {
+                s.timer();
+            }
+        }
+        assert_eq!(next.iter().map(|n| n.0).collect::<Vec<_>>(), [11, 12, 13, 14]);
+        for pair in next.windows(2) {
+            let gap = pair[1].1.since(pair[0].1).as_secs_f64() * 1e3;
+            assert!((gap - gap_ms).abs() < 0.01 || pair[0].0 == 11, "{gap}, not {gap_ms}");
+        }
     }
 }

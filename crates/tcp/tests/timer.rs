@@ -3,6 +3,7 @@
 mod common;
 use common::*;
 use penstock_tcp::{RttEstimator, RttParams, TcpParams};
+use penstock_units::param::Profile;
 use penstock_units::{Duration, Time};
 
 fn without_min(p: TcpParams) -> TcpParams {
@@ -51,6 +52,52 @@ fn ticks_by_hand() {
         e.sample(&p, ms(0), ms(sample));
         assert_eq!(e.timeout(), Duration::from_millis(want));
     }
+}
+
+/// Linux, in ms. R = 100: srtt 100, deviation 4 · 50, at least 200: RTO 300, and there it stays.
+/// R = 200: 200 + 400; while the deviation of late falls, 300, 225, 168 …, the timeout's follows by a
+/// quarter of the difference to it, or to 200, once in a round trip: 400, 356.25, 317.2, 287.9 …
+/// 400 after 100s: srtt 137.5, the deviation 112.5 + 300 − 28.1 = 384.4. R = 20: 20 + 200.
+#[test]
+fn linux_by_hand() {
+    let p = TcpParams::under(Profile::Linux, "reno").unwrap().rtt;
+    for (samples, want) in [
+        (&[100, 100, 100][..], &[300.0, 300.0, 300.0][..]),
+        (&[200; 7], &[600.0, 600.0, 556.25, 517.2, 487.9, 465.9, 449.4]),
+        (
+            &[100, 100, 100, 400, 100, 100, 100, 100],
+            &[300.0, 300.0, 300.0, 521.9, 502.5, 475.3, 444.2, 411.9],
+        ),
+        (&[20], &[220.0]),
+    ] {
+        let mut e = RttEstimator::new(&p, Duration::ZERO);
+        assert_eq!(e.timeout(), Duration::from_secs(1), "before the first sample");
+        for (i, (sample, want)) in samples.iter().zip(want).enumerate() {
+            e.sample(&p, ms(1000), ms(1000 + sample));
+            e.acknowledged(&p, i as i64, i as i64);
+            let got = e.timeout().as_secs_f64() * 1e3;
+            assert!((got - want).abs() < 0.1, "{samples:?}: {got}, should be {want}");
+        }
+    }
+}
+
+/// Several ACKs of one round trip: its largest deviation counts once, at the end.
+#[test]
+fn linux_lowers_the_deviation_once_a_round_trip() {
+    let p = TcpParams::under(Profile::Linux, "reno").unwrap().rtt;
+    let mut e = RttEstimator::new(&p, Duration::ZERO);
+    e.sample(&p, ms(0), ms(200));
+    e.acknowledged(&p, 0, 9);
+    for seq in 1..10 {
+        e.sample(&p, ms(0), ms(200));
+        e.acknowledged(&p, seq, 9 + seq);
+        assert_eq!(e.timeout(), Duration::from_millis(600), "segment {seq}");
+    }
+    for seq in 10..12 {
+        e.sample(&p, ms(0), ms(200));
+        e.acknowledged(&p, seq, 19);
+    }
+    assert_eq!(e.timeout(), Duration::from_millis(600), "the largest was that of its start");
 }
 
 /// 15 ms hold one or two beginnings of a 10 ms tick, as the phase has it; the shortest sample is

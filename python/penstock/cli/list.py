@@ -14,7 +14,7 @@ from penstock.cli.output import draw, say, tell
 from penstock.show.list_tables import entry, list_table
 
 #: What there are lists of, in the order in which they are shown.
-LISTS = ("aqm", "tcp", "traffic", "topology", "metrics")
+LISTS = ("aqm", "tcp", "traffic", "topology", "metrics", "profiles")
 
 
 @click.command("list")
@@ -22,10 +22,10 @@ LISTS = ("aqm", "tcp", "traffic", "topology", "metrics")
 @click.argument("name", required=False)
 @options.as_json("tables")
 def command(what: str | None, name: str | None, as_json: bool) -> None:
-    """List disciplines, TCPs, traffic, topologies, metrics.
+    """List disciplines, TCPs, traffic, metrics, profiles.
 
     Each comes with its parameters, defaults and sources. `penstock list aqm red` tells all about one: equations, what
-    to expect, where it fails, keys, state.
+    to expect, where it fails, keys, state. `penstock list profiles linux` has the defaults that a profile changes.
     """
     lists = {each: json.loads(_penstock.list_json(each)) for each in (LISTS if what is None else (what,))}
     if what is not None and name is not None:

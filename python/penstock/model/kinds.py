@@ -1235,32 +1235,44 @@ class _Tcp(_Traffic):
     """Flows of TCP.
 
     tcp: The sender's variant; one of "tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic",
-        "dctcp", "ledbat"; default: reno. Source: the papers' experiments use Reno.
+        "dctcp", "ledbat"; default: reno; with profile linux: cubic. Source: the papers' experiments use Reno; Linux:
+        CONFIG_DEFAULT_TCP_CONG.
     ecn: How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter, without the TCP
-        option. With dctcp the default is classic; one of "off", "classic", "mecn", "accecn"; default: off. Source:
-        RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768.
-    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B. Source: the
-        papers' packets.
+        option. sce: with Reno's four, cubic and dctcp. With dctcp the default is classic; one of "off", "classic",
+        "mecn", "accecn", "sce"; default: off. Source: RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768;
+        sce: draft-morton-tsvwg-sce-04.
+    segment: Payload of a full segment; a size with its unit, for example "1000 B"; default: 1000 B; with profile
+        linux: 1448 B. Source: the papers' packets; Ethernet's 1500 B less IPv4, TCP and timestamps.
     header: Header bytes that the wire counts on a data segment; an ACK and a SYN are 40 B; a size with its unit, for
         example "1000 B"; left out: the scenario's `overhead` (40 B). Source: IPv4 and TCP without options.
     window: The receiver's window: at most this much is outstanding; a whole number in [1, 268435456]; unit: segments;
-        default: 1000; with profile ns-2: 20. Source: ns-2: window_.
-    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false.
-        Source: RFC 1122 4.2.3.2; the papers do without.
+        default: 1000; with profile ns-2: 20; with profile linux: 11586. Source: ns-2: window_; Linux: half of
+        tcp_rmem's 32 MiB, which it grows to.
+    delayed_ack: Acknowledge every second segment, or after `delayed_ack_timeout`; true or false; default: false; with
+        profile linux: true. Source: RFC 1122 4.2.3.2; the papers do without.
     delayed_ack_timeout: How long a delayed ACK waits for a second segment; a time with its unit, for example "40 ms";
-        default: 100 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms.
-    min_rto: Lower bound of the retransmission timeout, before back-off; a time with its unit, for example "40 ms";
-        default: 1 s; with profile ns-2: 200 ms. Source: RFC 6298 (2.4).
-    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s.
-        Source: RFC 6298 (2.5).
+        default: 100 ms; with profile linux: 40 ms. Source: RFC 5681 4.2: at most 500 ms; ns-2: 100 ms; Linux:
+        TCP_DELACK_MIN.
+    delayed_ack_adapts: How long a delayed ACK waits follows the gaps between segments: from `delayed_ack_timeout` up
+        to the round trip of the handshake; true or false; default: false; with profile linux: true. Source: Linux:
+        tcp_event_data_recv.
+    quickack: With delayed ACKs: so many at the start, and after a pause longer than a timeout, are not delayed; a
+        whole number in [0, 1000]; unit: ACKs; default: 0; with profile linux: 16. Source: Linux: TCP_MAX_QUICKACKS.
+    min_rto: Lower bound of the retransmission timeout, before back-off; with the clock linux that of the deviation in
+        it; a time with its unit, for example "40 ms"; default: 1 s; with profile ns-2: 200 ms; with profile linux:
+        200 ms. Source: RFC 6298 (2.4); Linux: TCP_RTO_MIN.
+    max_rto: Upper bound of the retransmission timeout; a time with its unit, for example "40 ms"; default: 60 s; with
+        profile linux: 120 s. Source: RFC 6298 (2.5); Linux: TCP_RTO_MAX.
     initial_rto: Timeout before the first round-trip sample; a time with its unit, for example "40 ms"; default: 1 s;
         with profile ns-2: 3 s. Source: RFC 6298 (2.1).
     tick: Granularity of the clock that measures round trips; its phase is random; a time with its unit, for example
         "40 ms"; default: 1 ms; with profile ns-2: 10 ms. Source: RFC 6298 (2): clock granularity G.
-    rtt_clock: Whether round trips are measured exactly, or in whole ticks with integer arithmetic; one of "exact",
-        "ticks"; default: exact; with profile ns-2: ticks. Source: RFC 6298; ns-2 and 4.4BSD count ticks in integers.
-    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2.
-        Source: RFC 2581; ns-2: windowInit_ 2 (RFC 6928: 10).
+    rtt_clock: Whether round trips are measured exactly, or with integer arithmetic: in whole ticks, or in
+        microseconds as Linux does, where the timeout is the smoothed round trip and at least `min_rto`; one of
+        "exact", "ticks", "linux"; default: exact; with profile ns-2: ticks; with profile linux: linux. Source: RFC
+        6298; ns-2 and 4.4BSD count ticks in integers; Linux: tcp_rtt_estimator.
+    initial_window: Congestion window after the handshake; a whole number in [1, 1000]; unit: segments; default: 2;
+        with profile linux: 10. Source: RFC 2581; ns-2: windowInit_ 2; Linux: RFC 6928.
     initial_ssthresh: Slow-start threshold at the start; a number in [1, 1000000000]; unit: segments; left out: no
         limit; under profile ns-2 the window. Source: RFC 5681 3.1: arbitrarily high.
     limited_transmit: Send a new segment on the first and second duplicate ACK; true or false; default: true. Source:
@@ -1269,17 +1281,26 @@ class _Tcp(_Traffic):
         example "40 ms"; default: 0 s. Source: ns-2: overhead_.
     cwnd_floor: The congestion window never goes below this; a number in [0, 1000]; unit: segments; default: 1; with
         profile ns-2: 0. Source: RFC 3168 6.1.2; ns-2 has no floor after ECN cuts.
-    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; or the window in force, rounded down to
-        whole segments; one of "flight", "window"; default: flight; with profile ns-2: window. Source: RFC 5681 (4):
-        FlightSize; ns-2: min(cwnd, window).
-    growth: Whether growth counts the bytes that an ACK covers (at most one segment) or one step for each ACK; one of
-        "bytes", "acks"; default: bytes; with profile ns-2: acks. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one
-        step an ACK.
-    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending; true or false;
-        default: true; with profile ns-2: false. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd grow without a
-        cap.
+    ssthresh_from: What a cut halves: the data outstanding, at most cwnd; the window in force, rounded down to whole
+        segments; or cwnd; one of "flight", "window", "cwnd"; default: flight; with profile ns-2: window; with profile
+        linux: cwnd. Source: RFC 5681 (4): FlightSize; ns-2: min(cwnd, window); Linux: snd_cwnd.
+    whole_cwnd: Keep cwnd and ssthresh in whole segments: what growth has short of one is counted until it makes one,
+        and forgotten at a cut; true or false; default: false; with profile linux: true. Source: Linux: snd_cwnd_cnt.
+    growth: Whether growth counts the bytes that an ACK covers (in slow start at most one segment), one step for each
+        ACK, or every segment that it covers; one of "bytes", "acks", "segments"; default: bytes; with profile ns-2:
+        acks; with profile linux: segments. Source: RFC 5681 3.1 (min(N, SMSS)); ns-2 takes one step an ACK; Linux: no
+        limit an ACK.
+    window_validation: Grow cwnd only while it, not the receiver or the application, limits sending. linux judges that
+        by a round trip: in slow start more than half of cwnd must have been outstanding, later all of it; and a
+        window that goes unused for a timeout shrinks towards what is used; true, false or one of "linux"; default:
+        true; with profile ns-2: false; with profile linux: linux. Source: RFC 7661 4.1, RFC 5681 4.1; ns-2 lets cwnd
+        grow without a cap; Linux: tcp_cwnd_validate.
+    idle_restart: A sender that has had nothing outstanding for longer than a timeout halves cwnd for each of these,
+        down to the initial window; true or false; default: false; with profile linux: true. Source: RFC 2861; RFC
+        5681 4.1; Linux: tcp_slow_start_after_idle.
     go_back_n: After a timeout send everything outstanding again from the first hole; false: only what no SACK has
-        reported (variant sack); true or false; default: true; with profile ns-2: true. Source: ns-2; 4.4BSD.
+        reported (variant sack); true or false; default: true; with profile ns-2: true; with profile linux: false.
+        Source: ns-2; 4.4BSD; Linux: tcp_timeout_mark_lost.
     loss_recovery: Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe of SACK);
         one of "rfc", "ns-2"; default: rfc; with profile ns-2: ns-2. Source: RFC 6582, RFC 6675; ns-2 2.35.
     retransmit_ect: Whether retransmissions are ECN-capable; true or false; default: false; with profile ns-2: true.
@@ -1307,6 +1328,19 @@ class _Tcp(_Traffic):
         true. Source: RFC 9293; ns-2's Vegas has none.
     whole_segments: Round a byte count up to whole segments; true or false; default: false; with profile ns-2: true.
         Source: ns-2 counts packets.
+    reduction: rack: a cut for a loss or a mark takes effect over a round trip, by proportional rate reduction, or at
+        once; one of "prr", "at once"; default: prr. Source: RFC 9937; for marks: Linux.
+    tlp: rack: a probe of the tail goes out after two round trips of silence; true or false; default: true. Source:
+        RFC 8985 7.
+    undo: rack: a cut for a loss that turns out to be none is taken back: by DSACK, and after a timeout by F-RTO; true
+        or false; default: true. Source: RFC 3708, RFC 5682; Linux.
+    hystart: What ends slow start before a loss: nothing; linux: HyStart as in Linux's CUBIC, by growing round trips
+        or trains of ACKs; rfc9406: HyStart++, by growing round trips, with up to five rounds of slower growth in
+        which it may think better of it; one of "off", "linux", "rfc9406"; default: off. Source: RFC 5681 has none;
+        Linux 6.x tcp_cubic.c; RFC 9406.
+    beta_ecn: ABE: what a mark leaves of the window in congestion avoidance. RFC 8511 has 0.8 for Reno's window and
+        0.85 for CUBIC's. Not with ecn = mecn, whose marks have their own; a number in (0, 0.999999]; left out: what a
+        loss leaves. Source: RFC 8511 3.1.
     alpha: Vegas grows below this many segments queued; a number in [0, 1000000]; unit: segments; default: 2; with
         profile ns-2: 1. Source: Brakmo 1994.
     beta: Vegas shrinks above this many segments queued; a number in [0, 1000000]; unit: segments; default: 4; with
@@ -1318,7 +1352,8 @@ class _Tcp(_Traffic):
     westwood_cwnd: Three duplicate ACKs set cwnd to min(cwnd, ssthresh), or as printed to ssthresh; one of "min",
         "printed"; default: min. Source: Grieco 2004; printed: Patel 2014, fig. 3.
     recovery: How controls other than Reno's and Vegas's repair losses; selective acknowledgements are negotiated for
-        sack; one of "newreno", "sack"; default: sack. Source: RFC 6582, RFC 6675; Westwood+ was written on NewReno.
+        sack and rack. rack goes with reno, too; one of "newreno", "sack", "rack"; default: sack; with profile linux:
+        rack. Source: RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno.
     low_window: HighSpeed is Reno up to this window; a number in [2, 1000000000]; unit: segments; default: 38. Source:
         RFC 3649 5.
     high_window: The window that HighSpeed reaches at a drop rate of high_p; a number in [2, 1000000000]; unit:
@@ -1333,8 +1368,17 @@ class _Tcp(_Traffic):
         9438 4.6.
     fast_convergence: CUBIC aims lower than the last maximum where that was below the one before; true or false;
         default: true. Source: RFC 9438 4.7.
+    cubic: Whose CUBIC: RFC 9438's, or Linux's in integers, which reads its curve a minimum round trip ahead, adds
+        whole segments, and forgets its maximum at a timeout; one of "rfc", "linux"; default: rfc; with profile linux:
+        linux. Source: RFC 9438; Linux 6.x tcp_cubic.c.
+    reno_friendly: How fast Reno's part of CUBIC grows above the last maximum: rfc: by a segment a round trip, linux:
+        by 9/17 (in integers 8/15), as below it; one of "rfc", "linux"; left out: as `cubic` says. Source: RFC 9438
+        4.3; Linux 6.x tcp_cubic.c.
     g: Weight of the newest window in DCTCP's estimate of the marked fraction; a number in (0, 1]; default: 0.0625.
         Source: RFC 8257 4.2.
+    dctcp: Whose DCTCP: RFC 8257's, or Linux's in integers, in which g is a power of two, small fractions count as
+        none, and a cut takes whole segments; one of "rfc", "linux"; default: rfc; with profile linux: linux. Source:
+        RFC 8257; Linux 6.x tcp_dctcp.c.
     ledbat_target: LEDBAT's TARGET: the queuing delay that it keeps. RFC 7928 compares disciplines with a target of 5
         ms; a time with its unit, for example "40 ms"; default: 100 ms. Source: RFC 6817 2.5: at most 100 ms; RFC 7928
         5.4.
@@ -1354,25 +1398,29 @@ class _Tcp(_Traffic):
     tcp: (
         Literal["tahoe", "reno", "newreno", "sack", "vegas", "westwood", "highspeed", "cubic", "dctcp", "ledbat"] | None
     ) = None
-    ecn: Literal["off", "classic", "mecn", "accecn"] | None = None
+    ecn: Literal["off", "classic", "mecn", "accecn", "sce"] | None = None
     segment: str | None = None
     header: str | None = None
     window: int | None = None
     delayed_ack: bool | None = None
     delayed_ack_timeout: str | None = None
+    delayed_ack_adapts: bool | None = None
+    quickack: int | None = None
     min_rto: str | None = None
     max_rto: str | None = None
     initial_rto: str | None = None
     tick: str | None = None
-    rtt_clock: Literal["exact", "ticks"] | None = None
+    rtt_clock: Literal["exact", "ticks", "linux"] | None = None
     initial_window: int | None = None
     initial_ssthresh: float | None = None
     limited_transmit: bool | None = None
     send_overhead: str | None = None
     cwnd_floor: float | None = None
-    ssthresh_from: Literal["flight", "window"] | None = None
-    growth: Literal["bytes", "acks"] | None = None
-    window_validation: bool | None = None
+    ssthresh_from: Literal["flight", "window", "cwnd"] | None = None
+    whole_cwnd: bool | None = None
+    growth: Literal["bytes", "acks", "segments"] | None = None
+    window_validation: bool | Literal["linux"] | None = None
+    idle_restart: bool | None = None
     go_back_n: bool | None = None
     loss_recovery: Literal["rfc", "ns-2"] | None = None
     retransmit_ect: bool | None = None
@@ -1386,12 +1434,17 @@ class _Tcp(_Traffic):
     codepoints: Literal["wire", "literal"] | None = None
     handshake: bool | None = None
     whole_segments: bool | None = None
+    reduction: Literal["prr", "at once"] | None = None
+    tlp: bool | None = None
+    undo: bool | None = None
+    hystart: Literal["off", "linux", "rfc9406"] | None = None
+    beta_ecn: float | None = None
     alpha: float | None = None
     beta: float | None = None
     gamma: float | None = None
     gain: float | None = None
     westwood_cwnd: Literal["min", "printed"] | None = None
-    recovery: Literal["newreno", "sack"] | None = None
+    recovery: Literal["newreno", "sack", "rack"] | None = None
     low_window: float | None = None
     high_window: float | None = None
     high_p: float | None = None
@@ -1399,7 +1452,10 @@ class _Tcp(_Traffic):
     cubic_c: float | None = None
     cubic_beta: float | None = None
     fast_convergence: bool | None = None
+    cubic: Literal["rfc", "linux"] | None = None
+    reno_friendly: Literal["rfc", "linux"] | None = None
     g: float | None = None
+    dctcp: Literal["rfc", "linux"] | None = None
     ledbat_target: str | None = None
     ledbat_gain: float | None = None
     base_history: int | None = None

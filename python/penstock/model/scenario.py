@@ -39,7 +39,7 @@ class Scenario:
     duration: simulated time.
     measure: the measured window, `{"from": "50 s", "to": "100 s"}`; default: all.
     seed: the first seed.
-    profile: `"rfc"` (default), or `"ns-2"` for the defaults that ns-2 has.
+    profile: whose defaults hold: `"rfc"` (default), `"ns-2"`, or `"linux"` for those of a Linux host.
     overhead: header bytes that the wire counts on a segment.
 
     Raises `ScenarioError`, which says where and what.

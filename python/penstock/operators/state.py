@@ -183,6 +183,7 @@ def scenario_file(
 name = {json.dumps(name)}
 duration = "60 s"
 measure = {{ from = "20 s" }}
+profile = "linux"
 
 [topology]
 kind = "dumbbell"
@@ -200,7 +201,6 @@ buffer = {json.dumps(given.buffer or buffer)}
 kind = "ftp"
 flows = 10
 tcp = "cubic"
-segment = "1448 B"
 start = {{ uniform = ["0 s", "1 s"] }}
 ecn = "{ecn}"
 """

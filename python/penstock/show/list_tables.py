@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from penstock import _penstock
 from penstock.show.shown import Counts
 from penstock.show.table import Table
 
@@ -75,6 +77,8 @@ def probe_table(probe: Counts) -> Table:
 
 
 def _parameters(kind: Mapping[str, Any]) -> Table:
+    profiles = json.loads(_penstock.list_json("profiles"))
+    columns = {each["column"]: each["name"] for each in profiles if each["column"]}
     table = Table(kind["name"])
     for column in ("key", "default", "range", "unit"):
         table.add_column(column, no_wrap=column == "key")
@@ -82,8 +86,9 @@ def _parameters(kind: Mapping[str, Any]) -> Table:
     table.add_column("source", style="dim")
     for p in kind["params"]:
         default = p["default"] if p.get("default") is not None else p.get("auto", "")
-        if p.get("ns2") is not None:
-            default = f"{default} (ns-2: {p['ns2']})"
+        own = [f"{word}: {p[column]}" for column, word in columns.items() if p.get(column) is not None]
+        if own and "table" not in p:  # a profile's own list has its value as the default
+            default = f"{default} ({', '.join(own)})"
         cells = [p["name"], default, p.get("range", ""), p.get("unit", ""), p["doc"], p.get("source", "")]
         table.add_row(*cells)
     return table

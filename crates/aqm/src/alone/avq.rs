@@ -44,7 +44,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<AvqParams>(),
     state: &states(COLUMNS),
     defaults: AvqParams::DEFAULTS,
-    ns2: AvqParams::NS2,
 };
 
 group! {

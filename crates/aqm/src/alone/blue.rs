@@ -39,7 +39,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<BlueParams>(),
     state: &states(COLUMNS),
     defaults: BlueParams::DEFAULTS,
-    ns2: BlueParams::NS2,
 };
 
 group! {

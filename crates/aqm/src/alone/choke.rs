@@ -42,7 +42,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<ChokeParams>(),
     state: &states(COLUMNS),
     defaults: ChokeParams::DEFAULTS,
-    ns2: ChokeParams::NS2,
 };
 
 group! {

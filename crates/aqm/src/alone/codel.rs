@@ -39,7 +39,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<CodelParams>(),
     state: &states(COLUMNS),
     defaults: CodelParams::DEFAULTS,
-    ns2: CodelParams::NS2,
 };
 
 group! {

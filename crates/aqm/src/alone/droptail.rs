@@ -24,7 +24,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<DropTailParams>(),
     state: &[],
     defaults: DropTailParams::DEFAULTS,
-    ns2: DropTailParams::NS2,
 };
 
 group! {
@@ -34,7 +33,7 @@ group! {
         pub common: Common,
     }
     defaults: [],
-    ns2: [("count_in_service", "true")],
+    under: { ns2: [("count_in_service", "true")] },
 }
 
 /// The discipline. The driver's full buffer is all that it needs.

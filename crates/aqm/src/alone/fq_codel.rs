@@ -40,7 +40,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<FqCodelParams>(),
     state: &states(COLUMNS),
     defaults: FqCodelParams::DEFAULTS,
-    ns2: FqCodelParams::NS2,
 };
 
 group! {

@@ -28,7 +28,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<PiParams>(),
     state: &states(COLUMNS),
     defaults: PiParams::DEFAULTS,
-    ns2: PiParams::NS2,
 };
 
 group! {

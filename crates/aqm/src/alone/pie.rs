@@ -35,7 +35,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<PieParams>(),
     state: &states(COLUMNS),
     defaults: PieParams::DEFAULTS,
-    ns2: PieParams::NS2,
 };
 
 group! {

@@ -36,7 +36,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<RemParams>(),
     state: &states(COLUMNS),
     defaults: RemParams::DEFAULTS,
-    ns2: RemParams::NS2,
 };
 
 group! {
@@ -47,7 +46,7 @@ group! {
         /// What every kind takes.
         pub common: Common,
     }
-    ns2: [("count_in_service", "true")],
+    under: { ns2: [("count_in_service", "true")] },
 }
 
 words! {

@@ -33,7 +33,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<StepParams>(),
     state: &[],
     defaults: StepParams::DEFAULTS,
-    ns2: StepParams::NS2,
 };
 
 group! {

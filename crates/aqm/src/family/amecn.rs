@@ -43,7 +43,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<AmecnParams>(),
     state: &states(Amecn::LEVELS),
     defaults: AmecnParams::DEFAULTS,
-    ns2: AmecnParams::NS2,
 };
 
 group! {

@@ -30,7 +30,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<AredParams>(),
     state: &states(COLUMNS),
     defaults: AredParams::DEFAULTS,
-    ns2: AredParams::NS2,
 };
 
 group! {

@@ -44,7 +44,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<CustomParams>(),
     state: &states(COLUMNS),
     defaults: CustomParams::DEFAULTS,
-    ns2: CustomParams::NS2,
 };
 
 group! {

@@ -39,7 +39,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<DtRedParams>(),
     state: &states(COLUMNS),
     defaults: DtRedParams::DEFAULTS,
-    ns2: DtRedParams::NS2,
 };
 
 group! {

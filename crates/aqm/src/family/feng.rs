@@ -33,7 +33,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<FengParams>(),
     state: &states(COLUMNS),
     defaults: FengParams::DEFAULTS,
-    ns2: FengParams::NS2,
 };
 
 group! {
@@ -52,7 +51,7 @@ group! {
         /// What every kind takes.
         pub common: Common,
     }
-    ns2: [("max_p_low", "0"), ("max_p_high", "\"none\"")],
+    under: { ns2: [("max_p_low", "0"), ("max_p_high", "\"none\"")] },
 }
 
 words! {

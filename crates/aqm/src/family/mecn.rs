@@ -44,7 +44,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<MecnParams>(),
     state: &states(Mecn::LEVELS),
     defaults: MecnParams::DEFAULTS,
-    ns2: MecnParams::NS2,
 };
 
 group! {

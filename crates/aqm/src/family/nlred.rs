@@ -29,7 +29,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<NlredParams>(),
     state: &states(COLUMNS),
     defaults: NlredParams::DEFAULTS,
-    ns2: NlredParams::NS2,
 };
 
 group! {

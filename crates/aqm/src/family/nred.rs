@@ -39,7 +39,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<NredParams>(),
     state: &states(COLUMNS),
     defaults: NredParams::DEFAULTS,
-    ns2: NredParams::NS2,
 };
 
 group! {

@@ -37,7 +37,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<PdtRedParams>(),
     state: &states(COLUMNS),
     defaults: PdtRedParams::DEFAULTS,
-    ns2: PdtRedParams::NS2,
 };
 
 group! {

@@ -42,7 +42,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<RaredParams>(),
     state: &states(COLUMNS),
     defaults: RaredParams::DEFAULTS,
-    ns2: RaredParams::NS2,
 };
 
 group! {

@@ -45,7 +45,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<RedParams>(),
     state: &states(COLUMNS),
     defaults: RedParams::DEFAULTS,
-    ns2: RedParams::NS2,
 };
 
 group! {

@@ -38,7 +38,6 @@ pub const KIND: Kind = Kind {
     params: own_tables::<RedAtParams>(),
     state: &states(COLUMNS),
     defaults: RedAtParams::DEFAULTS,
-    ns2: RedAtParams::NS2,
 };
 
 group! {

@@ -6,7 +6,7 @@ use penstock_aqm::{
     build, Common, Context, Discipline, Ecn, Kind, Packet, Queue, Reason, Service, Turn, COMMON,
     KINDS,
 };
-use penstock_units::param::{Param, Params as _, Ty, Value, Values};
+use penstock_units::param::{Param, Params as _, Profile, Ty, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Rng, Time};
 
 pub fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
@@ -16,7 +16,7 @@ pub fn params(kind: &Kind) -> impl Iterator<Item = &'static Param> {
 /// A kind's defaults, with some keys set.
 pub fn values(kind: &Kind, set: &[(&'static str, Value)]) -> Values {
     let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
-    let mut v = Values::defaults(&tables, kind.defaults, false);
+    let mut v = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
     for (name, value) in set {
         v.set(name, value.clone());
     }
@@ -308,7 +308,7 @@ fn drawn(c: &mut Choices, ty: &Ty) -> Value {
             };
             Value::Num(x.clamp(least, *max))
         }
-        Ty::NumOr(inner, words) => match c.byte() % 2 {
+        Ty::Or(inner, words) => match c.byte() % 2 {
             0 => drawn(c, inner),
             _ => Value::Word(c.pick(words).into()),
         },

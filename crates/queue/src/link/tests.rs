@@ -3,14 +3,14 @@
 use super::*;
 use crate::Schedule;
 use penstock_aqm::{kind, Context, Packet, COMMON, KINDS};
-use penstock_units::param::{Loss, Value, Values};
+use penstock_units::param::{Loss, Profile, Value, Values};
 use std::sync::Arc;
 
 /// 8 Mbit/s, so that 1000 B take a millisecond, and room for 20 packets.
 fn link(name: &str, ties: bool, loss: f64) -> Link {
     let kind = kind(name).expect("a kind");
     let tables: Vec<_> = kind.params.iter().copied().chain([COMMON]).collect();
-    let mut values = Values::defaults(&tables, kind.defaults, false);
+    let mut values = Values::defaults(&tables, &kind.defaults, Profile::Rfc);
     values.set("unit", Value::Word("packets".into()));
     let rate = penstock_units::Rate::from_bps(8_000_000).expect("not zero");
     let (delay, buffer) = (Duration::from_millis(10), QueueLen::Packets(20.0));

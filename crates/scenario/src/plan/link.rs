@@ -9,7 +9,7 @@ use crate::node::{Item, Node};
 use crate::tables::{Access, Link};
 use penstock_aqm::{Common, Context, Kind, QueueUnit};
 use penstock_sim::{Schedule, UserAqm};
-use penstock_units::param::{Loss, Params as _, RateSchedule, Ty, Value, Values};
+use penstock_units::param::{Loss, Params as _, Profile, RateSchedule, Ty, Value, Values};
 use penstock_units::{Bytes, Duration, QueueLen, Rate, Time};
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ pub(crate) struct Line {
 }
 
 /// Reads a table that names a discipline.
-pub(super) fn discipline(root: &Node, path: &str, ns2: bool) -> Result<Discipline> {
+pub(super) fn discipline(root: &Node, path: &str, profile: Profile) -> Result<Discipline> {
     let kind = keys::aqm_kind(root, path)?;
     let section = Section::new(root, path);
-    let defaults = Defaults { ns2, kind: kind.defaults, kind_ns2: kind.ns2 };
+    let defaults = Defaults { profile, own: kind.defaults };
     let values = section.fill(&keys::aqm_params(kind), defaults)?;
     let common = Common::read(&values);
     if common.mean_packet.0 == 0 {
@@ -143,7 +143,7 @@ pub(super) fn fill_link(section: &Section, params: &Params) -> Result<Values> {
     if !trace && !section.given("rate") {
         return Err(missing_rate(section));
     }
-    section.fill(params, Defaults::default())
+    section.fill(params, Defaults::GENERAL)
 }
 
 fn missing_rate(section: &Section) -> ScenarioError {
@@ -226,7 +226,7 @@ pub(super) fn side(root: &Node, name: &str) -> Result<Option<Access>> {
     if section.node.is_none() {
         return Ok(None);
     }
-    let values = section.fill(&vec![Access::TABLE], Defaults::default())?;
+    let values = section.fill(&vec![Access::TABLE], Defaults::GENERAL)?;
     let access = Access::read(&values);
     if let Some(buffer) = access.buffer {
         check_buffer(&section, "buffer", &values, buffer)?;

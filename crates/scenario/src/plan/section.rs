@@ -7,32 +7,25 @@ use crate::keys::{self, join, Params};
 use crate::node::{Node, Origin};
 use crate::show;
 use crate::tables::REQUIRED;
-use penstock_units::param::{Param, ParamError, Values};
+use penstock_units::param::{OwnDefaults, ParamError, Profile, Values};
 use penstock_units::shorten;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Defaults that a kind or a variant has instead of its tables': key and TOML literal.
-pub(super) type Own = &'static [(&'static str, &'static str)];
-
-/// The defaults that are in force.
-#[derive(Clone, Copy, Default)]
+/// The defaults that are in force: the profile's, and those that the kind has instead.
+#[derive(Clone, Copy)]
 pub(super) struct Defaults {
-    pub ns2: bool,
-    /// Defaults of the kind under every profile.
-    pub kind: Own,
-    /// Defaults of the kind under profile ns-2.
-    pub kind_ns2: Own,
+    pub profile: Profile,
+    pub own: OwnDefaults,
 }
 
 impl Defaults {
-    /// Returns the default that is in force: the kind's before the table's, and in each the
-    /// profile's before the general one.
-    fn of(&self, param: &Param) -> Option<&'static str> {
-        let own =
-            |list: Own| list.iter().find(|(key, _)| *key == param.name).map(|(_, text)| *text);
-        let when_ns2 = |text: Option<&'static str>| text.filter(|_| self.ns2);
-        when_ns2(own(self.kind_ns2)).or(own(self.kind)).or(when_ns2(param.ns2)).or(param.default)
+    /// The tables' own, of what no profile changes.
+    pub const GENERAL: Defaults = Defaults::of(Profile::Rfc);
+
+    /// The tables' own under a profile.
+    pub const fn of(profile: Profile) -> Self {
+        Defaults { profile, own: OwnDefaults::NONE }
     }
 }
 
@@ -60,7 +53,7 @@ impl<'a> Section<'a> {
             let path = || join(&self.path, param.name);
             if let Some(node) = self.node.and_then(|n| n.child(param.name)) {
                 values.set(param.name, check::value(node, param, &path())?);
-            } else if let Some(text) = defaults.of(param) {
+            } else if let Some(text) = param.default_under(defaults.profile, &defaults.own) {
                 values.set(param.name, keys::default(param, text));
             } else if param.auto == REQUIRED {
                 let problem = Problem::Missing { allowed: param.ty.allowed() };

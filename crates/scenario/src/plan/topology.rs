@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, TOPOLOGY};
-use penstock_units::param::{Params as _, Values};
+use penstock_units::param::{Params as _, Profile, Values};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -115,11 +115,11 @@ pub(super) fn topology(
     root: &Node,
     files: &Files,
     aqm: Disciplines,
-    ns2: bool,
+    profile: Profile,
 ) -> Result<Topology> {
     let kind = keys::topology_kind(root)?;
     let section = Section::new(root, "topology");
-    let values = section.fill(&vec![TOPOLOGY, kind.params], Defaults::default())?;
+    let values = section.fill(&vec![TOPOLOGY, kind.params], Defaults::GENERAL)?;
     let shape = (kind.shape)(&values);
     let (access, egress) = (side(root, "access")?, side(root, "egress")?);
     let mut topology = Topology {
@@ -134,7 +134,7 @@ pub(super) fn topology(
         egress,
     };
     if matches!(topology.shape, Shape::Graph(_)) {
-        graph(root, files, aqm, ns2, &mut topology)?;
+        graph(root, files, aqm, profile, &mut topology)?;
     } else {
         chain(root, files, aqm, &mut topology)?;
     }
@@ -166,7 +166,7 @@ fn graph(
     root: &Node,
     files: &Files,
     aqm: Disciplines,
-    ns2: bool,
+    profile: Profile,
     topology: &mut Topology,
 ) -> Result<()> {
     let entries = |path: &str| match root.at(path).map(|n| &n.item) {
@@ -186,11 +186,11 @@ fn graph(
     let mut nodes = Nodes { listed: head.given("node"), ..Nodes::default() };
     for i in 0..entries("topology.node") {
         let section = Section::new(root, &format!("topology.node.{i}"));
-        let values = section.fill(&vec![Router::TABLE], Defaults::default())?;
+        let values = section.fill(&vec![Router::TABLE], Defaults::GENERAL)?;
         nodes.declare(&section, &values)?;
     }
     let (taken, named) = (BTreeMap::new(), BTreeMap::new());
-    let mut links = GraphLinks { root, files, aqm, ns2, nodes, taken, named, topology };
+    let mut links = GraphLinks { root, files, aqm, profile, nodes, taken, named, topology };
     (0..count).try_for_each(|i| links.add(i))?;
     links.topology.nodes = links.nodes.names;
     if let Shape::Graph(Graph { bottleneck: Some(name) }) = &topology.shape {
@@ -208,7 +208,7 @@ struct GraphLinks<'a> {
     root: &'a Node,
     files: &'a Files,
     aqm: Disciplines<'a>,
-    ns2: bool,
+    profile: Profile,
     nodes: Nodes,
     /// The entry that goes from one router to another.
     taken: BTreeMap<(u32, u32), usize>,
@@ -284,7 +284,7 @@ impl GraphLinks<'_> {
         // A table that holds `reverse` alone does not set the forward direction.
         let table = self.root.at(&here).and_then(Node::table);
         let ahead = table.is_some_and(|t| t.iter().any(|(key, _)| key != "reverse"));
-        let read = |path: &str| discipline(self.root, path, self.ns2);
+        let read = |path: &str| discipline(self.root, path, self.profile);
         Ok([
             if ahead { Some(read(&here)?) } else { None },
             if self.root.at(&back).is_some() { Some(read(&back)?) } else { None },

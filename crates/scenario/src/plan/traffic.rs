@@ -7,12 +7,14 @@ use crate::files::Files;
 use crate::keys::{self, join};
 use crate::node::{Item, Node};
 use crate::tables::{
-    Browser, Datagrams, Direction, Ftp, Group, OnOff, Profile, Replay, Sends, Shape, Top,
-    TrafficKind, Video, Voip, Web,
+    Browser, Datagrams, Direction, Ftp, Group, OnOff, Replay, Sends, Shape, Top, TrafficKind,
+    Video, Voip, Web,
 };
 use penstock_sim::{Datagram, UdpPattern};
-use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VARIANTS};
-use penstock_units::param::{field, Param, Params as _, StartSpec, Value, Values};
+use penstock_tcp::{Ecn, RackParams, Recovery, TcpParams, VariantInfo, VARIANTS};
+use penstock_units::param::{
+    field, OwnDefaults, Param, Params as _, Profile, StartSpec, Value, Values,
+};
 use penstock_units::{format_duration, Bytes, Duration, Rate};
 use std::sync::Arc;
 
@@ -57,7 +59,7 @@ impl Traffic {
     /// Returns whether the entry reads a parameter. It does not read keys of other TCP variants,
     /// nor RACK's where that does not repair its losses, nor those of a browser where it gives none
     /// of them, nor `lead_in` where it has none.
-    pub fn reads(&self, param: &Param) -> bool {
+    pub fn reads(&self, param: &Param, profile: Profile) -> bool {
         if param.name == "lead_in" {
             return matches!(&self.source, Source::Ftp(_, ftp) if ftp.lead_in.is_some());
         }
@@ -67,8 +69,27 @@ impl Traffic {
         if RackParams::TABLE.iter().any(|p| p.name == param.name) {
             return self.source.tcp().is_some_and(|tcp| tcp.recovery == Recovery::Rack);
         }
-        let own = self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery));
+        let own = self.variant();
+        // Reno's window goes with RACK: where the profile has that, another way has to be named.
+        let rack = param.of_profile(profile, &OwnDefaults::NONE).is_some();
+        if param.name == "recovery" && own.is_some_and(|v| v.name == "reno") && rack {
+            return true;
+        }
         own.is_some_and(|v| v.owns(param.name)) || !VARIANTS.iter().any(|v| v.owns(param.name))
+    }
+
+    /// Returns whether a resolved scenario names a key that the entry reads; see [`Param::quiet`].
+    pub fn names(&self, param: &'static Param, profile: Profile) -> bool {
+        let own = self.variant().map_or(OwnDefaults::NONE, |v| v.defaults);
+        let general = param.default.map(|text| keys::default(param, text));
+        !param.quiet
+            || param.default_under(profile, &own) != param.default
+            || self.values.get(param.name) != general.as_ref()
+    }
+
+    /// Its variant of TCP.
+    fn variant(&self) -> Option<&'static VariantInfo> {
+        self.source.tcp().map(|tcp| tcp.control.variant(tcp.recovery))
     }
 }
 
@@ -130,17 +151,13 @@ pub(super) fn entry(
 ) -> Result<Traffic> {
     let kind = keys::traffic_kind(node, i)?;
     let section = Section::new(root, &format!("traffic.{i}"));
-    let ns2 = top.profile == Profile::Ns2;
     let tcp = match node.child("tcp").map(|n| &n.item) {
         Some(Item::Text(name)) => name.as_str(),
-        _ => default_variant(),
+        _ => default_variant(top.profile),
     };
     let variant = VARIANTS.iter().find(|v| v.name == tcp);
-    let defaults = Defaults {
-        ns2,
-        kind: variant.map_or(&[], |v| v.defaults),
-        kind_ns2: variant.map_or(&[], |v| v.ns2),
-    };
+    let own = variant.map_or(OwnDefaults::NONE, |v| v.defaults);
+    let defaults = Defaults { profile: top.profile, own };
     let mut values = section.fill(&keys::traffic_params(kind), defaults)?;
     let group = Group::read(&values);
     let (from, to) = ends(&section, &values, &group, topology)?;
@@ -160,8 +177,9 @@ pub(super) fn entry(
 }
 
 /// Returns the variant of entries that name none.
-fn default_variant() -> &'static str {
-    let text = keys::find(&[penstock_tcp::PARAMS], "tcp").and_then(|p| p.default);
+fn default_variant(profile: Profile) -> &'static str {
+    let param = keys::find(&[penstock_tcp::PARAMS], "tcp");
+    let text = param.and_then(|p| p.default_under(profile, &OwnDefaults::NONE));
     text.map_or("", |t| t.trim_matches('"'))
 }
 
@@ -411,7 +429,7 @@ fn routed(
 }
 
 /// Multi-level ECN: a sender that names no codepoints reads those that the disciplines on its way
-/// write.
+/// write. SCE's have no choice.
 fn codepoints(
     section: &Section,
     values: &mut Values,
@@ -419,8 +437,23 @@ fn codepoints(
     route: &[u32],
 ) -> Result<()> {
     const KEY: &str = "codepoints";
+    let ecn = field::<Option<Ecn>>(values, "ecn");
+    if ecn == Some(Ecn::Sce) {
+        let literal = Value::Word("literal".into());
+        let links = route.iter().map(|i| &topology.links[*i as usize]);
+        return match links.into_iter().find(|line| line.values.get(KEY) == Some(&literal)) {
+            None => Ok(()),
+            Some(line) => {
+                let problem = format!(
+                    "must not be \"sce\" where the discipline at {} writes codepoints = \"literal\"",
+                    line.name
+                );
+                Err(section.conflict("ecn", values, problem))
+            }
+        };
+    }
     let own = values.get(KEY).is_some_and(|v| *v != Value::Word("auto".into()));
-    if own || field::<Option<Ecn>>(values, "ecn") != Some(Ecn::Mecn) {
+    if own || ecn != Some(Ecn::Mecn) {
         return Ok(());
     }
     let mut found: Option<(&str, &Value)> = None;
@@ -492,6 +525,8 @@ mod tests {
             ([None, None], None, "mecn", Ok(None)),
             ([Some("wire"), Some("literal")], Some("wire"), "mecn", Ok(Some("wire"))),
             ([Some("wire"), Some("literal")], None, "classic", Ok(None)),
+            ([Some("wire"), None], None, "sce", Ok(None)),
+            ([Some("wire"), Some("literal")], None, "sce", Err("writes codepoints = \"literal\"")),
             (
                 [Some("wire"), Some("literal")],
                 None,

@@ -23,7 +23,7 @@ mod topology;
 mod traffic;
 
 pub(crate) use sweep::{DesignKeys, SWEEP_SEEDS};
-pub(crate) use top::{Measure, Profile, Ties, Top};
+pub(crate) use top::{Measure, Ties, Top};
 pub(crate) use topology::{
     topology, Access, Graph, GraphLink, Link, Router, Shape, TopologyKind, GRAPH_LINK_DOC,
     NODE_DOC, SIDES, TOPOLOGIES, TOPOLOGY,
@@ -49,6 +49,7 @@ pub(crate) const AQM_KIND: &[Param] = &[Param {
 mod tests {
     use super::*;
     use crate::keys;
+    use penstock_units::param::{OwnDefaults, Profile};
 
     /// Every table of every crate, with the kind that it belongs to.
     fn all() -> Vec<(&'static str, Vec<&'static Param>)> {
@@ -72,7 +73,8 @@ mod tests {
     fn every_default_parses_and_passes_its_own_type() {
         for (_, params) in all() {
             for p in params {
-                for text in [p.default, p.ns2].into_iter().flatten() {
+                let under = Profile::ALL.iter().map(|each| p.under.get(*each).flatten());
+                for text in under.chain([p.default]).flatten() {
                     keys::literal(p, text); // panics with the name
                 }
             }
@@ -81,9 +83,13 @@ mod tests {
 
     #[test]
     fn own_defaults_are_of_keys_that_exist() {
+        let own = |d: &OwnDefaults| {
+            let under = Profile::ALL.iter().filter_map(|each| d.under.get(*each));
+            under.chain([d.any]).flatten().copied().collect::<Vec<_>>()
+        };
         for kind in penstock_aqm::KINDS {
             let tables = keys::aqm_params(kind);
-            for (key, text) in kind.defaults.iter().chain(kind.ns2) {
+            for (key, text) in own(&kind.defaults) {
                 keys::literal(
                     keys::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", kind.name)),
                     text,
@@ -92,7 +98,7 @@ mod tests {
         }
         for variant in penstock_tcp::VARIANTS {
             let tables = [penstock_tcp::PARAMS];
-            for (key, text) in variant.defaults.iter().chain(variant.ns2) {
+            for (key, text) in own(&variant.defaults) {
                 keys::literal(
                     keys::find(&tables, key).unwrap_or_else(|| panic!("{}: {key}", variant.name)),
                     text,

@@ -1,18 +1,8 @@
 //! Keys at the top of a scenario, and its measured window.
 
 use super::REQUIRED;
-use penstock_units::param::int;
+use penstock_units::param::{int, Profile};
 use penstock_units::{params, words, Bytes, Duration};
-
-words! {
-    /// Whose defaults hold.
-    pub(crate) enum Profile {
-        /// The RFCs' and the papers'.
-        Rfc = "rfc",
-        /// ns-2's.
-        Ns2 = "ns-2",
-    }
-}
 
 words! {
     /// What goes first when a packet arrives at the very instant of a departure.
@@ -35,9 +25,13 @@ params! {
         /// The root of every random stream; `--seeds N` means this one and the N − 1 after it.
         pub seed: i64 { ty: int(0, 1 << 53), unit: "1", default: 1 },
         /// Whose defaults the keys that are left out take; single keys still win.
-        pub profile: Profile { default: "rfc", source: "RFCs and papers; ns-2 2.35" },
+        pub profile: Profile { default: "rfc", source: "RFCs and papers; ns-2 2.35; Linux 6.18" },
         /// Header bytes that the wire counts on a TCP data segment.
-        pub overhead: Bytes { default: "40 B", source: "IPv4 and TCP without options" },
+        pub overhead: Bytes {
+            default: "40 B",
+            linux: "52 B",
+            source: "IPv4 and TCP without options; Linux: with timestamps",
+        },
         /// When a packet arrives at the very instant of a departure: the departure goes first,
         /// or what was scheduled first (an arrival is when the packet begins to be sent to the
         /// queue, a departure when the packet before it begins to be sent).

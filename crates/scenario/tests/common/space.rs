@@ -105,8 +105,8 @@ pub fn scenario(bytes: &[u8]) -> String {
         link.push(format!("schedule = {{ mahimahi = '{file}' }}"));
     }
     let _ = writeln!(body, "duration = {}", time(duration));
-    if c.once_in(2) {
-        let _ = writeln!(body, "profile = \"ns-2\"");
+    if let profile @ ("ns-2" | "linux") = ["rfc", "ns-2", "linux"][c.below(3)] {
+        let _ = writeln!(body, "profile = \"{profile}\"");
     }
     match c.below(4) {
         0 => {}
@@ -465,7 +465,7 @@ fn typed(c: &mut Choices, ty: &Ty, span: (f64, f64)) -> String {
             };
             format!("{x:?}")
         }
-        Ty::NumOr(inner, words) => {
+        Ty::Or(inner, words) => {
             if c.once_in(2) {
                 format!("\"{}\"", words[c.below(words.len())])
             } else {

@@ -33,6 +33,15 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<Duration>,
 }
 
+impl Acked {
+    /// Returns the round trip that the ACK measures: that of the last segment that it newly
+    /// acknowledges, if all of them were sent once and no ACK had reported it. The SYN's does not count: it has no data.
+    pub(crate) fn sample(&self) -> Option<Duration> {
+        let newest = self.newest.filter(|s| self.once && !s.sacked && self.seq > 0)?;
+        Some(self.now.since(newest.at))
+    }
+}
+
 #[cfg(test)]
 impl Acked {
     /// The ACK of `seq`, which newly acknowledges `newly` segments that were not reported before.
@@ -47,7 +56,7 @@ impl<'a> Growth<'a> {
     /// An ACK at `now` of `acked` segments, of a window that limits sending.
     pub(crate) fn of(now: Time, acked: f64, rtt: &'a RttEstimator, p: &'a RttParams) -> Self {
         let (seq, next, quirks) = (0, 0, Quirks::new(false));
-        Growth { now, seq, next, acked, used: true, rtt, rtt_params: p, quirks }
+        Growth { now, seq, next, acked, every: false, used: true, rtt, rtt_params: p, quirks }
     }
 }
 
@@ -60,6 +69,8 @@ pub(crate) struct Growth<'a> {
     pub(crate) next: i64,
     /// Segments that count towards growth.
     pub(crate) acked: f64,
+    /// Whether all of them count in slow start, and not only one.
+    pub(crate) every: bool,
     /// Whether the window was what limited sending (RFC 7661).
     pub(crate) used: bool,
     pub(crate) rtt: &'a RttEstimator,
@@ -136,6 +147,8 @@ pub(crate) struct Cut {
     pub(crate) base: f64,
     /// Reno's factor: one half, or 1 − β3 under multi-level ECN.
     pub(crate) reno: f64,
+    /// A factor that a mark has in its stead (RFC 8511, SCE).
+    pub(crate) abe: Option<f64>,
     /// The congestion window never goes below this.
     pub(crate) floor: f64,
     /// ns-2: cwnd becomes what the cut leaves, without bounds; ssthresh is that in whole segments.
@@ -161,6 +174,9 @@ pub(crate) trait CongestionControl: Sized {
     /// delivery rate.
     const RECORDS: bool = false;
 
+    /// Whether SCE's authors have written an answer for it.
+    const SCE: bool = false;
+
     /// Whether [`CongestionControl::pacing`] returns anything.
     const PACES: bool = false;
 
@@ -171,6 +187,16 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns the control of a connection that has sent nothing.
     fn new(p: &Self::Params) -> Self;
+
+    /// Whether it has to hear of every ACK.
+    fn watches(&self) -> bool {
+        Self::WATCHES
+    }
+
+    /// Whether it needs a record of each segment under way.
+    fn records(&self) -> bool {
+        Self::RECORDS
+    }
 
     /// Checks parameters against each other and against the use of ECN.
     fn check(_p: &Self::Params, _ecn: Ecn) -> Result<(), ParamError> {
@@ -187,13 +213,20 @@ pub(crate) trait CongestionControl: Sized {
     /// ssthresh, then congestion avoidance.
     #[inline]
     fn grow(&mut self, g: &Growth, w: &mut Window) {
+        let mut rest = *g;
         if g.used && w.cwnd < w.ssthresh {
-            if !self.ends_slow_start() {
+            if self.ends_slow_start() {
+                w.ssthresh = w.cwnd.max(2.0);
+            } else if g.every {
+                rest.acked -= w.slow_start_by(g.acked);
+                if rest.acked <= 0.0 {
+                    return;
+                }
+            } else {
                 return w.slow_start();
             }
-            w.ssthresh = w.cwnd.max(2.0);
         }
-        w.cwnd = if g.used { self.avoid(g, w.cwnd) } else { self.unused(g, w.cwnd) };
+        w.cwnd = if g.used { self.avoid(&rest, w.cwnd) } else { self.unused(g, w.cwnd) };
     }
 
     /// The window is to be cut.
@@ -240,6 +273,18 @@ pub(crate) trait CongestionControl: Sized {
     /// before the cut, at least.
     fn undo(&mut self, _w: &mut Window) {}
 
+    /// SCE: an ACK of `acked` segments tells of some congestion. A window of such ACKs takes √W/2, and
+    /// none of them leaves slow start a reason to go on.
+    fn on_some_congestion(&mut self, _now: Time, acked: f64, w: &mut Window) {
+        w.ssthresh = (w.cwnd / 2.0).max(2.0);
+        w.shrink(acked * libm::sqrt(w.cwnd) / (2.0 * w.cwnd));
+    }
+
+    /// SCE: whether a mark with no ESCE before it is answered as a loss.
+    fn cuts_marks_as_losses(&self) -> bool {
+        false
+    }
+
     /// Returns the time from one segment to the next, for a control that paces them: one over its
     /// rate, which is in segments as the window is.
     fn pacing(&self, _w: &Window) -> Option<Duration> {
@@ -266,7 +311,7 @@ pub(crate) trait CongestionControl: Sized {
 
     /// Returns what a cut leaves of the window.
     fn leaves(&self, c: &Cut, _w: &Window) -> f64 {
-        c.base * c.reno
+        c.abe.map_or(c.base * c.reno, |abe| (c.base * abe).max(2.0))
     }
 
     /// Returns what a multi-level mark leaves of the window; `table_3` is what the paper says, and

@@ -14,6 +14,7 @@
 //! p(w) goes on falling. The new slow start of RFC 3742 is left out.
 
 use crate::control::algorithm::{CongestionControl, Cut, Growth};
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
@@ -59,7 +60,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     doc: "Reno up to 38 segments; above, steps grow and cuts shrink with the window, for fast \
           paths with few losses.",
     source: "RFC 3649",
-    own: &[HighSpeedParams::TABLE, Recovery::TABLE],
+    own: &[HighSpeedParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
     linux: Some("highspeed"),
     ..VARIANT
 };

@@ -23,7 +23,7 @@ use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::{int, num, num_open, ParamError};
+use penstock_units::param::{int, num, num_open, OwnDefaults, ParamError};
 use penstock_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -83,7 +83,7 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
           without slow start, unless initial_ssthresh (here 2) is raised.",
     source: "RFC 6817",
     own: &[LedbatParams::TABLE, Recovery::TABLE],
-    defaults: &[("initial_ssthresh", "2")],
+    defaults: OwnDefaults::any(&[("initial_ssthresh", "2")]),
     ..VARIANT
 };
 
@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn a_cut(cause: Cause, base: f64) -> Cut {
-        Cut { cause, base, reno: 0.5, floor: 1.0, whole: false }
+        Cut { cause, base, reno: 0.5, abe: None, floor: 1.0, whole: false }
     }
 
     fn ledbat() -> Ledbat {

@@ -7,8 +7,10 @@
 
 pub(crate) mod algorithm;
 mod cubic;
+mod cubic_linux;
 mod dctcp;
 mod highspeed;
+pub(crate) mod hystart;
 mod ledbat;
 mod reno;
 mod variant;
@@ -16,14 +18,17 @@ pub(crate) mod vegas;
 mod westwood;
 pub(crate) mod window;
 
-pub use variant::VariantInfo;
+pub use hystart::{HyStart, HyStartParams};
+pub use variant::{Form, VariantInfo};
 
 use crate::ecn::bits::Ecn;
 use crate::info::CaState;
 use crate::recovery::kind::Recovery;
 use crate::sent::Sent;
 use algorithm::{Acked, CongestionControl, Cut, Growth, Steered};
-use penstock_units::param::{field, Field, Param, ParamError, Params, Ty, Value, Values, PARAM};
+use penstock_units::param::{
+    field, Field, Param, ParamError, Params, Ty, Under, Value, Values, PARAM,
+};
 use penstock_units::{Duration, Time};
 use window::Window;
 
@@ -100,6 +105,14 @@ macro_rules! controls {
                 }
             }
 
+            /// Whether SCE has an answer for it.
+            pub(crate) fn answers_sce(&self) -> bool {
+                match self {
+                    ControlParams::Reno => true,
+                    $( ControlParams::$name(_) => $module::$name::SCE, )*
+                }
+            }
+
             /// Checks the parameters against each other and against the use of ECN.
             pub(crate) fn check_with(&self, ecn: Ecn) -> Result<(), ParamError> {
                 match self {
@@ -124,7 +137,7 @@ macro_rules! controls {
             pub(crate) fn watches(&self) -> bool {
                 match self {
                     Control::Reno(_) => false,
-                    $( Control::$name(_) => $module::$name::WATCHES, )*
+                    $( Control::$name(c) => c.watches(), )*
                 }
             }
 
@@ -149,7 +162,7 @@ macro_rules! controls {
             pub(crate) fn records(&self) -> bool {
                 match self {
                     Control::Reno(_) => false,
-                    $( Control::$name(_) => $module::$name::RECORDS, )*
+                    $( Control::$name(c) => c.records(), )*
                 }
             }
         }
@@ -164,6 +177,8 @@ macro_rules! controls {
             fn on_lost(&mut self, sent: &Sent, total: u64, w: &mut Window);
             fn on_state(&mut self, from: CaState, to: CaState, w: &mut Window);
             fn undo(&mut self, w: &mut Window);
+            fn on_some_congestion(&mut self, now: Time, acked: f64, w: &mut Window);
+            fn cuts_marks_as_losses(&self) -> bool;
             fn pacing(&self, w: &Window) -> Option<Duration>;
         }
     };
@@ -222,7 +237,8 @@ const WORD: Param = Param {
     name: "tcp",
     ty: <&VariantInfo>::TY,
     default: Some("\"reno\""),
-    source: "the papers' experiments use Reno",
+    under: Under { linux: Some("\"cubic\""), ..Under::all(None) },
+    source: "the papers' experiments use Reno; Linux: CONFIG_DEFAULT_TCP_CONG",
     doc: "The sender's variant.",
     ..PARAM
 };

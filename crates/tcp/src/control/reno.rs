@@ -3,9 +3,12 @@
 //! window, so that four variants share it.
 
 use crate::control::algorithm::{CongestionControl, Cut};
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
+use crate::ecn::abe::AbeParams;
 use crate::recovery::kind::Recovery;
+use penstock_units::param::Param;
 
 /// Reno keeps nothing.
 #[derive(Clone, Debug)]
@@ -24,11 +27,15 @@ impl CongestionControl for Reno {
     }
 }
 
+/// What ends slow start, and what a mark leaves.
+const OWN: &[&[Param]] = &[HyStartParams::TABLE, AbeParams::TABLE];
+
 pub(crate) const VARIANTS: &[VariantInfo] = &[
     VariantInfo {
         name: "tahoe",
         doc: "Fast retransmit on the third duplicate ACK, then slow start from one segment.",
         source: "Jacobson 1988",
+        own: OWN,
         recovery: Some(Recovery::Tahoe),
         ..VARIANT
     },
@@ -36,6 +43,7 @@ pub(crate) const VARIANTS: &[VariantInfo] = &[
         name: "reno",
         doc: "Fast recovery with window inflation; the first new ACK ends it.",
         source: "RFC 5681",
+        own: OWN,
         recovery: Some(Recovery::Reno),
         linux: Some("reno"),
         ..VARIANT
@@ -44,6 +52,7 @@ pub(crate) const VARIANTS: &[VariantInfo] = &[
         name: "newreno",
         doc: "Fast recovery that partial ACKs do not end: one hole repaired each round trip.",
         source: "RFC 6582",
+        own: OWN,
         recovery: Some(Recovery::NewReno),
         linux: Some("reno"),
         ..VARIANT
@@ -53,6 +62,7 @@ pub(crate) const VARIANTS: &[VariantInfo] = &[
         doc:
             "Loss recovery from selective acknowledgements: holes are repaired as the pipe allows.",
         source: "RFC 2018, RFC 6675",
+        own: OWN,
         recovery: Some(Recovery::Sack),
         linux: Some("reno"),
         ..VARIANT
@@ -65,7 +75,7 @@ pub(crate) const WITH_RACK: VariantInfo = VariantInfo {
     doc: "Reno's window; losses are found by time, and a cut takes effect over a round trip.",
     source: "RFC 5681, RFC 8985, RFC 9937",
     recovery: Some(Recovery::Rack),
-    own: &[Recovery::TABLE],
+    own: &[HyStartParams::TABLE, AbeParams::TABLE, Recovery::TABLE],
     linux: Some("reno"),
     ..VARIANT
 };

@@ -1,7 +1,21 @@
 //! Users see a variant as a row that each control writes beside its algorithm.
 
 use crate::recovery::kind::Recovery;
-use penstock_units::param::Param;
+use penstock_units::param::{OwnDefaults, Param};
+
+penstock_units::words! {
+    /// Whose rule or whose arithmetic a control follows.
+    pub enum Form {
+        /// The RFC's, in real numbers.
+        Rfc = "rfc",
+        /// Linux's, in integers.
+        Linux = "linux",
+    }
+}
+
+/// SCE takes parts of a segment: the reason why it is refused in integers.
+pub(crate) const FRACTIONS: &str =
+    "must be \"rfc\" with ecn = \"sce\", which takes parts of segments";
 
 /// A value of the key `tcp`: a congestion control, and how losses are repaired under it.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +30,8 @@ pub struct VariantInfo {
     pub recovery: Option<Recovery>,
     /// The parameters that only some variants read, this one among them.
     pub own: &'static [&'static [Param]],
-    /// Defaults that differ from those of [`PARAMS`](crate::PARAMS): key and TOML literal.
-    pub defaults: &'static [(&'static str, &'static str)],
-    /// Defaults that differ from those of `PARAMS` under `profile = "ns-2"`.
-    pub ns2: &'static [(&'static str, &'static str)],
+    /// Defaults that differ from those of [`PARAMS`](crate::PARAMS).
+    pub defaults: OwnDefaults,
     /// Linux's name of this control, where Linux has it.
     pub linux: Option<&'static str>,
 }
@@ -39,7 +51,6 @@ pub(crate) const VARIANT: VariantInfo = VariantInfo {
     source: "",
     recovery: None,
     own: &[],
-    defaults: &[],
-    ns2: &[],
+    defaults: OwnDefaults::NONE,
     linux: None,
 };

@@ -5,12 +5,12 @@
 //! `cwnd + α`; the original compares with α.
 
 use crate::control::algorithm::{Acked, CongestionControl, Growth};
-use crate::control::variant::{VariantInfo, VARIANT};
+use crate::control::variant::VariantInfo;
 use crate::control::window::Window;
 use crate::ecn::bits::Ecn;
 use crate::recovery::kind::Recovery;
 use crate::sent::Sent;
-use penstock_units::param::{num, num_open, ParamError};
+use penstock_units::param::{num, num_open, OwnDefaults, ParamError, Under};
 use penstock_units::Time;
 
 penstock_units::params! {
@@ -47,9 +47,14 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     source: "Brakmo, O'Malley, Peterson 1994",
     recovery: Some(Recovery::Vegas),
     own: &[VegasParams::TABLE],
-    ns2: &[("alpha", "1"), ("beta", "3"), ("header", "\"0 B\""), ("handshake", "false")],
+    defaults: OwnDefaults {
+        under: Under {
+            ns2: &[("alpha", "1"), ("beta", "3"), ("header", "\"0 B\""), ("handshake", "false")],
+            ..Under::all(&[])
+        },
+        ..OwnDefaults::NONE
+    },
     linux: Some("vegas"),
-    ..VARIANT
 };
 
 /// The state that Vegas keeps beside the common state. Times are in seconds since the first
@@ -159,7 +164,7 @@ impl CongestionControl for Vegas {
         }
         match ecn {
             Ecn::Off => Ok(()),
-            Ecn::Classic | Ecn::AccEcn => Err(ParamError::new(
+            Ecn::Classic | Ecn::AccEcn | Ecn::Sce => Err(ParamError::new(
                 "ecn",
                 "must be \"off\" with tcp = \"vegas\", which has no answer to marks",
             )),

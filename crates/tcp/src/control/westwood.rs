@@ -12,10 +12,11 @@
 //! says.
 
 use crate::control::algorithm::{Acked, CongestionControl, Cut};
+use crate::control::hystart::HyStartParams;
 use crate::control::variant::{VariantInfo, VARIANT};
 use crate::control::window::Window;
 use crate::recovery::kind::Recovery;
-use penstock_units::param::num;
+use penstock_units::param::{num, OwnDefaults, Under};
 use penstock_units::{Duration, Time};
 
 penstock_units::words! {
@@ -52,8 +53,11 @@ pub(crate) const INFO: VariantInfo = VariantInfo {
     doc: "Westwood+: a loss sets ssthresh to what the estimated bandwidth delivers in the \
           shortest round trip.",
     source: "Mascolo, Casetti, Gerla, Sanadidi, Wang 2001; Grieco, Mascolo 2004",
-    own: &[WestwoodParams::TABLE, Recovery::TABLE],
-    defaults: &[("recovery", "\"newreno\"")],
+    own: &[WestwoodParams::TABLE, HyStartParams::TABLE, Recovery::TABLE],
+    defaults: OwnDefaults {
+        any: &[("recovery", "\"newreno\"")],
+        under: Under { linux: &[("recovery", "\"rack\"")], ..Under::all(&[]) },
+    },
     linux: Some("westwood"),
     ..VARIANT
 };

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Event};
 use crate::control::algorithm::Cause;
 use crate::ecn::bits::{Ecn, Mark};
-use crate::ecn::{accecn, classic, mecn};
+use crate::ecn::{accecn, classic, mecn, sce};
 use crate::segment::Ack;
 use penstock_units::Time;
 
@@ -11,6 +11,9 @@ use penstock_units::Time;
 /// Comes before anything is done with the ACK but to tell the control.
 pub(crate) fn on_mark(c: &mut Connection, now: Time, ack: &Ack, inflation: f64) {
     let mark = c.mark;
+    if c.agreed == Ecn::Sce && mark == Mark::Incipient {
+        return c.give_way(now, (ack.seq - c.highest_ack).max(1));
+    }
     if c.agreed != Ecn::Mecn || c.p.mecn.cuts(mark) {
         answer(c, now, ack, mark, inflation);
     }
@@ -30,6 +33,13 @@ pub(crate) fn news(c: &mut Connection, ack: &Ack, dupacks: u32) -> (Mark, i64) {
             mark => (mark, acked),
         },
         Ecn::Mecn => (mecn::level(ack.bits), 0),
+        Ecn::Sce => {
+            c.sce.on_ack(ack.bits, c.window.cwnd);
+            match sce::level(ack.bits) {
+                Mark::Ce => (Mark::Ce, acked),
+                mark => (mark, 0),
+            }
+        }
         Ecn::AccEcn if ack.seq < c.highest_ack => (Mark::None, 0), // superseded
         Ecn::AccEcn => {
             // Duplicates have reported packets that the cumulative ACK covers only now.

@@ -14,6 +14,8 @@ penstock_units::words! {
         Mecn = "mecn",
         /// RFC 9768.
         AccEcn = "accecn",
+        /// Some congestion experienced.
+        Sce = "sce",
     }
 }
 
@@ -63,7 +65,7 @@ pub enum Mark {
     /// No mark.
     #[default]
     None,
-    /// Multi-level ECN's first level.
+    /// Multi-level ECN's first level; SCE's some congestion.
     Incipient,
     /// Congestion experienced; multi-level ECN's moderate level.
     Ce,
@@ -73,7 +75,7 @@ pub enum Mark {
 pub(crate) fn request(ecn: Ecn) -> Bits {
     match ecn {
         Ecn::Off => Bits::NONE,
-        Ecn::Classic => Bits::CWR_ECE,
+        Ecn::Classic | Ecn::Sce => Bits::CWR_ECE,
         Ecn::Mecn => Bits::CWR, // our reading: the paper has no negotiation
         Ecn::AccEcn => Bits::ALL,
     }
@@ -83,6 +85,7 @@ pub(crate) fn request(ecn: Ecn) -> Bits {
 pub(crate) fn accept(ecn: Ecn, syn: Bits) -> Ecn {
     match (ecn, syn) {
         (Ecn::Classic, bits) if bits.cwr() && bits.ece() => Ecn::Classic, // RFC 3168 knows no AE
+        (Ecn::Sce, bits) if bits.cwr() && bits.ece() => Ecn::Sce,
         (Ecn::AccEcn, Bits::CWR_ECE) => Ecn::Classic,
         (Ecn::Mecn, Bits::CWR) => Ecn::Mecn,
         // RFC 9768 3.1.3 takes unknown bits for AccECN. CWR alone is known: multi-level ECN.
@@ -96,7 +99,7 @@ pub(crate) fn accept(ecn: Ecn, syn: Bits) -> Ecn {
 pub(crate) fn confirm(agreed: Ecn, syn: Codepoint) -> Bits {
     match (agreed, syn) {
         (Ecn::Off, _) => Bits::NONE,
-        (Ecn::Classic, _) => Bits::ECE,
+        (Ecn::Classic | Ecn::Sce, _) => Bits::ECE,
         (Ecn::Mecn, _) => Bits::CWR,
         (Ecn::AccEcn, Codepoint::NotEct) => Bits(0b010),
         (Ecn::AccEcn, Codepoint::Ect1) => Bits(0b011),
@@ -109,6 +112,7 @@ pub(crate) fn confirm(agreed: Ecn, syn: Codepoint) -> Bits {
 pub(crate) fn conclude(ecn: Ecn, answer: Bits) -> Ecn {
     match (ecn, answer) {
         (Ecn::Classic | Ecn::AccEcn, Bits::ECE) => Ecn::Classic,
+        (Ecn::Sce, Bits::ECE) => Ecn::Sce,
         (Ecn::Mecn, Bits::CWR) => Ecn::Mecn,
         (Ecn::AccEcn, bits) if bits != Bits::NONE && bits != Bits::ALL => Ecn::AccEcn,
         _ => Ecn::Off,
@@ -119,11 +123,12 @@ pub(crate) fn conclude(ecn: Ecn, answer: Bits) -> Ecn {
 mod tests {
     use super::*;
 
-    /// Every pair of ends. Only AccECN falls back. A classic end never mistakes multi-level ECN's
+    /// Every pair of ends. Only AccECN falls back. SCE's ends and classic ones do not know of each
+    /// other. A classic end never mistakes multi-level ECN's
     /// bits for its own, nor the other way round.
     #[test]
     fn ends_agree_or_do_without() {
-        use Ecn::{AccEcn, Classic, Mecn, Off};
+        use Ecn::{AccEcn, Classic, Mecn, Off, Sce};
         for (sender, receiver, want) in [
             (Off, Off, Off),
             (Off, Classic, Off),
@@ -141,10 +146,19 @@ mod tests {
             (AccEcn, Classic, Classic),
             (AccEcn, Mecn, Off),
             (AccEcn, AccEcn, AccEcn),
+            (Sce, Sce, Sce),
+            (Sce, Off, Off),
+            (Sce, Mecn, Off),
         ] {
             let agreed = accept(receiver, request(sender));
             let concluded = conclude(sender, confirm(agreed, Codepoint::NotEct));
             assert_eq!((agreed, concluded), (want, want), "{sender:?} to {receiver:?}");
+        }
+        for (sender, receiver) in [(Sce, Classic), (Classic, Sce), (Sce, AccEcn), (AccEcn, Sce)] {
+            let agreed = accept(receiver, request(sender));
+            let concluded = conclude(sender, confirm(agreed, Codepoint::NotEct));
+            let classic = |end: Ecn, is: Ecn| is == if end == Sce { Sce } else { Classic };
+            assert!(classic(receiver, agreed) && classic(sender, concluded));
         }
     }
 }

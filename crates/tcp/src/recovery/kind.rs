@@ -1,6 +1,6 @@
 //! A connection uses one of these ways of repairing losses. The parameters of all of them are here.
 
-use penstock_units::param::{Param, Ty, Value, Values, PARAM};
+use penstock_units::param::{Param, Ty, Under, Value, Values, PARAM};
 
 /// The list. A line adds a way of repairing losses; the key `recovery` offers those in [`WORDS`].
 macro_rules! recoveries {
@@ -57,6 +57,7 @@ impl Recovery {
         name: "recovery",
         ty: Ty::Word(ONLY_WORDS),
         default: Some("\"sack\""),
+        under: Under { linux: Some("\"rack\""), ..Under::all(None) },
         source: "RFC 6582, RFC 6675; rack: RFC 8985 as in Linux; Westwood+ was written on NewReno",
         doc: "How controls other than Reno's and Vegas's repair losses; selective \
               acknowledgements are negotiated for sack and rack. rack goes with reno, too.",
@@ -125,7 +126,12 @@ penstock_units::params! {
     pub struct LossParams: Default {
         /// After a timeout send everything outstanding again from the first hole; false: only what
         /// no SACK has reported (variant sack).
-        pub go_back_n: bool { default: true, ns2: true, source: "ns-2; 4.4BSD" },
+        pub go_back_n: bool {
+            default: true,
+            ns2: true,
+            linux: false,
+            source: "ns-2; 4.4BSD; Linux: tcp_timeout_mark_lost",
+        },
         /// Recovery's book-keeping: the RFCs', or ns-2's (bugfix rule, impatient partial ACKs, pipe
         /// of SACK).
         pub loss_recovery: BookKeeping {

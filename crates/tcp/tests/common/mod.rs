@@ -4,7 +4,7 @@
 
 use penstock_tcp::{
     Ack, Bits, Block, BookKeeping, Ecn, GrowthPer, Io, LossParams, Mark, MecnParams, RttClock,
-    RttParams, Segment, Sender, SsthreshFrom, TcpParams,
+    RttParams, Segment, Sender, SsthreshFrom, TcpParams, Validation,
 };
 use penstock_units::{Duration, Time};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn ns2(variant: &str) -> TcpParams {
         cwnd_floor: 0.0,
         ssthresh_from: SsthreshFrom::Window,
         growth: GrowthPer::Acks,
-        window_validation: false,
+        window_validation: Validation::Off,
         loss: LossParams { loss_recovery: BookKeeping::Ns2, ..p.loss },
         retransmit_ect: true,
         ecn_across_connections: true,
@@ -112,6 +112,12 @@ impl Story {
         s
     }
 
+    /// The application gives `segments` more.
+    pub fn give(&mut self, segments: u64) -> &mut Self {
+        self.tcp.give(self.now, segments, &mut self.out);
+        self
+    }
+
     pub fn wait(&mut self, n: u64) -> &mut Self {
         self.now += Duration::from_millis(n);
         self
@@ -127,7 +133,10 @@ impl Story {
         match self.ecn {
             Ecn::Off => Bits::NONE,
             Ecn::Classic if seq == 0 || mark == Mark::Ce => Bits::ECE,
-            Ecn::Classic => Bits::NONE,
+            Ecn::Sce if seq == 0 => Bits::ECE,
+            Ecn::Sce if mark == Mark::Ce => Bits::ECE,
+            Ecn::Sce if mark == Mark::Incipient => Bits::from_number(0b100),
+            Ecn::Classic | Ecn::Sce => Bits::NONE,
             Ecn::Mecn if seq == 0 || mark == Mark::Incipient => Bits::CWR,
             Ecn::Mecn if mark == Mark::Ce => Bits::CWR_ECE,
             Ecn::Mecn => Bits::ECE,

@@ -4,9 +4,10 @@
 /// rows from which files, lists, docs and messages are made, and the reader between the two.
 ///
 /// A field's doc comment is the parameter's `doc`, its name the key. In braces stand the other
-/// parts of its row: `ty` (a range, where the field's type alone is too wide), `unit`, `default` and
-/// `ns2` (literals; `default_toml` for one that is a TOML table, as a string), `auto` (what an absent key means, for an `Option`), `source`. With `: Default`
-/// behind its name the struct also gets `Default` (every key then has a default or is an `Option`).
+/// parts of its row: `ty` (a range, where the field's type alone is too wide), `unit`, `default`
+/// (a literal; `default_toml` for one that is a TOML table, as a string), `auto` (what an absent key
+/// means, for an `Option`), `source`, `quiet`, and the columns of profiles whose default differs
+/// ([`Under`](crate::param::Under): `ns2`, `linux`; literals). With `: Default` behind its name the struct also gets `Default` (every key then has a default or is an `Option`).
 /// Fields that stand after `with` are structs of parameters themselves, whose tables follow.
 ///
 /// ```
@@ -27,7 +28,7 @@
 ///     }
 /// }
 /// let ramp = Ramp { gentle: false, ..Ramp::default() };
-/// assert_eq!((ramp.max_p, Ramp::TABLE[0].ns2), (0.1, Some("0.02")));
+/// assert_eq!((ramp.max_p, Ramp::TABLE[0].under.ns2), (0.1, Some("0.02")));
 /// let error = Ramp { max_p: 2.0, ..ramp }.check().unwrap_err();
 /// assert_eq!(error.to_string(), "max_p: must be a number in (0, 1]");
 /// ```
@@ -85,17 +86,21 @@ macro_rules! params {
         $( $crate::params!(@default $default $name); )?
     };
     (@part $p:ident default $value:expr) => { $p.default = Some(stringify!($value)); };
-    (@part $p:ident ns2 $value:expr) => { $p.ns2 = Some(stringify!($value)); };
     (@part $p:ident default_toml $value:expr) => { $p.default = Some($value); };
-    (@part $p:ident $part:ident $value:expr) => { $p.$part = $value; };
+    (@part $p:ident ty $value:expr) => { $p.ty = $value; };
+    (@part $p:ident unit $value:expr) => { $p.unit = $value; };
+    (@part $p:ident auto $value:expr) => { $p.auto = $value; };
+    (@part $p:ident source $value:expr) => { $p.source = $value; };
+    (@part $p:ident quiet $value:expr) => { $p.quiet = $value; };
+    (@part $p:ident $column:ident $value:expr) => { $p.under.$column = Some(stringify!($value)); };
     (@default Default $name:ident) => {
         impl Default for $name {
             /// The defaults of its declaration.
             fn default() -> Self {
                 <$name as $crate::param::Params>::read(&$crate::param::Values::defaults(
                     <$name as $crate::param::Params>::TABLES,
-                    &[],
-                    false,
+                    &$crate::param::OwnDefaults::NONE,
+                    $crate::param::Profile::Rfc,
                 ))
             }
         }
@@ -104,8 +109,9 @@ macro_rules! params {
 
 /// Composes structs made by [`params!`] into one: its tables are theirs, in order.
 ///
-/// `defaults` and `ns2` list the keys whose default differs from the table's, with TOML literals;
-/// they become the constants `DEFAULTS` and `NS2`, and `default()` and `ns2()` use them.
+/// `defaults` lists the keys whose default differs from the table's, with TOML literals, and `under`
+/// those that differ under a profile, by its column. They become the constant `DEFAULTS`, which
+/// `default()` and `under()` use.
 ///
 /// ```
 /// penstock_units::params! {
@@ -122,9 +128,11 @@ macro_rules! params {
 ///         pub ramp: Ramp,
 ///     }
 ///     defaults: [("max_p", "0.05")],
-///     ns2: [],
+///     under: { ns2: [("max_p", "0.02")] },
 /// }
+/// use penstock_units::param::Profile;
 /// assert_eq!(MyRedParams::default().ramp.max_p, 0.05);
+/// assert_eq!(MyRedParams::under(Profile::Ns2).ramp.max_p, 0.02);
 /// ```
 #[macro_export]
 macro_rules! group {
@@ -134,7 +142,7 @@ macro_rules! group {
             $( $(#[doc = $doc:literal])* $fvis:vis $field:ident: $ty:ty ),* $(,)?
         }
         $(defaults: [$($own:expr),* $(,)?],)?
-        $(ns2: [$($own_ns2:expr),* $(,)?],)?
+        $(under: { $($column:ident: [$($of_column:expr),* $(,)?]),* $(,)? },)?
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq)]
@@ -143,16 +151,20 @@ macro_rules! group {
         }
 
         impl $name {
-            /// Defaults that differ from those of the tables: key, TOML literal.
-            pub const DEFAULTS: &'static [(&'static str, &'static str)] = &[$($($own),*)?];
-            /// The same under `profile = "ns-2"`.
-            pub const NS2: &'static [(&'static str, &'static str)] = &[$($($own_ns2),*)?];
+            /// Defaults that differ from those of the tables.
+            pub const DEFAULTS: $crate::param::OwnDefaults = $crate::param::OwnDefaults {
+                any: &[$($($own),*)?],
+                under: $crate::param::Under {
+                    $($( $column: &[$($of_column),*], )*)?
+                    ..$crate::param::Under::all(&[])
+                },
+            };
 
-            /// The defaults under `profile = "ns-2"`.
-            pub fn ns2() -> Self {
-                let own: Vec<_> = Self::NS2.iter().chain(Self::DEFAULTS).copied().collect();
+            /// The defaults under a profile.
+            pub fn under(profile: $crate::param::Profile) -> Self {
                 let tables = <Self as $crate::param::Params>::TABLES;
-                let values = $crate::param::Values::defaults(tables, &own, true);
+                let values =
+                    $crate::param::Values::defaults(tables, &Self::DEFAULTS, profile);
                 <Self as $crate::param::Params>::read(&values)
             }
         }
@@ -170,123 +182,15 @@ macro_rules! group {
         impl Default for $name {
             /// The defaults of its declaration.
             fn default() -> Self {
-                let tables = <Self as $crate::param::Params>::TABLES;
-                let values = $crate::param::Values::defaults(tables, Self::DEFAULTS, false);
-                <Self as $crate::param::Params>::read(&values)
+                Self::under($crate::param::Profile::Rfc)
             }
         }
     };
-}
-
-/// Declares an enum whose variants are words in scenario files.
-///
-/// `or` and a range add the variant `Number(f64)`: a number in that range, or one of the words.
-///
-/// ```
-/// use penstock_units::param::{num_open, Field, Value};
-/// penstock_units::words! {
-///     /// Weight of the newest sample.
-///     pub enum Weight or num_open(0.0, 1.0) {
-///         /// 1 − exp(−1/C).
-///         Auto = "auto",
-///     }
-/// }
-/// assert_eq!(Weight::read(Some(&Value::Word("auto".into()))), Some(Weight::Auto));
-/// assert_eq!(Weight::read(Some(&Value::Num(0.002))), Some(Weight::Number(0.002)));
-/// ```
-#[macro_export]
-macro_rules! words {
-    (
-        $(#[doc = $about:literal])*
-        $vis:vis enum $name:ident {
-            $( $(#[doc = $doc:literal])* $variant:ident = $word:literal ),* $(,)?
-        }
-    ) => {
-        $(#[doc = $about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        $vis enum $name {
-            $( $(#[doc = $doc])* $variant ),*
-        }
-        impl $name {
-            /// The words, in the order of the variants.
-            pub const WORDS: &'static [&'static str] = &[$($word),*];
-
-            /// Its word in scenario files.
-            pub const fn word(self) -> &'static str {
-                match self { $( $name::$variant => $word ),* }
-            }
-        }
-        impl $crate::param::Field for $name {
-            const TY: $crate::param::Ty = $crate::param::Ty::Word($name::WORDS);
-            fn read(value: Option<&$crate::param::Value>) -> Option<Self> {
-                match value? {
-                    $crate::param::Value::Word(w) => match w.as_str() {
-                        $( $word => Some($name::$variant), )*
-                        _ => None,
-                    },
-                    _ => None,
-                }
-            }
-            fn value(&self) -> Option<$crate::param::Value> {
-                Some($crate::param::Value::Word(self.word().into()))
-            }
-        }
-    };
-    (
-        $(#[doc = $about:literal])*
-        $vis:vis enum $name:ident or $range:ident($min:literal, $max:literal) {
-            $( $(#[doc = $doc:literal])* $variant:ident = $word:literal ),* $(,)?
-        }
-    ) => {
-        $(#[doc = $about])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        $vis enum $name {
-            $( $(#[doc = $doc])* $variant, )*
-            /// A number.
-            Number(f64),
-        }
-        impl $crate::param::Field for $name {
-            const TY: $crate::param::Ty = $crate::param::Ty::NumOr(
-                &$crate::param::$range($min, $max),
-                &[$($word),*],
-            );
-            fn read(value: Option<&$crate::param::Value>) -> Option<Self> {
-                match value? {
-                    $crate::param::Value::Num(x) => Some($name::Number(*x)),
-                    $crate::param::Value::Int(n) => Some($name::Number(*n as f64)),
-                    $crate::param::Value::Word(w) => match w.as_str() {
-                        $( $word => Some($name::$variant), )*
-                        _ => None,
-                    },
-                    _ => None,
-                }
-            }
-            fn value(&self) -> Option<$crate::param::Value> {
-                Some(match self {
-                    $( $name::$variant => $crate::param::Value::Word($word.into()), )*
-                    $name::Number(x) => $crate::param::Value::Num(*x),
-                })
-            }
-        }
-    };
-}
-
-/// A doc comment's text without the blank that stands before it.
-///
-/// Several lines of a doc comment are joined by the blanks that they begin with.
-pub const fn without_indent(doc: &'static str) -> &'static str {
-    match doc.as_bytes() {
-        [b' ', rest @ ..] => match std::str::from_utf8(rest) {
-            Ok(text) => text,
-            Err(_) => doc,
-        },
-        _ => doc,
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::param::{int, num, Named, Params, Ty, Value, Values};
+    use crate::param::{int, num, Named, Params, Profile, Ty, Value, Values};
     use crate::{Bytes, Duration, QueueLen};
 
     crate::words! {
@@ -350,16 +254,16 @@ mod tests {
             pub each: Each,
         }
         defaults: [("window", "5")],
-        ns2: [("tick", "\"1 s\"")],
+        under: { ns2: [("tick", "\"1 s\"")] },
     }
 
     #[test]
     fn a_declaration_makes_a_table() {
         let row = |name: &str| Each::TABLE.iter().find(|p| p.name == name).unwrap();
         let w_q = row("w_q");
-        assert_eq!((w_q.default, w_q.ns2, w_q.unit), (Some("\"auto\""), Some("0.5"), "1"));
+        assert_eq!((w_q.default, w_q.under.ns2, w_q.unit), (Some("\"auto\""), Some("0.5"), "1"));
         assert_eq!(w_q.doc, "A weight, which takes two lines.");
-        const WEIGHT: Ty = Ty::NumOr(&num(0.0, 1.0), &["auto"]);
+        const WEIGHT: Ty = Ty::Or(&num(0.0, 1.0), &["auto"]);
         assert_eq!(w_q.ty, WEIGHT);
         assert_eq!(row("window").ty, int(1, 100));
         assert_eq!((row("min_th").default, row("min_th").auto), (None, "a formula"));
@@ -373,7 +277,7 @@ mod tests {
         assert_eq!((each.w_q, each.gate, each.min_th), (Weight::Auto, Spacing::Uniform, None));
         assert_eq!((each.window, each.tick), (20, Duration::from_millis(10)));
         assert_eq!((each.segment, each.limit), (Bytes(1000), QueueLen::Packets(40.0)));
-        let (own, ns2) = (Whole::default().each, Whole::ns2().each);
+        let (own, ns2) = (Whole::default().each, Whole::under(Profile::Ns2).each);
         assert_eq!((own.window, own.tick, own.gate), (5, each.tick, Spacing::Uniform));
         assert_eq!((ns2.window, ns2.tick, ns2.gate), (5, Duration::from_secs(1), Spacing::Wait));
         assert_eq!(ns2.w_q, Weight::Number(0.5));

@@ -8,14 +8,17 @@ mod declare;
 mod defaults;
 mod field;
 mod laws;
+mod profile;
 mod ty;
 mod value;
+mod words;
 
-pub use declare::without_indent;
 pub use field::{field, Field, Named, Params};
 pub use laws::{DelaySpec, Dist, Loss, RateSchedule, StartSpec};
+pub use profile::{Literals, OwnDefaults, Profile, Under};
 pub use ty::{int, num, num_open, Ty, REQUIRED};
 pub use value::{ParamError, Value, Values};
+pub use words::without_indent;
 
 /// The declaration of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,17 +29,21 @@ pub struct Param {
     pub ty: Ty,
     /// The unit, `"1"` for a pure number, empty where the value carries it.
     pub unit: &'static str,
-    /// The default as a TOML literal; `None` when it is automatic or the key is required (see
+    /// The general default as a TOML literal; `None` when it is automatic or the key is required (see
     /// `auto`).
     pub default: Option<&'static str>,
-    /// The default under `profile = "ns-2"`, where it differs.
-    pub ns2: Option<&'static str>,
+    /// The defaults under other profiles than that of `default`, where they differ.
+    pub under: Under<Option<&'static str>>,
     /// The meaning of an absent value when there is no default: a formula, or `"required"`.
     pub auto: &'static str,
     /// Paper, RFC section or program that the default and meaning come from.
     pub source: &'static str,
     /// One or two sentences for a person.
     pub doc: &'static str,
+    /// A resolved scenario names the key only where it has another value than the general default,
+    /// or its profile has another default. Scenarios that know nothing of the key keep their
+    /// documents.
+    pub quiet: bool,
 }
 
 /// A parameter with neither default nor source: the base for `Param { name: …, ..PARAM }`.
@@ -45,8 +52,9 @@ pub const PARAM: Param = Param {
     ty: Ty::Text,
     unit: "",
     default: None,
-    ns2: None,
+    under: Under::all(None),
     auto: "",
     source: "",
     doc: "",
+    quiet: false,
 };

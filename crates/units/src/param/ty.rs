@@ -53,8 +53,8 @@ pub enum Ty {
     /// The rate over time: `[{ at = "10 s", rate = "1 Mbit/s" }, …]`, `{ cycle = ["9 Mbit/s", "1
     /// Mbit/s"], every = "1 s" }` or `{ mahimahi = "file.trace" }`.
     Schedule,
-    /// A number in the first range, or one of the words.
-    NumOr(&'static Ty, &'static [&'static str]),
+    /// What the first type allows, or one of the words.
+    Or(&'static Ty, &'static [&'static str]),
     /// Tables with these keys, each under a name of the user's choice: `[aqm.class.gold]`. A key has
     /// one default, whatever the profile.
     Tables(&'static [Param]),
@@ -86,7 +86,8 @@ impl Ty {
             Ty::Num { min, max, open: true } => return format!("a number in ({min}, {max}]"),
             Ty::Num { min, max, open: false } => return format!("a number in [{min}, {max}]"),
             Ty::Word(w) => return format!("one of {}", words(w)),
-            Ty::NumOr(number, w) => return format!("{} or one of {}", number.allowed(), words(w)),
+            Ty::Or(&Ty::Bool, w) => return format!("true, false or one of {}", words(w)),
+            Ty::Or(number, w) => return format!("{} or one of {}", number.allowed(), words(w)),
             Ty::Tables(params) => {
                 let key = |p: &Param| format!("{} ({})", p.name, p.ty.allowed());
                 let keys: Vec<_> = params.iter().map(key).collect();
@@ -141,8 +142,8 @@ impl Ty {
                 x.is_finite() && (x > min || x == min && !open) && x <= max
             }
             (Ty::Word(words), Value::Word(w)) => words.contains(&w.as_str()),
-            (Ty::NumOr(_, words), Value::Word(w)) => words.contains(&w.as_str()),
-            (Ty::NumOr(number, _), other) => number.holds(other),
+            (Ty::Or(_, words), Value::Word(w)) => words.contains(&w.as_str()),
+            (Ty::Or(number, _), other) => number.holds(other),
             (Ty::Tables(params), Value::Tables(tables)) => {
                 let holds = |values: &Values, p: &Param| match values.get(p.name) {
                     Some(value) => p.ty.holds(value),
@@ -178,7 +179,7 @@ impl Ty {
             Ty::Int { .. } => Value::Int(text.parse().ok()?),
             Ty::Num { .. } => Value::Num(text.parse().ok()?),
             Ty::Word(_) | Ty::Text => Value::Word(word?.into()),
-            Ty::NumOr(number, _) => match word {
+            Ty::Or(number, _) => match word {
                 Some(word) => Value::Word(word.into()),
                 None => number.literal(text)?,
             },

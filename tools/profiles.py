@@ -1,0 +1,87 @@
+"""Writes `docs/profiles.md`, the defaults that each profile changes, from the declarations in Rust.
+
+`make generate` does it; a test fails while the page is stale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock import _penstock
+from tables import table
+
+Row = Mapping[str, Any]
+
+HEAD = """# Profiles
+
+Made by `tools/profiles.py` from the declarations in Rust; `make generate` writes it again.
+
+`profile` at the top of a scenario says whose defaults the keys take that are left out. A profile is
+a bundle of parameters and nothing else: each can be set by itself over it, in the scenario, with
+`--set`, or in a sweep. `--set profile=rfc` shows what a profile does to a result, and a sweep over
+one of its keys what that key does. `penstock list profiles` has the same tables.
+
+```toml
+profile = "linux"
+
+[[traffic]]
+kind = "ftp"
+tcp = "reno"              # the profile has cubic
+initial_window = 2        # and 10
+```
+
+| profile | whose defaults | take it for |
+| --- | --- | --- |
+"""
+
+#: What each is for.
+FOR = {
+    "rfc": "a paper of today, a question about an algorithm. It is the default.",
+    "ns-2": "a comparison with ns-2, a paper that used it. [What it does](coming-from/ns-2.md).",
+    "linux": "a network of today: what its hosts send. `penstock init` writes it.",
+}
+
+#: Tables of the scenario by the lists' names for them.
+PLACES = {"top": "top", "traffic": "`[[traffic]]`", "aqm": "`[aqm]`"}
+
+
+def source() -> str:
+    """Returns the text of `docs/profiles.md`."""
+    profiles = json.loads(_penstock.list_json("profiles"))
+    lines = [HEAD.rstrip("\n")]
+    lines += [f'| `"{row["name"]}"` | {row["doc"]} | {FOR[row["name"]]} |' for row in profiles]
+    for row in profiles:
+        if row["params"]:
+            lines += ["", f"## {row['name']}", "", *_keys(row)]
+    return "\n".join(lines) + "\n"
+
+
+def _keys(row: Row) -> Iterator[str]:
+    general = _general()
+    cells = (
+        (
+            PLACES.get(p["table"], f"`{p['table']}`"),
+            f"`{p['name']}`",
+            p["default"] + _unit(p),
+            general[p["name"]],
+            p["doc"].replace("|", "\\|"),
+            p["source"].replace("|", "\\|"),
+        )
+        for p in row["params"]
+    )
+    yield from table(("table", "key", "value", "else", "meaning", "source"), cells, "l")
+
+
+def _unit(p: Row) -> str:
+    return f" ({p['unit']})" if p["unit"] not in ("", "1") else ""
+
+
+def _general() -> dict[str, str]:
+    """Returns the general default of each key, or what it means to leave it out."""
+    lists = (json.loads(_penstock.list_json(what)) for what in ("scenario", "tcp", "aqm"))
+    params = [p for rows in lists for row in rows for p in row["params"]]
+    return {
+        p["name"]: p["auto"] if p["default"] is None else p["default"] for p in reversed(params)
+    }
