@@ -36,8 +36,10 @@ mod timers;
 
 pub use connection::{Counters, Io};
 pub use control::*;
+pub use ecn::accecn::{AccEcnParams, Ace, EctOn};
 pub use ecn::bits::{Bits, Ecn, Mark};
 pub use ecn::mecn::{Incipient, MecnParams};
+pub use ecn::option::{AccEcnOption, FieldOrder};
 pub use pace::PacingParams;
 pub use params::{GrowthPer, SsthreshFrom, TcpParams, PARAMS};
 pub use receiver::{Receiver, Reply};

@@ -3,6 +3,7 @@
 //! Each group is declared beside what it parametrises; here are those of the connection itself.
 
 use crate::control::{ControlParams, VariantInfo, VARIANTS};
+use crate::ecn::accecn::{AccEcnParams, EctOn};
 use crate::ecn::bits::Ecn;
 use crate::ecn::mecn::MecnParams;
 use crate::pace::PacingParams;
@@ -10,7 +11,7 @@ use crate::quirks::Quirks;
 use crate::recovery::kind::{BookKeeping, LossParams, Recovery};
 use crate::rtt::RttParams;
 use penstock_units::param::{int, num, Param, ParamError, Params, Values};
-use penstock_units::{Bytes, Codepoints, Duration, TxClock};
+use penstock_units::{Bytes, Codepoints, Duration, Ecn as Codepoint, TxClock};
 
 penstock_units::words! {
     /// What a cut halves.
@@ -51,8 +52,8 @@ penstock_units::params! {
     /// );
     /// ```
     pub struct TcpParams: Default {
-        /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter,
-        /// without the TCP option. With dctcp the default is classic.
+        /// How the two ends use ECN. mecn: not with vegas and dctcp. accecn: the header's counter;
+        /// with `accecn_option` the TCP option as well. With dctcp the default is classic.
         pub ecn: Ecn {
             default: "off",
             source: "RFC 3168; mecn: Durresi 2007, tables 1 to 3; accecn: RFC 9768",
@@ -148,6 +149,8 @@ penstock_units::params! {
         pub loss: LossParams,
         /// Multi-level ECN.
         pub mecn: MecnParams,
+        /// Accurate ECN beyond its counter.
+        pub accecn: AccEcnParams,
         /// Pacing that does not depend on the control.
         pub pacing: PacingParams,
         /// The congestion control: how the window grows and shrinks.
@@ -190,6 +193,7 @@ const PIECES: &[&[Param]] = {
         LossParams::TABLE,
         MECN.0,
         MecnParams::TABLE,
+        AccEcnParams::TABLE,
         MECN.1,
         TCP.1,
         Recovery::TABLE,
@@ -245,6 +249,12 @@ impl TcpParams {
         if self.ecn != Ecn::Off && !self.handshake {
             return refuse("handshake", "must be true with ECN, which is negotiated on the SYN");
         }
+        if self.accecn.ect_on == EctOn::All && self.ecn != Ecn::AccEcn {
+            let problem =
+                "must be \"data\" or \"established\" unless ecn = \"accecn\", which alone \
+                           tells of marks on SYNs and ACKs";
+            return refuse("ect_on", problem);
+        }
         if !self.control.takes(self.recovery) {
             return refuse("recovery", "must be \"newreno\" or \"sack\", or what the control has");
         }
@@ -285,6 +295,25 @@ impl TcpParams {
     pub(crate) fn least_gap(&self) -> Option<Duration> {
         let bytes = self.segment_bytes() + self.header_bytes();
         self.pacing.max_rate.map(|rate| TxClock::new(rate).alone(bytes))
+    }
+
+    /// Returns the ECN field of a SYN.
+    pub(crate) fn syn_field(&self) -> Codepoint {
+        // RFC 8257 3.6, or ECN++.
+        if self.control.counts_marks() || self.accecn.ect_on == EctOn::All {
+            self.codepoints().unmarked()
+        } else {
+            Codepoint::NotEct
+        }
+    }
+
+    /// Returns the ECN field of an ACK of a connection that uses `agreed`.
+    pub(crate) fn ack_field(&self, agreed: Ecn) -> Codepoint {
+        if agreed == Ecn::AccEcn && self.accecn.ect_on != EctOn::Data {
+            self.codepoints().unmarked()
+        } else {
+            Codepoint::NotEct
+        }
     }
 
     /// Returns what the two ECN-capable code points mean.
